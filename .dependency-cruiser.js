@@ -1,0 +1,113 @@
+/**
+ * The walls between the rooms, each with the mistake it prevents. A type import counts as an import, except where a rule
+ * says otherwise.
+ */
+
+const CLIENTS = '(^|/)node_modules/(undici|openid-client|axios)/';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'areas-apart',
+      comment: 'The order and the member area change for different reasons: neither imports the other.',
+      severity: 'error',
+      from: { path: '^src/(order|member)/' },
+      to: { path: '^src/(order|member)/', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'upstream-knows-no-area',
+      comment: 'The client of the platform serves every area, so it depends on none.',
+      severity: 'error',
+      from: { path: '^src/(upstream|token)/' },
+      to: { path: '^src/(order|member|session)/' },
+    },
+    {
+      name: 'controllers-know-no-wire',
+      comment:
+        "A controller speaks the public vocabulary: the platform's types and connections end at the service.",
+      severity: 'error',
+      from: { path: '\\.controller\\.ts$' },
+      to: { path: '^src/upstream/(wire|transport)/' },
+    },
+    {
+      name: 'platform-connections',
+      comment:
+        'Only the transport and the token endpoint open connections to the platform: redirects, proxies and limits are settled there.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(upstream/transport/|token/token\\.endpoint\\.ts$)' },
+      to: { path: CLIENTS, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'platform-clients',
+      comment: 'Outside of the two rooms that call the platform, not even the types of its clients.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(upstream|token)/' },
+      to: { path: [CLIENTS, '(^|/)node_modules/@nestjs/axios/'] },
+    },
+    {
+      name: 'no-sockets',
+      comment:
+        'A connection made with Node itself would go around the walls above; the metrics listener only listens.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/observability/metrics\\.listener\\.ts$|\\.spec\\.ts$' },
+      to: { path: '^(node:)?(http|https|http2|net|tls)$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'sandbox-apart',
+      comment:
+        'The gateway and the emulator of the platform share nothing: a misreading of the interface must not be made once and be right twice.',
+      severity: 'error',
+      from: { path: '^(src|sandbox)/' },
+      to: { path: '^(src|sandbox)/', pathNot: '^$1/' },
+    },
+    {
+      name: 'no-tests-in-the-product',
+      comment: 'What runs imports neither specs nor what supports them, nor scripts, nor the build.',
+      severity: 'error',
+      from: { path: '^(src|sandbox)/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '\\.(spec|e2e)\\.ts$|^(test|scripts|dist)/' },
+    },
+    {
+      name: 'development-only',
+      comment: 'What runs in production must be a dependency, not a development dependency.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-cycles',
+      comment:
+        'Injectables that import each other in a circle fail at load; types in a circle are one thing cut in two.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that nobody imports is dead or forgotten.',
+      severity: 'error',
+      from: { orphan: true, path: '^(src|sandbox|test)/', pathNot: '\\.(spec|e2e)\\.ts$|(^|/)main\\.ts$' },
+      to: {},
+    },
+    {
+      name: 'no-barrels',
+      comment: 'An index file that only passes on hides what depends on what, and makes cycles.',
+      severity: 'error',
+      from: { path: '(^|/)index\\.[cm]?[jt]s$', pathNot: '(^|/)node_modules/' },
+      to: {},
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'An import that leads nowhere would also lead around these walls.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: '(^|/)(node_modules|dist)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};

@@ -1,0 +1,71 @@
+/** Who may log in at the user center: the application itself, employees, and users given from outside. */
+import type { State } from '../state/state.ts';
+import type { Token } from './tokens.ts';
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export class Accounts {
+  readonly appKey: string;
+  readonly #state: State;
+  readonly #firstSecret: string;
+  readonly #givenUsers: readonly Credentials[];
+  #secrets: readonly string[];
+  #users = new Map<string, string>();
+
+  constructor(state: State, appKey: string, appSecret: string, users: readonly Credentials[]) {
+    this.#state = state;
+    this.appKey = appKey;
+    this.#firstSecret = appSecret;
+    this.#secrets = [appSecret];
+    this.#givenUsers = users;
+    this.reset();
+  }
+
+  isApp(key: string, secret: string): boolean {
+    return key === this.appKey && this.#secrets.includes(secret);
+  }
+
+  /** Rotates the application's secret; several are valid side by side. */
+  setSecrets(secrets: readonly string[]): void {
+    this.#secrets = secrets;
+  }
+
+  /** A given user is looked at before an employee of the same name. */
+  isUser(username: string, password: string): boolean {
+    const given = this.#users.get(username);
+    if (given !== undefined) return given === password;
+    const employee = this.#state.employeeByUserName(username);
+    return employee !== undefined && employee.password === password;
+  }
+
+  /** How often a user's password was reset by operation; null when there is no such user. */
+  passwordVersion(username: string): number | null {
+    if (this.#users.has(username)) return 0;
+    return this.#state.employeeByUserName(username)?.passwordVersion ?? null;
+  }
+
+  /**
+   * Whether a token's user is still there and has had no password reset since. Not an equality: after a reset of the sandbox
+   * the count starts again, and tokens of before stay valid.
+   */
+  stillHolds({ username, passwordVersion }: Token): boolean {
+    if (username === null) return true;
+    const version = this.passwordVersion(username);
+    return version !== null && version <= passwordVersion;
+  }
+
+  /** Adds a user or changes the password of one, employees included; their tokens stay valid. */
+  setUser({ username, password }: Credentials): void {
+    const employee = this.#state.employeeByUserName(username);
+    if (employee === undefined) this.#users.set(username, password);
+    else this.#state.employees.change(employee.id, { password });
+  }
+
+  reset(): void {
+    this.#secrets = [this.#firstSecret];
+    this.#users = new Map(this.#givenUsers.map(({ username, password }) => [username, password]));
+  }
+}

@@ -1,0 +1,101 @@
+/** What every call passes before its operation: the nonce, the tokens, the content type, a readable body (section 5). */
+import type { IncomingHttpHeaders } from 'node:http';
+import { Refusal, unreadable } from '../errors.ts';
+import { parseJson } from '../json.ts';
+import type { Operation } from '../operations.ts';
+import type { Accounts } from './accounts.ts';
+import type { NonceRegister } from './nonces.ts';
+import type { Token, TokenStore } from './tokens.ts';
+
+/** The scope that each module requires (sections 5.1 and 5.2). */
+const REQUIRED_SCOPE = { order: 'auth_order', member: 'auth_me' } as const;
+
+/** The format of `g_nonce` is not shown; anything of a sane length is taken. */
+const NONCE_MAX_LENGTH = 256;
+
+export interface Admission {
+  /** Why the call does not go on, or null. */
+  readonly refusal: Refusal | null;
+  /** The parsed body; undefined when there is none, the text when it is not JSON. */
+  readonly body: unknown;
+  /** The logged-in user of a member call. */
+  readonly username: string | null;
+}
+
+export class Gatekeeper {
+  readonly #tokens: TokenStore;
+  readonly #nonces: NonceRegister;
+  readonly #accounts: Accounts;
+
+  constructor(tokens: TokenStore, nonces: NonceRegister, accounts: Accounts) {
+    this.#tokens = tokens;
+    this.#nonces = nonces;
+    this.#accounts = accounts;
+  }
+
+  /** Checks in the order nonce, tokens, content type, body; a nonce is used up whatever the later checks say. */
+  admit(
+    operation: Operation,
+    query: URLSearchParams,
+    headers: IncomingHttpHeaders,
+    bytes: Buffer,
+  ): Admission {
+    const parsed = parseBody(bytes);
+    const user = operation.module === 'member' ? this.#token(headers['usertoken']) : null;
+    const refusal =
+      this.#checkNonce(query) ??
+      this.#checkTokens(operation, headers, user) ??
+      checkBody(operation, headers, parsed.readable);
+    return { refusal, body: parsed.body, username: user?.username ?? null };
+  }
+
+  #checkNonce(query: URLSearchParams): Refusal | null {
+    const nonces = query.getAll('g_nonce');
+    const nonce = nonces[0] ?? '';
+    if (nonces.length !== 1 || nonce === '') return new Refusal('70001', 'g_nonce must be given once');
+    if (nonce.length > NONCE_MAX_LENGTH) return new Refusal('70001', 'g_nonce is too long');
+    return this.#nonces.use(nonce) ? null : new Refusal('70001', 'g_nonce was used before');
+  }
+
+  #checkTokens(operation: Operation, headers: IncomingHttpHeaders, user: Token | null): Refusal | null {
+    const scope = REQUIRED_SCOPE[operation.module];
+    const authorization = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+    if (!isAppToken(this.#token(authorization), scope)) {
+      return new Refusal('60000', `authorization must carry an application token with scope ${scope}`);
+    }
+    if (operation.module === 'order') return null;
+    if (!isAppToken(this.#token(headers['clienttoken']), scope)) {
+      return new Refusal('60000', `clientToken must be an application token with scope ${scope}`);
+    }
+    return user?.grant === 'password' && this.#accounts.stillHolds(user)
+      ? null
+      : new Refusal('60005', 'userToken must be the token of a logged-in user');
+  }
+
+  #token(text: string | string[] | undefined): Token | null {
+    return typeof text === 'string' ? this.#tokens.valid(text) : null;
+  }
+}
+
+function isAppToken(token: Token | null, scope: string): boolean {
+  return token !== null && token.grant === 'client_credentials' && token.scopes.includes(scope);
+}
+
+function checkBody(operation: Operation, headers: IncomingHttpHeaders, readable: boolean): Refusal | null {
+  if (operation.method !== 'POST' && operation.method !== 'PUT') return null;
+  if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+    return unreadable(operation.module, 'Content-Type must be application/json');
+  }
+  return readable ? null : unreadable(operation.module, 'the body is not JSON');
+}
+
+/** A body that is not there counts as JSON that could not be read; only operations with a body ask. */
+export function parseBody(bytes: Buffer): { body: unknown; readable: boolean } {
+  if (bytes.length === 0) return { body: undefined, readable: false };
+  const text = bytes.toString('utf8');
+  try {
+    return { body: parseJson(text), readable: true };
+  } catch {
+    return { body: text, readable: false };
+  }
+}

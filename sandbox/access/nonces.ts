@@ -1,0 +1,23 @@
+/** One-time use of `g_nonce`. Remembers at least the latest 250,000; two generations keep a long benchmark's memory flat. */
+const GENERATION = 250_000;
+
+export class NonceRegister {
+  #current = new Set<string>();
+  #previous = new Set<string>();
+
+  /** Uses a nonce up. @returns false when it was used before. */
+  use(nonce: string): boolean {
+    if (this.#current.has(nonce) || this.#previous.has(nonce)) return false;
+    if (this.#current.size >= GENERATION) {
+      this.#previous = this.#current;
+      this.#current = new Set();
+    }
+    this.#current.add(nonce);
+    return true;
+  }
+
+  clear(): void {
+    this.#current = new Set();
+    this.#previous = new Set();
+  }
+}

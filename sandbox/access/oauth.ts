@@ -1,0 +1,186 @@
+/**
+ * The user center's token endpoint as RFC 6749 has it; the platform's interface leaves it out (section 5.5). Grants: client
+ * credentials (4.4), password (4.3), refresh token (6). Client authentication: Basic or body (2.3.1).
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Accounts } from './accounts.ts';
+import type { Grant, TokenStore, TokenUser } from './tokens.ts';
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Whether a token was issued. */
+  readonly issued: boolean;
+}
+
+export interface TokenSettings {
+  readonly scopes: readonly string[];
+  readonly lifetimeSeconds: number;
+  readonly refreshTokens: boolean;
+}
+
+const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' };
+const CHALLENGED = { ...NOT_STORED, 'www-authenticate': 'Basic realm="user center", charset="UTF-8"' };
+
+/** An error answer of RFC 6749 section 5.2. */
+class TokenError extends Error {
+  readonly code: string;
+
+  constructor(code: string, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+export class TokenEndpoint {
+  readonly #accounts: Accounts;
+  readonly #tokens: TokenStore;
+  readonly #settings: TokenSettings;
+
+  constructor(accounts: Accounts, tokens: TokenStore, settings: TokenSettings) {
+    this.#accounts = accounts;
+    this.#tokens = tokens;
+    this.#settings = settings;
+  }
+
+  /** Answers one request; with `keep` false nothing is issued or spent, whatever the answer says. */
+  answer(headers: IncomingHttpHeaders, form: URLSearchParams, keep: boolean): TokenAnswer {
+    try {
+      const body = this.#grant(headers, form, keep);
+      return { status: 200, headers: NOT_STORED, body, issued: keep };
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      const body = { error: error.code, error_description: error.message };
+      if (error.code !== 'invalid_client') return { status: 400, headers: NOT_STORED, body, issued: false };
+      return {
+        status: 401,
+        headers: headers.authorization === undefined ? NOT_STORED : CHALLENGED,
+        body,
+        issued: false,
+      };
+    }
+  }
+
+  #grant(headers: IncomingHttpHeaders, form: URLSearchParams, keep: boolean): Record<string, unknown> {
+    if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+      throw new TokenError('invalid_request', 'content type must be application/x-www-form-urlencoded');
+    }
+    for (const name of new Set(form.keys())) {
+      if (form.getAll(name).length > 1) throw new TokenError('invalid_request', `repeated parameter ${name}`);
+    }
+    this.#authenticate(headers.authorization, form);
+    switch (parameter(form, 'grant_type')) {
+      case null:
+        throw new TokenError('invalid_request', 'grant_type is missing');
+      case 'client_credentials':
+        return this.#issue('client_credentials', this.#scopes(form, null), null, keep);
+      case 'password':
+        return this.#logIn(form, keep);
+      case 'refresh_token':
+        return this.#refresh(form, keep);
+      default:
+        throw new TokenError('unsupported_grant_type', 'the grant type is not supported');
+    }
+  }
+
+  #authenticate(authorization: string | undefined, form: URLSearchParams): void {
+    const bodyKey = parameter(form, 'client_id');
+    const bodySecret = parameter(form, 'client_secret');
+    if (authorization === undefined) {
+      if (bodyKey !== null && bodySecret !== null && this.#accounts.isApp(bodyKey, bodySecret)) return;
+      throw new TokenError('invalid_client', 'client authentication failed');
+    }
+    if (bodySecret !== null) throw new TokenError('invalid_request', 'two ways of client authentication');
+    const basic = readBasic(authorization);
+    if (basic === null || !this.#accounts.isApp(basic.key, basic.secret)) {
+      throw new TokenError('invalid_client', 'client authentication failed');
+    }
+    if (bodyKey !== null && bodyKey !== basic.key) {
+      throw new TokenError('invalid_request', 'client_id differs from the authenticated client');
+    }
+  }
+
+  #logIn(form: URLSearchParams, keep: boolean): Record<string, unknown> {
+    const username = parameter(form, 'username');
+    const password = parameter(form, 'password');
+    if (username === null || password === null) {
+      throw new TokenError('invalid_request', 'username and password are required');
+    }
+    const scopes = this.#scopes(form, this.#settings.scopes);
+    if (!this.#accounts.isUser(username, password)) {
+      throw new TokenError('invalid_grant', 'wrong user name or password');
+    }
+    const passwordVersion = this.#accounts.passwordVersion(username) ?? 0;
+    return this.#issue('password', scopes, { username, passwordVersion }, keep);
+  }
+
+  #refresh(form: URLSearchParams, keep: boolean): Record<string, unknown> {
+    const refreshToken = parameter(form, 'refresh_token');
+    if (refreshToken === null) throw new TokenError('invalid_request', 'refresh_token is missing');
+    const token = this.#tokens.refreshable(refreshToken);
+    if (token === null || !this.#accounts.stillHolds(token))
+      throw new TokenError('invalid_grant', 'the refresh token is invalid, expired or used');
+    const scopes = this.#scopes(form, token.scopes);
+    if (!scopes.every((scope) => token.scopes.includes(scope))) {
+      throw new TokenError('invalid_scope', 'the scope exceeds what was granted');
+    }
+    if (keep) this.#tokens.spendRefreshToken(refreshToken);
+    const { username, passwordVersion } = token;
+    return this.#issue(token.grant, scopes, username === null ? null : { username, passwordVersion }, keep);
+  }
+
+  /** The scopes asked for; `fallback` where none is, and no fallback means that one is required (RFC 6749 section 3.3). */
+  #scopes(form: URLSearchParams, fallback: readonly string[] | null): readonly string[] {
+    const asked = (parameter(form, 'scope') ?? '').split(' ').filter((scope) => scope !== '');
+    const scopes = asked.length > 0 ? [...new Set(asked)] : fallback;
+    if (scopes === null) throw new TokenError('invalid_scope', 'a scope is required');
+    if (!scopes.every((scope) => this.#settings.scopes.includes(scope))) {
+      throw new TokenError('invalid_scope', 'the application does not have this scope');
+    }
+    return scopes;
+  }
+
+  #issue(
+    grant: Grant,
+    scopes: readonly string[],
+    user: TokenUser | null,
+    keep: boolean,
+  ): Record<string, unknown> {
+    const { lifetimeSeconds, refreshTokens } = this.#settings;
+    // RFC 6749 section 4.4.3: no refresh token for client credentials.
+    const refreshToken = grant === 'password' && refreshTokens;
+    const issued = this.#tokens.issue(grant, scopes, user, lifetimeSeconds, { refreshToken, keep });
+    return {
+      access_token: issued.accessToken,
+      token_type: 'Bearer',
+      expires_in: lifetimeSeconds,
+      scope: scopes.join(' '),
+      ...(issued.refreshToken === null ? {} : { refresh_token: issued.refreshToken }),
+    };
+  }
+}
+
+/** RFC 6749 section 3.1: a parameter without a value counts as left out. */
+function parameter(form: URLSearchParams, name: string): string | null {
+  const value = form.get(name);
+  return value === null || value === '' ? null : value;
+}
+
+/** Key and secret are form-encoded before they are joined and put into base64 (RFC 6749 section 2.3.1). */
+function readBasic(authorization: string): { key: string; secret: string } | null {
+  const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization.trim())?.[1];
+  if (encoded === undefined) return null;
+  const pair = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) return null;
+  try {
+    return { key: formDecode(pair.slice(0, colon)), secret: formDecode(pair.slice(colon + 1)) };
+  } catch {
+    return null;
+  }
+}
+
+function formDecode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '));
+}

@@ -1,0 +1,133 @@
+/** The tokens that the user center has handed out. Opaque random strings; what they may do is kept here only. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+
+export type Grant = 'client_credentials' | 'password';
+
+export interface Token {
+  /** What the journal shows instead of the token: `app:auth_order#2`, `user:admin@harbour#1`. */
+  readonly label: string;
+  readonly grant: Grant;
+  readonly scopes: readonly string[];
+  /** The user of a password grant; null for an application token. */
+  readonly username: string | null;
+  /** The user's `passwordVersion` at login; 0 for an application token. */
+  readonly passwordVersion: number;
+  readonly expiresAt: number;
+}
+
+export interface TokenUser {
+  readonly username: string;
+  readonly passwordVersion: number;
+}
+
+export interface Issued {
+  readonly accessToken: string;
+  readonly refreshToken: string | null;
+  readonly token: Token;
+}
+
+/** Which tokens to revoke; an absent field means any. */
+export interface RevokeFilter {
+  readonly scope?: string;
+  readonly grant?: Grant;
+  readonly username?: string;
+  readonly tokens: 'access' | 'refresh' | 'all';
+}
+
+/** Beyond this many the oldest are forgotten, so that a long run does not fill the memory. */
+const KEPT = 100_000;
+
+export class TokenStore {
+  readonly #clock: Clock;
+  readonly #access = new Map<string, Token>();
+  readonly #refresh = new Map<string, Token>();
+  readonly #issuedPerLabel = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Makes a token; with `keep` false the strings are made but never valid (an answer that is only acted out). */
+  issue(
+    grant: Grant,
+    scopes: readonly string[],
+    user: TokenUser | null,
+    lifetimeSeconds: number,
+    options: { refreshToken: boolean; keep: boolean },
+  ): Issued {
+    const owner = user === null ? `app:${scopes.join('+')}` : `user:${user.username}`;
+    const place = (this.#issuedPerLabel.get(owner) ?? 0) + 1;
+    const token: Token = {
+      label: `${owner}#${place}`,
+      grant,
+      scopes,
+      username: user?.username ?? null,
+      passwordVersion: user?.passwordVersion ?? 0,
+      expiresAt: this.#clock.now() + lifetimeSeconds * 1000,
+    };
+    const accessToken = randomBytes(24).toString('base64url');
+    const refreshToken = options.refreshToken ? randomBytes(24).toString('base64url') : null;
+    if (options.keep) {
+      this.#issuedPerLabel.set(owner, place);
+      remember(this.#access, accessToken, token);
+      if (refreshToken !== null) remember(this.#refresh, refreshToken, token);
+    }
+    return { accessToken, refreshToken, token };
+  }
+
+  /** The token behind an access token string while it is neither expired nor revoked. */
+  valid(accessToken: string): Token | null {
+    const token = this.#access.get(accessToken);
+    return token !== undefined && token.expiresAt > this.#clock.now() ? token : null;
+  }
+
+  /** The token whose refresh token this is, or null. Refresh tokens do not expire by time. */
+  refreshable(refreshToken: string): Token | null {
+    return this.#refresh.get(refreshToken) ?? null;
+  }
+
+  /** Refresh tokens rotate: each one serves once. */
+  spendRefreshToken(refreshToken: string): void {
+    this.#refresh.delete(refreshToken);
+  }
+
+  /** The label for the journal; `unknown` for a string that was never issued, is revoked or forgotten. */
+  label(accessToken: string): string {
+    return this.#access.get(accessToken)?.label ?? 'unknown';
+  }
+
+  /** @returns how many access and refresh tokens were revoked. */
+  revoke(filter: RevokeFilter): number {
+    let revoked = 0;
+    for (const [kind, held] of [['access', this.#access] as const, ['refresh', this.#refresh] as const]) {
+      if (filter.tokens !== 'all' && filter.tokens !== kind) continue;
+      for (const [text, token] of held) {
+        if (matches(token, filter) && held.delete(text)) revoked++;
+      }
+    }
+    return revoked;
+  }
+
+  clear(): void {
+    this.#access.clear();
+    this.#refresh.clear();
+    this.#issuedPerLabel.clear();
+  }
+}
+
+function matches(token: Token, filter: RevokeFilter): boolean {
+  return (
+    (filter.scope === undefined || token.scopes.includes(filter.scope)) &&
+    (filter.grant === undefined || token.grant === filter.grant) &&
+    (filter.username === undefined || token.username === filter.username)
+  );
+}
+
+function remember(held: Map<string, Token>, text: string, token: Token): void {
+  held.set(text, token);
+  if (held.size > KEPT) {
+    const oldest = held.keys().next();
+    if (oldest.done !== true) held.delete(oldest.value);
+  }
+}

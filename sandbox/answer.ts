@@ -1,0 +1,83 @@
+/** Answers before they are bytes, and the two envelopes of interface section 2.1. */
+import type { TokenAnswer } from './access/oauth.ts';
+import type { Refusal } from './errors.ts';
+import { exactNumber, isObject, writeJson } from './json.ts';
+import type { Settings } from './options.ts';
+
+type HeaderValue = string | readonly string[];
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, HeaderValue>>;
+  readonly body: unknown;
+  /** Whether `body` tells of success: faults patch successes only. */
+  readonly success: boolean;
+}
+
+/** What goes on the wire. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, HeaderValue>>;
+  readonly body: string | Buffer;
+  /** The code that the body carries, for the journal. */
+  readonly code: string | null;
+}
+
+export const JSON_TYPE = 'application/json;charset=UTF-8';
+const JSON_HEADERS = { 'content-type': JSON_TYPE };
+
+export function successAnswer(data: unknown, settings: Settings): Answer {
+  const body = { code: 0, message: 'success', data: settings.numericIds ? withNumericIds(data) : data };
+  return { status: 200, headers: JSON_HEADERS, body, success: true };
+}
+
+export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {
+  const { code, message, cause, data } = refusal;
+  const wireCode = settings.refusalCodeAs === 'integer' ? Number(code) : code;
+  const body = { code: wireCode, message, cause, ...(data === undefined ? {} : { data }) };
+  return { status: settings.refusalStatus, headers: JSON_HEADERS, body, success: false };
+}
+
+export function tokenAnswer({ status, headers, body }: TokenAnswer): Answer {
+  return { status, headers: { ...JSON_HEADERS, ...headers }, body, success: status === 200 };
+}
+
+/** An answer outside the interface: unknown path, wrong method, a body that is too large. */
+export function plainAnswer(status: number, error: string, headers: Record<string, string> = {}): Answer {
+  return { status, headers: { ...JSON_HEADERS, ...headers }, body: { status, error }, success: false };
+}
+
+export function toReply({ status, headers, body }: Answer): Reply {
+  return { status, headers, body: writeJson(body), code: codeOf(body) };
+}
+
+/** The envelope's code, or a token error's. */
+export function codeOf(body: unknown): string | null {
+  if (!isObject(body)) return null;
+  const code = body['code'] ?? body['error'];
+  return typeof code === 'string' || typeof code === 'number' ? String(code) : null;
+}
+
+const ID_NAMES = new Set([
+  'id',
+  'customerId',
+  'licenseOrderId',
+  'enterpriseGlobalId',
+  'assetId',
+  'assetInsId',
+  'merchandiseInsId',
+  'parentId',
+  'srcLicenseOrderId',
+]);
+
+/** A copy in which ids that are strings are bare numbers wherever they are all digits (section 2.1, "Identifiers"). */
+export function withNumericIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withNumericIds);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const numeric = ID_NAMES.has(name) && typeof item === 'string' && /^(0|[1-9]\d*)$/.test(item);
+      return [name, numeric ? exactNumber(item) : withNumericIds(item)];
+    }),
+  );
+}

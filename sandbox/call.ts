@@ -1,0 +1,33 @@
+/** What an operation's handler is given, and what a handler is. */
+import type { Clock } from './clock.ts';
+import type { Settings } from './options.ts';
+import type { State } from './state/state.ts';
+
+export interface World {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly settings: Settings;
+}
+
+export interface Call extends World {
+  /** Path parameters, decoded. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** The parsed JSON body; undefined when there is none. */
+  readonly body: unknown;
+  /** The logged-in user of a member call; null in the order module. */
+  readonly username: string | null;
+}
+
+/**
+ * Carries out one operation on the state and gives the success envelope's `data`; throws `Refusal`, or returns one that keeps
+ * what was done. Runs inside a transaction and never awaits.
+ */
+export type Handler = (call: Call) => unknown;
+
+/** A time of the state (ms) as a long of the wire. */
+export function wireTime(call: World, time: number): number;
+export function wireTime(call: World, time: number | null): number | null;
+export function wireTime({ settings }: World, time: number | null): number | null {
+  return time === null || settings.timestampUnit === 'ms' ? time : Math.floor(time / 1000);
+}

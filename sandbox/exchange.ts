@@ -1,0 +1,195 @@
+/** One request and its answer: read, find the operation, check, carry out, spoil where a fault says so, journal. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Gatekeeper, parseBody } from './access/gatekeeper.ts';
+import type { TokenEndpoint } from './access/oauth.ts';
+import { type Answer, plainAnswer, refusalAnswer, successAnswer, tokenAnswer, toReply } from './answer.ts';
+import { control, type Sandbox } from './control/control.ts';
+import type { JournalEntry } from './control/journal.ts';
+import { Refusal } from './errors.ts';
+import { deliver, send } from './fault/delivery.ts';
+import { carriesOut, type FaultRule, type FaultTarget } from './fault/rules.ts';
+import { spoil } from './fault/spoil.ts';
+import { HANDLERS } from './handlers.ts';
+import { matchOperation, methodsOf, type RouteMatch } from './operations.ts';
+
+const CONTROL_PREFIX = '/__sandbox';
+const TOKEN_PATH = '/oauth/token';
+
+/** Fault rules may carry whole bodies. */
+const CONTROL_BODY_BYTES = 64 * 1024 * 1024;
+
+interface Arrived {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Makes the answer; with `keep` false everything it did is undone. Fills in `committed`. */
+type Perform = (keep: boolean) => { answer: Answer; committed: boolean };
+
+export class Exchange {
+  readonly #sandbox: Sandbox;
+  readonly #gatekeeper: Gatekeeper;
+  readonly #tokenEndpoint: TokenEndpoint;
+
+  constructor(sandbox: Sandbox, gatekeeper: Gatekeeper, tokenEndpoint: TokenEndpoint) {
+    this.#sandbox = sandbox;
+    this.#gatekeeper = gatekeeper;
+    this.#tokenEndpoint = tokenEndpoint;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = request.url ?? '/';
+    const mark = target.indexOf('?');
+    const path = mark < 0 ? target : target.slice(0, mark);
+    const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+    const arrived: Arrived = { method: request.method ?? 'GET', path, query, request, response };
+    const { settings } = this.#sandbox.world;
+    const isControl =
+      settings.controlEnabled && (path === CONTROL_PREFIX || path.startsWith(`${CONTROL_PREFIX}/`));
+    const bytes = await readBody(request, isControl ? CONTROL_BODY_BYTES : settings.maxBodyBytes);
+    if (bytes === null) return this.#answerPlainly(arrived, plainAnswer(413, 'the body is too large'));
+    if (isControl) return this.#control(arrived, bytes);
+    if (path === TOKEN_PATH && arrived.method === 'POST') return this.#token(arrived, bytes);
+    const match = matchOperation(arrived.method, path);
+    if (match !== null) return this.#operation(arrived, match, bytes);
+    const allowed = path === TOKEN_PATH ? ['POST'] : methodsOf(path);
+    this.#answerPlainly(
+      arrived,
+      allowed.length === 0
+        ? plainAnswer(404, 'no such path')
+        : plainAnswer(405, 'no such method here', { allow: allowed.join(', ') }),
+    );
+  }
+
+  #control({ method, path, query, response }: Arrived, bytes: Buffer): void {
+    const { body, readable } = parseBody(bytes);
+    const answer =
+      bytes.length > 0 && !readable
+        ? { status: 400, body: { error: 'the body is not JSON', field: 'body' } }
+        : control(this.#sandbox, { method, path: path.slice(CONTROL_PREFIX.length), query, body });
+    const headers = { 'content-type': 'application/json;charset=UTF-8', 'cache-control': 'no-store' };
+    send(response, toReply({ ...answer, headers, success: false }));
+  }
+
+  async #token(arrived: Arrived, bytes: Buffer): Promise<void> {
+    const { headers } = arrived.request;
+    const form = new URLSearchParams(bytes.toString('utf8'));
+    const username = form.get('username');
+    const journaled = {
+      grant_type: form.get('grant_type'),
+      scope: form.get('scope'),
+      username,
+      client_auth: clientAuthentication(headers.authorization, form),
+    };
+    const entry = this.#open(arrived, 'token', journaled, 0);
+    const target: FaultTarget = { operation: 'token', path: arrived.path, body: journaled, username };
+    await this.#answer(arrived, entry, target, (keep) => {
+      const answer = this.#tokenEndpoint.answer(headers, form, keep);
+      return { answer: tokenAnswer(answer), committed: answer.issued };
+    });
+  }
+
+  async #operation(arrived: Arrived, { operation, parameters }: RouteMatch, bytes: Buffer): Promise<void> {
+    const { query, request, path } = arrived;
+    const { world } = this.#sandbox;
+    const { refusal, body, username } = this.#gatekeeper.admit(operation, query, request.headers, bytes);
+    const entry = this.#open(arrived, operation.name, body, bytes.length);
+    const handler = HANDLERS[operation.name];
+    await this.#answer(arrived, entry, { operation: operation.name, path, body, username }, (keep) => {
+      if (refusal !== null) return { answer: refusalAnswer(refusal, world.settings), committed: false };
+      try {
+        const call = { ...world, parameters, query, body, username };
+        const { result, changed } = world.state.transaction(() => handler(call), keep);
+        const answer =
+          result instanceof Refusal
+            ? refusalAnswer(result, world.settings)
+            : successAnswer(result, world.settings);
+        return { answer, committed: changed };
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return { answer: refusalAnswer(error, world.settings), committed: false };
+      }
+    });
+  }
+
+  async #answer(arrived: Arrived, entry: JournalEntry, target: FaultTarget, perform: Perform): Promise<void> {
+    const rule = this.#sandbox.faults.pick(target);
+    if (rule !== null) return this.#spoiled(arrived, entry, rule, perform);
+    const { answer, committed } = perform(true);
+    const reply = toReply(answer);
+    entry.committed = committed;
+    entry.status = reply.status;
+    entry.code = reply.code;
+    send(arrived.response, reply);
+  }
+
+  /** A caller that hangs up meanwhile changes nothing: what was going to be carried out still is. */
+  async #spoiled(
+    { request, response }: Arrived,
+    entry: JournalEntry,
+    rule: FaultRule,
+    perform: Perform,
+  ): Promise<void> {
+    const { pending } = this.#sandbox;
+    const { action, phase } = rule;
+    entry.fault = rule.id;
+    if (phase === 'before' && !(await pending.sleep(action.delayMs ?? 0)))
+      return void request.socket.destroy();
+    const { answer, committed } = perform(carriesOut(rule));
+    entry.committed = committed;
+    if (phase === 'after' && !(await pending.sleep(action.delayMs ?? 0)))
+      return void request.socket.destroy();
+    if (action.hang === true) {
+      await pending.forever();
+      return void request.socket.destroy();
+    }
+    const reply = spoil(answer, action, entry.operation === 'token');
+    const answered =
+      action.wire === undefined && action.reset !== 'before-headers' && action.close !== 'before-headers';
+    entry.status = answered ? reply.status : null;
+    entry.code = answered ? reply.code : null;
+    await deliver(reply, action, request, response, pending);
+  }
+
+  #open(arrived: Arrived, operation: string | null, body: unknown, bytes: number): JournalEntry {
+    const { method, path, query, request } = arrived;
+    const { journal, world } = this.#sandbox;
+    const at = world.clock.now();
+    return journal.open({ at, operation, method, path, query, headers: request.headers, body }, bytes);
+  }
+
+  #answerPlainly(arrived: Arrived, answer: Answer): void {
+    const entry = this.#open(arrived, null, null, 0);
+    entry.status = answer.status;
+    send(arrived.response, toReply(answer));
+  }
+}
+
+/**
+ * The whole body; null, with the rest thrown away, when it is larger than the limit. By events: the async iterator costs more
+ * than the rest of a small request.
+ */
+function readBody(request: IncomingMessage, limit: number): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+    });
+    request.on('end', () => {
+      const [first] = chunks;
+      if (size > limit) resolve(null);
+      else resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
+    });
+    request.on('error', reject);
+  });
+}
+
+function clientAuthentication(authorization: string | undefined, form: URLSearchParams): string {
+  if (authorization !== undefined) return 'basic';
+  return form.has('client_secret') ? 'body' : 'none';
+}

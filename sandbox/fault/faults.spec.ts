@@ -1,0 +1,313 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { request } from 'node:http';
+import { TestSandbox } from '../testing.ts';
+
+let test: TestSandbox;
+beforeAll(async () => {
+  test = await TestSandbox.start({ seed: 7 });
+});
+beforeEach(() => test.control('POST', '/reset'));
+afterAll(() => test.close());
+
+const query = { channelCode: 'crm', channelCustomerId: 'CH-4001' };
+const buying = {
+  orderType: 'new_buy',
+  licenseType: 'softkey',
+  customerId: 'cus-harbour-default',
+  assets: [{ products: [{ productUri: 'x.y' }] }],
+};
+
+interface Seen {
+  readonly status: number | null;
+  readonly headers: Record<string, unknown>;
+  readonly text: string;
+  /** The error's code, or `aborted` for a body cut short; null when all went well. */
+  readonly error: string | null;
+}
+
+/** One query by node:http on a connection of its own, so that what breaks can be told apart. */
+async function look(): Promise<Seen> {
+  const { url, headers } = test.prepared('queryCustomers', { query });
+  return new Promise((resolve) => {
+    let seen: Seen = { status: null, headers: {}, text: '', error: null };
+    const call = request(url, { headers, agent: false }, (response) => {
+      seen = { ...seen, status: response.statusCode ?? null, headers: response.headers };
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => (seen = { ...seen, text: seen.text + text }));
+      response.on(
+        'error',
+        (error: NodeJS.ErrnoException) => (seen = { ...seen, error: error.code ?? 'aborted' }),
+      );
+      response.on('close', () => resolve(seen));
+    });
+    call.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ ...seen, error: error.code ?? error.message }),
+    );
+    call.end();
+  });
+}
+
+async function lookWith(action: object): Promise<Seen> {
+  await test.fault({ operation: 'queryCustomers', action });
+  return look();
+}
+
+describe('a spoiled answer', () => {
+  it.each(['reset', 'close'])('can be a %s before the headers', async (way) => {
+    expect(await lookWith({ [way]: 'before-headers' })).toMatchObject({ status: null, error: 'ECONNRESET' });
+  });
+
+  it.each(['reset', 'close'])('can be a %s in the middle of the body', async (way) => {
+    const { status, text, error } = await lookWith({ [way]: 'mid-body' });
+    expect([status, error]).toEqual([200, 'ECONNRESET']);
+    expect(text).toMatch(/^\{"code":0/);
+    expect(() => JSON.parse(text)).toThrow(/JSON/);
+  });
+
+  it.each([
+    ['length', 'ECONNRESET'],
+    ['chunked', 'ECONNRESET'],
+    ['close', null],
+  ])('can be cut under the framing %s, which reports %j', async (framing, error) => {
+    expect(await lookWith({ truncate: 10, framing })).toMatchObject({
+      status: 200,
+      text: '{"code":0,',
+      error,
+    });
+  });
+
+  it.each([{ framing: 'chunked' }, { framing: 'close' }, { slow: { chunkBytes: 50, everyMs: 1 } }])(
+    'is whole with %j',
+    async (action) => {
+      const { text, error } = await lookWith(action);
+      expect(error).toBeNull();
+      expect(JSON.parse(text)).toMatchObject({ code: 0 });
+    },
+  );
+
+  it('can be a refusal of any code, as a string, an integer or anything else', async () => {
+    expect(await lookWith({ code: 60000 })).toMatchObject({
+      status: 299,
+      text: '{"code":"60000","message":"application token invalid or no permission","cause":"application token invalid or no permission"}',
+    });
+    await test.control('DELETE', '/faults');
+    expect(
+      (await lookWith({ code: '1', message: 'm', cause: 'c', codeAs: 'integer', status: 200 })).text,
+    ).toBe('{"code":1,"message":"m","cause":"c"}');
+    await test.control('DELETE', '/faults');
+    expect((await lookWith({ code: [0], message: 'm', cause: 'c', data: null })).text).toBe(
+      '{"code":[0],"message":"m","cause":"c","data":null}',
+    );
+  });
+
+  it('can be a status with headers', async () => {
+    const { status, headers } = await lookWith({ httpStatus: 503, headers: { 'Retry-After': '3' } });
+    expect([status, headers['retry-after']]).toEqual([503, '3']);
+  });
+
+  it.each([204, 304, 418, 999])('can have the status %i', async (httpStatus) => {
+    expect((await lookWith({ httpStatus })).status).toBe(httpStatus);
+  });
+
+  it('can be an HTML page, with 500 or another status', async () => {
+    expect(await lookWith({ html: true })).toMatchObject({
+      status: 500,
+      text: expect.stringContaining('<html>'),
+    });
+    await test.control('DELETE', '/faults');
+    expect((await lookWith({ html: true, httpStatus: 200 })).status).toBe(200);
+  });
+
+  it('can be any body', async () => {
+    const base64 = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]).toString('base64');
+    const { text, headers } = await lookWith({
+      raw: { base64, contentType: 'text/plain', headers: { 'X-A': '1' } },
+    });
+    expect([text, headers['content-type'], headers['x-a']]).toEqual(['\uFEFF{}', 'text/plain', '1']);
+  });
+
+  it('can be any bytes', async () => {
+    const wire = { text: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}' };
+    expect((await lookWith({ wire })).error).toBe('HPE_UNEXPECTED_CONTENT_LENGTH');
+  });
+
+  it('can be patched, and carry ids as numbers', async () => {
+    const { text } = await lookWith({ patch: { code: '0', message: null }, numericIds: true });
+    expect(text).toMatch(/^\{"code":"0","data":\[\{"customerId":9007199254742993,/);
+  });
+
+  it('can be padded', async () => {
+    const { text } = await lookWith({ pad: 5000 });
+    expect(text).toHaveLength(5000);
+    expect(JSON.parse(text)).toMatchObject({ code: 0 });
+  });
+
+  it('can take its time', async () => {
+    const start = performance.now();
+    expect(JSON.parse((await lookWith({ delayMs: 60 })).text)).toMatchObject({ code: 0 });
+    expect(performance.now() - start).toBeGreaterThanOrEqual(58);
+  });
+});
+
+describe('the phase', () => {
+  const lost = { reset: 'before-headers' };
+
+  it('before: the order is not placed', async () => {
+    await test.fault({ operation: 'batchOrder', action: lost });
+    await expect(test.order([buying])).rejects.toThrow('fetch failed');
+    expect(await test.commits()).toEqual([]);
+  });
+
+  it('after: the order is placed, and the journal says so', async () => {
+    const id = await test.fault({ operation: 'batchOrder', phase: 'after', action: lost });
+    await expect(test.order([buying])).rejects.toThrow('fetch failed');
+    expect(await test.commits()).toHaveLength(1);
+    const { body } = await test.control('GET', '/journal');
+    expect(body.entries).toMatchObject([
+      { operation: 'batchOrder', committed: true, status: null, code: null, fault: id },
+    ]);
+  });
+
+  it('before: an answer that is needed is only acted out', async () => {
+    await test.fault({ operation: 'batchOrder', action: { truncate: 1000, framing: 'close' } });
+    const { data } = await test.order([buying]);
+    expect(data).toMatchObject([{ licenseOrderId: '9007199254740993' }]);
+    expect(await test.commits()).toEqual([]);
+    await test.control('DELETE', '/faults');
+    expect((await test.order([buying])).data).toEqual(data);
+  });
+
+  it('does not matter to an answer that is only bent', async () => {
+    await test.fault({ operation: 'batchOrder', action: { patch: { data: null } } });
+    expect((await test.order([buying])).text).toBe('{"code":0,"message":"success"}');
+    expect(await test.commits()).toHaveLength(1);
+  });
+
+  it('leaves a refusal a refusal', async () => {
+    await test.fault({ operation: 'batchOrder', phase: 'after', action: { delayMs: 1 } });
+    expect((await test.order([])).code).toBe('13004');
+    expect(await test.commits()).toEqual([]);
+  });
+
+  it('before, with a delay: the order is placed late even when its caller hung up', async () => {
+    await test.fault({ operation: 'batchOrder', action: { delayMs: 80 } });
+    const { url, headers } = test.prepared('batchOrder', { query: { appKey: 'a' } });
+    const body = JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-late', orderList: [buying] });
+    await expect(
+      fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(30) }),
+    ).rejects.toThrow('timeout');
+    expect(await test.commits()).toEqual([]);
+    await test.until(async () => (await test.commits()).length === 1);
+  });
+});
+
+describe('a rule', () => {
+  const refuse = { code: '500' };
+  const codes = async (count: number): Promise<unknown[]> => {
+    const seen = [];
+    for (let i = 0; i < count; i++) seen.push((await test.call('queryCustomers', { query })).code);
+    return seen;
+  };
+
+  it('skips and spoils as many calls as it says, and counts them', async () => {
+    const id = await test.fault({ operation: 'queryCustomers', skip: 1, times: 2, action: refuse });
+    expect(await codes(5)).toEqual([0, '500', '500', 0, 0]);
+    const { body } = await test.control('GET', '/faults');
+    expect(body.faults).toMatchObject([{ id, operation: 'queryCustomers', hits: 2, matched: 3 }]);
+  });
+
+  it('gives way to the next when it is used up', async () => {
+    await test.control('POST', '/faults', [
+      { operation: '*', times: 1, action: { code: '60000' } },
+      { operation: ['listAssets', 'queryCustomers'], action: refuse },
+    ]);
+    expect(await codes(2)).toEqual(['60000', '500']);
+  });
+
+  it('draws the same after every reset', async () => {
+    const rule = { operation: 'queryCustomers', probability: 0.5, action: refuse };
+    await test.fault(rule);
+    const first = await codes(20);
+    await test.control('POST', '/reset');
+    await test.fault(rule);
+    expect(await codes(20)).toEqual(first);
+    expect(new Set(first)).toEqual(new Set([0, '500']));
+  });
+
+  it('can be narrowed to a body or a path', async () => {
+    await test.fault({
+      operation: 'batchOrder',
+      match: { body: { channelOrderId: 'SO-x' } },
+      action: refuse,
+    });
+    await test.fault({ operation: 'listAssets', match: { path: 'ent-meridian' }, action: refuse });
+    expect((await test.order([buying], { channelOrderId: 'SO-x' })).code).toBe('500');
+    expect((await test.order([buying], { channelOrderId: 'SO-y' })).code).toBe(0);
+    expect((await test.call('listAssets', { parameters: { enterpriseGlobalId: 'ent-meridian' } })).code).toBe(
+      '500',
+    );
+    expect((await test.call('listAssets', { parameters: { enterpriseGlobalId: 'ent-harbour' } })).code).toBe(
+      0,
+    );
+  });
+
+  it('for * leaves the token endpoint alone; one for token can spoil it', async () => {
+    const form = { grant_type: 'client_credentials', scope: 'auth_order' };
+    await test.fault({ operation: '*', action: refuse });
+    expect((await test.token(form)).status).toBe(200);
+    await test.fault({
+      operation: 'token',
+      times: 1,
+      action: { patch: { expires_in: '12', token_type: null } },
+    });
+    const { body } = await test.token(form);
+    expect([body['expires_in'], body['token_type']]).toEqual(['12', undefined]);
+    await test.fault({ operation: 'token', times: 1, action: { code: 'invalid_client' } });
+    const { status, body: refused } = await test.token(form);
+    expect([status, refused['error']]).toEqual([401, 'invalid_client']);
+  });
+
+  it('can be taken away', async () => {
+    const id = await test.fault({ operation: '*', action: refuse });
+    expect((await test.control('DELETE', `/faults/${id}`)).status).toBe(204);
+    expect((await test.control('DELETE', `/faults/${id}`)).status).toBe(404);
+    expect(await codes(1)).toEqual([0]);
+  });
+
+  it.each([
+    [{}, 'rule.operation'],
+    [{ operation: 'listAsset', action: refuse }, 'rule.operation'],
+    [{ operation: '*' }, 'rule.action'],
+    [{ operation: '*', action: {} }, 'rule.action'],
+    [{ operation: '*', action: { explode: true } }, 'rule.action.explode'],
+    [{ operation: '*', action: { reset: 'later' } }, 'rule.action.reset'],
+    [{ operation: '*', action: { httpStatus: 103 } }, 'rule.action.httpStatus'],
+    [{ operation: '*', action: { raw: {} } }, 'rule.action.raw'],
+    [{ operation: '*', action: { slow: { everyMs: 1 } } }, 'rule.action.slow'],
+    [{ operation: '*', action: { slow: { chunkBytes: 0, everyMs: 1 } } }, 'rule.action.slow.chunkBytes'],
+    [{ operation: '*', times: 0, action: refuse }, 'rule.times'],
+    [{ operation: '*', probability: 2, action: refuse }, 'rule.probability'],
+    [{ operation: '*', phase: 'during', action: refuse }, 'rule.phase'],
+    [{ operation: '*', matches: {}, action: refuse }, 'rule.matches'],
+    [[{ operation: '*', action: refuse }, 3], '[1]'],
+  ])('%j is refused, naming %s, and nothing is added', async (rule, field) => {
+    const { status, body } = await test.control('POST', '/faults', rule);
+    expect([status, body.field]).toEqual([400, field]);
+    expect((await test.control('GET', '/faults')).body.faults).toEqual([]);
+  });
+});
+
+describe('a hanging answer', () => {
+  it.each(['reset', 'close'])('is cut by a %s, which does not wait for it', async (how) => {
+    const other = await TestSandbox.start();
+    await other.fault({ operation: 'queryCustomers', times: 1, action: { hang: true } });
+    await other.fault({ operation: 'queryCustomers', action: { delayMs: 3_600_000 } });
+    const calls = [other.call('queryCustomers', { query }), other.call('queryCustomers', { query })];
+    const settled = Promise.allSettled(calls);
+    await other.until(async () => (await other.control('GET', '/journal')).body.entries.length === 3);
+    if (how === 'reset') await other.control('POST', '/reset');
+    else await other.close();
+    expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    if (how === 'reset') await other.close();
+  });
+});

@@ -1,0 +1,89 @@
+/** Turns a true answer (or none) into the one that a fault rule asks for. */
+import { type Answer, codeOf, JSON_TYPE, type Reply, withNumericIds } from '../answer.ts';
+import { CATALOGUE } from '../errors.ts';
+import { isObject, mergePatch, writeJson } from '../json.ts';
+import type { FaultAction } from './rules.ts';
+
+const HTML_PAGE =
+  '<!DOCTYPE html>\n<html><head><title>Error</title></head>\n<body><h1>Service error</h1><hr>proxy</body></html>\n';
+
+/** Later steps win: bend the true answer, put a code in its place, put other bytes in its place, set status and headers. */
+export function spoil(answer: Answer, action: FaultAction, forToken: boolean): Reply {
+  const bent = 'code' in action ? coded(action, forToken) : bend(answer, action);
+  let { status } = bent;
+  let headers = { ...bent.headers };
+  let body: string | Buffer = writeJson(bent.body);
+  let code = codeOf(bent.body);
+  const asked = action.httpStatus ?? action.status;
+  if (asked !== undefined && asked >= 300 && !('code' in action)) {
+    body = writeJson({ status: asked, error: 'fault injected' });
+    code = null;
+  }
+  if (action.html === true) {
+    status = 500;
+    headers = { 'content-type': 'text/html;charset=UTF-8' };
+    body = HTML_PAGE;
+    code = null;
+  }
+  if (action.raw !== undefined) {
+    status = action.raw.status ?? 200;
+    headers = { 'content-type': action.raw.contentType ?? JSON_TYPE, ...lowerCase(action.raw.headers) };
+    body = bytesOf(action.raw);
+    code = null;
+  }
+  if (action.pad !== undefined) body = padded(body, action.pad);
+  return { status: asked ?? status, headers: { ...headers, ...lowerCase(action.headers) }, body, code };
+}
+
+/** The bytes of a `text` or `base64` pair. */
+export function bytesOf(given: { readonly text?: string; readonly base64?: string }): Buffer {
+  return given.text === undefined
+    ? Buffer.from(given.base64 ?? '', 'base64')
+    : Buffer.from(given.text, 'utf8');
+}
+
+function bend(answer: Answer, action: FaultAction): Answer {
+  let { body } = answer;
+  if (answer.success && action.numericIds === true) body = withNumericIds(body);
+  if (action.codeAs !== undefined && isObject(body) && 'code' in body) {
+    body = { ...body, code: codeIn(body['code'], action.codeAs) };
+  }
+  if (answer.success && action.patch !== undefined) body = mergePatch(body, action.patch);
+  return { ...answer, body };
+}
+
+/** A refusal made up by the rule: the platform's envelope, or RFC 6749's at the token endpoint. */
+function coded(action: FaultAction, forToken: boolean): Answer {
+  const headers = { 'content-type': JSON_TYPE };
+  const text = CATALOGUE[String(action.code) as keyof typeof CATALOGUE] ?? 'fault injected';
+  const message = action.message ?? text;
+  if (forToken) {
+    const body = { error: action.code, error_description: message };
+    return { status: action.code === 'invalid_client' ? 401 : 400, headers, body, success: false };
+  }
+  const body = {
+    code: codeIn(action.code, action.codeAs ?? 'string'),
+    message,
+    cause: action.cause ?? message,
+    ...('data' in action ? { data: action.data } : {}),
+  };
+  return { status: 299, headers, body, success: false };
+}
+
+/** Only digits and numbers change between the two forms; anything else travels as the rule has it. */
+function codeIn(code: unknown, form: 'string' | 'integer'): unknown {
+  if (form === 'string') return typeof code === 'number' ? String(code) : code;
+  return typeof code === 'string' && /^\d+$/.test(code) ? Number(code) : code;
+}
+
+/** Spaces after JSON leave it as it was, so a reader without a limit takes it for good. */
+function padded(body: string | Buffer, size: number): Buffer {
+  const bytes = Buffer.from(body);
+  return bytes.length >= size ? bytes : Buffer.concat([bytes, Buffer.alloc(size - bytes.length, ' ')], size);
+}
+
+function lowerCase(headers: FaultAction['headers']): Record<string, string | readonly string[]> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}

@@ -1,0 +1,61 @@
+/** Runs a sandbox from the environment; README.md lists the variables. */
+import { readFileSync } from 'node:fs';
+import { startSandbox } from './server.ts';
+
+/** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is there. */
+function read(name: string): string | undefined {
+  const file = process.env[`${name}_FILE`];
+  const value = file === undefined || file === '' ? process.env[name] : readFileSync(file, 'utf8').trimEnd();
+  return value === '' ? undefined : value;
+}
+
+function required(name: string): string {
+  const value = read(name);
+  if (value === undefined) fail(`${name} or ${name}_FILE is required`);
+  return value;
+}
+
+function integer(name: string, least: number, most: number): number | undefined {
+  const text = read(name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < least || value > most) {
+    fail(`${name} must be an integer from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function fail(problem: string): never {
+  process.stderr.write(`sandbox: ${problem}\n`);
+  process.exit(1);
+}
+
+const seedPassword = read('SANDBOX_ADMIN_PASSWORD');
+const host = read('SANDBOX_HOST');
+const lifetime = integer('SANDBOX_TOKEN_LIFETIME_SECONDS', 1, 31_536_000);
+const seed = integer('SANDBOX_SEED', 0, 2 ** 32 - 1);
+const unit = read('SANDBOX_TIMESTAMP_UNIT') ?? 'ms';
+if (unit !== 'ms' && unit !== 's') fail('SANDBOX_TIMESTAMP_UNIT must be ms or s');
+
+const sandbox = await startSandbox({
+  appKey: required('SANDBOX_APP_KEY'),
+  appSecret: required('SANDBOX_APP_SECRET'),
+  port: integer('SANDBOX_PORT', 0, 65_535) ?? 4000,
+  timestampUnit: unit,
+  controlEnabled: read('SANDBOX_CONTROL') !== 'off',
+  log: (line) => process.stderr.write(`sandbox: ${line}\n`),
+  ...(host === undefined ? {} : { host }),
+  ...(seedPassword === undefined ? {} : { seedPassword }),
+  ...(lifetime === undefined ? {} : { tokenLifetimeSeconds: lifetime }),
+  ...(seed === undefined ? {} : { seed }),
+}).catch((error: NodeJS.ErrnoException) => fail(`cannot listen: ${error.code ?? error.name}`));
+
+// Before the address is printed: whoever reads it may send a signal at once.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => void sandbox.close().then(() => process.exit(0)));
+}
+
+process.stdout.write(`sandbox listening at ${sandbox.url} (seed ${sandbox.seed})\n`);
+if (process.env['SANDBOX_PRINT_CREDENTIALS'] === '1') {
+  process.stdout.write(`seeded users, such as admin@harbour, log in with ${sandbox.seedPassword}\n`);
+}

@@ -1,0 +1,77 @@
+/** Member operation 10: moving the product rights of an employee's assets into a lent lock (section 4.2). */
+import type { Call, Handler } from '../call.ts';
+import { Refusal } from '../errors.ts';
+import type { Asset, Employee } from '../state/records.ts';
+import { badParameter, readObject, readText, readTexts } from './body.ts';
+import { hasFreeNodes } from './nodes.ts';
+import { actingEmployee } from './who.ts';
+
+const FIELDS = new Set(['borrowedUsbKey', 'assetIDs']);
+
+/**
+ * Operation 10. All of it or nothing. The lock is lent to the employee from now on; an asset that is in this lock already stays
+ * there. No operation brings rights back: withdrawing the asset, deleting the employee and revoking asset or lock do.
+ */
+export const borrowAssets: Handler = (call) => {
+  const values = readObject(call.body, 'the body', FIELDS, call.settings);
+  const lockNum = readText(values, 'borrowedUsbKey');
+  const assetIds = new Set(readTexts(values, 'assetIDs'));
+  if (assetIds.size === 0) throw badParameter('assetIDs must not be empty');
+  const employee = borrower(call);
+  const lock = lentLock(call, employee, lockNum);
+  const updateTime = call.clock.now();
+  for (const assetId of assetIds) {
+    const asset = assetToLend(call, employee, lock, assetId);
+    if (asset.lentInto !== lock.id) call.state.assets.change(asset.id, { lentInto: lock.id, updateTime });
+  }
+  if (lock.lentToMember === null) {
+    call.state.assets.change(lock.id, { lentToMember: employee.globalId, updateTime });
+  }
+  return null;
+};
+
+/**
+ * The employee of the path, of two records the one in the acting user's enterprise (60026). The acting user must be this employee
+ * or an administrator of the enterprise (33003).
+ */
+function borrower(call: Call): Employee {
+  const acting = actingEmployee(call);
+  const records = call.state.employees.by('globalId', call.parameters['memberGlobalId'] ?? '');
+  const employee =
+    records.length > 1
+      ? records.find(({ enterpriseGlobalId }) => enterpriseGlobalId === acting?.enterpriseGlobalId)
+      : records[0];
+  if (employee === undefined) throw new Refusal('60026');
+  const isAdministrator =
+    acting?.administrator === true && acting.enterpriseGlobalId === employee.enterpriseGlobalId;
+  if (acting?.id !== employee.id && !isAdministrator) {
+    throw new Refusal('33003', 'the acting user is neither the employee nor an administrator');
+  }
+  return employee;
+}
+
+/** A lent lock of the enterprise that works and is not lent to somebody else. */
+function lentLock({ state, clock }: Call, employee: Employee, lockNum: string): Asset {
+  const lock = state.assetByNum(lockNum);
+  if (lock?.lentLock !== true || state.enterpriseOf(lock) !== employee.enterpriseGlobalId) {
+    throw new Refusal('33008', `${lockNum} is no lent lock of the enterprise`);
+  }
+  const expired = lock.limitEndTime !== null && lock.limitEndTime <= clock.now();
+  if (lock.locked || lock.freezing || lock.faulty || expired) {
+    throw new Refusal('33008', 'the lent lock is disabled, frozen, faulty or expired');
+  }
+  if (lock.lentToMember !== null && lock.lentToMember !== employee.globalId) throw new Refusal('33018');
+  return lock;
+}
+
+/** An asset of the enterprise that is assigned to the employee, is in no other lock and has nodes to lend. */
+function assetToLend({ state }: Call, employee: Employee, lock: Asset, assetId: string): Asset {
+  const asset = state.assets.get(assetId);
+  const isOwn =
+    asset?.memberGlobalId === employee.globalId && state.enterpriseOf(asset) === employee.enterpriseGlobalId;
+  if (!isOwn) throw new Refusal('33003', `asset ${assetId} is not assigned to the employee`);
+  if (asset.lentInto === lock.id) return asset;
+  if (asset.lentInto !== null) throw new Refusal('33007', `asset ${assetId}`);
+  if (!hasFreeNodes(state, asset)) throw new Refusal('33006', `asset ${assetId}`);
+  return asset;
+}

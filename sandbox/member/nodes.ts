@@ -1,0 +1,30 @@
+/**
+ * Counting nodes. Lending an asset moves one node of each of its products into the lent lock. Nodes count by product, that is
+ * by `productUri`, over all orders; an instance whose order gave no node count has one.
+ */
+import type { Asset, ProductInstance } from '../state/records.ts';
+import type { State } from '../state/state.ts';
+
+export function nodesOf({ limitConcurrent }: ProductInstance): number {
+  return limitConcurrent ?? 1;
+}
+
+/** Whether each product of the asset, and there is one, has a node to lend: online use occupies one of each. */
+export function hasFreeNodes(state: State, asset: Asset): boolean {
+  const total = new Map<string, number>();
+  for (const product of state.products.by('asset', asset.id)) {
+    total.set(product.productUri, (total.get(product.productUri) ?? 0) + nodesOf(product));
+  }
+  const inUse = asset.online ? 1 : 0;
+  return total.size > 0 && [...total.values()].every((nodes) => nodes > inUse);
+}
+
+/** The instances of which a lent asset gave a node: the first of each product that has one. None where it is not lent. */
+export function lentInstances(state: State, asset: Asset): ReadonlyMap<string, ProductInstance> {
+  const lent = new Map<string, ProductInstance>();
+  if (asset.lentInto === null) return lent;
+  for (const product of state.products.by('asset', asset.id)) {
+    if (nodesOf(product) > 0 && !lent.has(product.productUri)) lent.set(product.productUri, product);
+  }
+  return lent;
+}

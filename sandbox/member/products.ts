@@ -1,0 +1,118 @@
+/** Member operation 7: the products and merchandises under an asset (sections 4.2 and 2.12). */
+import { type Call, type Handler, wireTime } from '../call.ts';
+import { Refusal } from '../errors.ts';
+import type { Asset, MerchandiseInstance, ProductInstance } from '../state/records.ts';
+import { lentInstances, nodesOf } from './nodes.ts';
+import { requireBoundUser } from './who.ts';
+
+/** A product instance with the nodes that it has where it is shown. */
+interface Held {
+  readonly product: ProductInstance;
+  readonly nodes: number;
+}
+
+/**
+ * Operation 7. Of an asset that is lent, what is left of it; under a lent lock also what was moved in, without its packages.
+ * @returns `{ productInstanceList, children }`: what stands directly on the asset, and the trees of merchandises.
+ */
+export const listAssetProducts: Handler = (call) => {
+  requireBoundUser(call);
+  const asset = call.state.assets.get(call.parameters['assetId'] ?? '');
+  if (asset === undefined || asset.revoked) throw new Refusal('60024', 'no such asset');
+  const held = heldBy(call, asset);
+  const merchandises = call.state.merchandises.by('asset', asset.id);
+  const present = new Set(merchandises.map(({ id }) => id));
+  const roots = merchandises.filter(({ parentId }) => parentId === null || !present.has(parentId));
+  const movedIn = call.state.assets
+    .by('lentInto', asset.id)
+    .flatMap((lent) => [...lentInstances(call.state, lent).values()])
+    .map((product) => ({ product, nodes: 1 }));
+  return {
+    productInstanceList: [
+      ...held.filter(({ product }) => !present.has(product.merchandiseInsId ?? '')),
+      ...movedIn,
+    ].map((one) => productView(call, asset, one)),
+    children: roots.map((root) => merchandiseView(call, asset, root, merchandises, held)),
+  };
+};
+
+function heldBy({ state }: Call, asset: Asset): Held[] {
+  const lent = lentInstances(state, asset);
+  return state.products
+    .by('asset', asset.id)
+    .map((product) => ({
+      product,
+      nodes: nodesOf(product) - (lent.get(product.productUri)?.id === product.id ? 1 : 0),
+    }))
+    .filter(({ product, nodes }) => nodes > 0 || nodesOf(product) === 0);
+}
+
+function merchandiseView(
+  call: Call,
+  asset: Asset,
+  merchandise: MerchandiseInstance,
+  all: readonly MerchandiseInstance[],
+  held: readonly Held[],
+): Record<string, unknown> {
+  const children = all.filter(({ parentId }) => parentId === merchandise.id);
+  const products = held.filter(({ product }) => product.merchandiseInsId === merchandise.id);
+  return {
+    id: merchandise.id,
+    licenseType: merchandise.licenseType,
+    merchandiseNum: merchandise.merchandiseNum,
+    merchandiseName: merchandise.merchandiseName,
+    parentId: merchandise.parentId,
+    parentMerchandiseNum: merchandise.parentMerchandiseNum,
+    customerId: merchandise.customerId,
+    licenseOrderId: merchandise.licenseOrderId,
+    channelOrderId: merchandise.channelOrderId,
+    createTime: wireTime(call, merchandise.createTime),
+    updateTime: wireTime(call, merchandise.updateTime),
+    channelCode: merchandise.channelCode,
+    timeDurationExpression: merchandise.timeDurationExpression,
+    srcLicenseOrderId: merchandise.srcLicenseOrderId,
+    children:
+      children.length === 0 ? null : children.map((child) => merchandiseView(call, asset, child, all, held)),
+    productInstanceList: products.length === 0 ? null : products.map((one) => productView(call, asset, one)),
+  };
+}
+
+/**
+ * `assetId`, `assetNum` and `licenseType` are those of the asset it is shown under, `assetInsId` the asset it was bought for: they
+ * differ in a lent lock. The interface shows no element of `productExtendInstanceList`; here it has the order's features.
+ */
+function productView(call: Call, asset: Asset, { product, nodes }: Held): Record<string, unknown> {
+  const extended = product.features.length > 0;
+  return {
+    id: product.id,
+    licenseType: asset.licenseType,
+    customerId: product.customerId,
+    assetId: asset.id,
+    assetInsId: product.assetId,
+    merchandiseInsId: product.merchandiseInsId,
+    assetNum: asset.assetNum,
+    productUri: product.productUri,
+    gmsPid: product.gmsPid,
+    appKey: product.appKey,
+    productName: product.productName,
+    channelCode: product.channelCode,
+    licenseOrderId: product.licenseOrderId,
+    channelOrderId: product.channelOrderId,
+    limitStartTime: wireTime(call, product.limitStartTime),
+    limitEndTime: wireTime(call, product.limitEndTime),
+    limitAmount: 0,
+    limitConcurrent: nodes,
+    limitTimeDuration: product.limitTimeDuration ?? 0,
+    trial: product.trial,
+    trialEndDate: wireTime(call, product.trialEndTime),
+    limitType: extended ? 'feature' : 'basic',
+    prodDefExtend: extended,
+    timeDurationExpression: product.timeDurationExpression,
+    srcLicenseOrderId: product.srcLicenseOrderId,
+    createTime: wireTime(call, product.createTime),
+    updateTime: wireTime(call, product.updateTime),
+    activateFlag: product.active,
+    crmProductId: product.crmProductId,
+    productExtendInstanceList: product.features,
+  };
+}

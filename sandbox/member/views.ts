@@ -1,0 +1,69 @@
+/** Employees as the member center shows them (sections 2.9 and 2.10). */
+import { type Call, wireTime } from '../call.ts';
+import { exactNumber } from '../json.ts';
+import type { Employee, Enterprise } from '../state/records.ts';
+
+/** Section 2.9. */
+export function createdView(
+  call: Call,
+  { enterpriseId }: Enterprise,
+  employee: Employee,
+): Record<string, unknown> {
+  return {
+    id: memberId(call, employee.id),
+    userId: memberId(call, employee.userId),
+    globalId: employee.globalId,
+    enterpriseId: memberId(call, enterpriseId),
+    departmentId: departmentId(call, employee),
+    departmentName: employee.departmentName,
+    userName: employee.userName,
+    name: employee.name,
+    remark: employee.remark,
+    deleted: employee.deleted,
+    updateTime: wireTime(call, employee.updateTime),
+    createTime: wireTime(call, employee.createTime),
+  };
+}
+
+/**
+ * Section 2.10. `assetNums` are the numbers assigned to the employee, `borrowNum` the lent lock that is lent to the employee (the
+ * first, where several are) or null.
+ */
+export function listView(
+  call: Call,
+  { enterpriseId, globalId: enterpriseGlobalId }: Enterprise,
+  employee: Employee,
+): Record<string, unknown> {
+  const { state } = call;
+  const assigned = state.assets.by('member', employee.globalId);
+  const lent = state.assets.by('lentToMember', employee.globalId);
+  return {
+    id: memberId(call, employee.id),
+    userId: memberId(call, employee.userId),
+    globalId: employee.globalId,
+    enterpriseId: memberId(call, enterpriseId),
+    departmentId: departmentId(call, employee),
+    departmentName: employee.departmentName,
+    userName: employee.userName,
+    passwordMobile: employee.passwordMobile,
+    name: employee.name,
+    assetNums: assigned
+      .filter((asset) => state.enterpriseOf(asset) === enterpriseGlobalId)
+      .map(({ assetNum }) => assetNum),
+    borrowNum: lent.find((lock) => state.enterpriseOf(lock) === enterpriseGlobalId)?.assetNum ?? null,
+    onlineFlag: employee.online,
+    remark: employee.remark,
+    deleted: employee.deleted,
+    updateTime: wireTime(call, employee.updateTime),
+    createTime: wireTime(call, employee.createTime),
+    boundUserInfo: null,
+  };
+}
+
+function memberId({ settings }: Call, digits: string): object | string {
+  return settings.memberIdsAs === 'number' ? exactNumber(digits) : digits;
+}
+
+function departmentId(call: Call, employee: Employee): object | string | null {
+  return employee.departmentId === null ? null : memberId(call, employee.departmentId);
+}

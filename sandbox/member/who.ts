@@ -1,0 +1,29 @@
+/** Whom a member call is about, and who makes it. */
+import type { Call } from '../call.ts';
+import { Refusal } from '../errors.ts';
+import type { Employee } from '../state/records.ts';
+
+/**
+ * The acting user's enterprise must have a customer (60017); a user who is no employee has none. Which enterprise the call is
+ * about does not matter.
+ */
+export function requireBoundUser({ state, username }: Call): void {
+  const enterpriseGlobalId = actingEmployee({ state, username })?.enterpriseGlobalId;
+  if (enterpriseGlobalId === undefined || state.customersOfEnterprise(enterpriseGlobalId).length === 0) {
+    throw new Refusal('60017');
+  }
+}
+
+/** The acting user's record; undefined for a user who is no employee. */
+export function actingEmployee({ state, username }: Pick<Call, 'state' | 'username'>): Employee | undefined {
+  return username === null ? undefined : state.employeeByUserName(username);
+}
+
+/** The employee of a path that names the enterprise too (operations 2 to 4); not there: 60002. */
+export function employeeOfPath({ state, parameters }: Call): Employee {
+  const employee = state.employees
+    .by('globalId', parameters['memberGlobalId'] ?? '')
+    .find(({ enterpriseGlobalId }) => enterpriseGlobalId === parameters['enterpriseGlobalId']);
+  if (employee === undefined) throw new Refusal('60002', 'the enterprise has no such employee');
+  return employee;
+}

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestSandbox } from '../testing.ts';
+
+let test: TestSandbox;
+beforeAll(async () => {
+  test = await TestSandbox.start();
+});
+beforeEach(() => test.control('POST', '/reset'));
+afterAll(() => test.close());
+
+function locks(name: 'disableLocks' | 'enableLocks', assetNums: unknown, operatorIdentity = 'ops') {
+  return test.call(name, { body: { assetNums, operatorIdentity } });
+}
+
+describe('locks', () => {
+  it('answer each number with its own status, in the order asked', async () => {
+    const { status, data } = await locks('disableLocks', [
+      '8000001004',
+      '8000001003',
+      '8999999999',
+      '8000001008',
+      '8000001005',
+    ]);
+    expect(status).toBe(200);
+    expect(data).toEqual([
+      { assetNum: '8000001004', status: 4 },
+      { assetNum: '8000001003', status: 1 },
+      { assetNum: '8999999999', status: 2 },
+      { assetNum: '8000001008', status: 3 },
+      { assetNum: '8000001005', status: 1 },
+    ]);
+  });
+
+  it('stay locked until they are enabled; the same again succeeds', async () => {
+    const locked = async (): Promise<unknown> =>
+      (await test.assets()).find(({ assetNum }) => assetNum === '8000001003')?.['locked'];
+    await locks('disableLocks', ['8000001003']);
+    expect((await locks('disableLocks', ['8000001003'])).data).toEqual([
+      { assetNum: '8000001003', status: 1 },
+    ]);
+    expect(await locked()).toBe(true);
+    await locks('enableLocks', ['8000001003']);
+    expect(await locked()).toBe(false);
+  });
+
+  it.each([
+    [[], 'ops'],
+    [['8000001003'], ''],
+    [[8000001003], 'ops'],
+    ['8000001003', 'ops'],
+  ])('refuse %j by %j', async (assetNums, operator) => {
+    expect(await locks('disableLocks', assetNums, operator)).toMatchObject({ status: 299, code: '13004' });
+  });
+});
+
+describe('listAssets', () => {
+  it('shows every live asset of all customers of the enterprise', async () => {
+    const assets = await test.assets();
+    expect(assets.map(({ assetNum }) => assetNum)).toHaveLength(12);
+    expect(assets.find(({ id }) => id === 'ast-1005')).toEqual({
+      id: 'ast-1005',
+      licenseType: 'normal_unrecover_lan_usbkey',
+      assetNum: '8000001005',
+      grantable: true,
+      customerId: 'cus-harbour-default',
+      keyShellNumber: '8000001005',
+      keyChipType: 2,
+      locked: false,
+      freezing: false,
+      createTime: 1767600000000,
+      updateTime: 1767600000000,
+      limitStartTime: 1767600000000,
+      limitEndTime: 4102358400000,
+      assignStatus: {
+        id: 'ast-1005',
+        assignStatus: 'assigned',
+        assignMemberId: 'mem-harbour-bo',
+        createTime: '1767600000000',
+        updateTime: null,
+      },
+      assetLimits: null,
+      assetExtends: [],
+      borrowedUsbKey: false,
+    });
+  });
+
+  it('keeps the assets with the extension that is asked for', async () => {
+    const query = { extendCode: 'site' };
+    const { data } = await test.call('listAssets', {
+      parameters: { enterpriseGlobalId: 'ent-harbour' },
+      query,
+    });
+    expect((data as { id: string }[]).map(({ id }) => id)).toEqual(['ast-1001', 'ast-1009']);
+  });
+
+  it('refuses an unknown enterprise', async () => {
+    expect((await test.call('listAssets', { parameters: { enterpriseGlobalId: 'ent-0' } })).code).toBe(
+      '13004',
+    );
+  });
+
+  it('gives times in seconds where the sandbox is told so', async () => {
+    const other = await TestSandbox.start({ timestampUnit: 's' });
+    expect((await other.assets())[0]).toMatchObject({ createTime: 1767600000, limitEndTime: 4102358400 });
+    await other.close();
+  });
+
+  it('gives ids of digits as bare numbers where the sandbox is told so', async () => {
+    const other = await TestSandbox.start({ numericIds: true });
+    const { text } = await other.call('listAssets', {
+      parameters: { enterpriseGlobalId: '9007199254741993' },
+    });
+    expect(text).toContain('"id":9007199254743993,');
+    expect(text).toContain('"customerId":9007199254742993,');
+    expect(text).toContain('"assetNum":"8000004001"');
+    await other.close();
+  });
+});
+
+describe('obtainAssetNums', () => {
+  it('counts up and never hands a number out twice', async () => {
+    const first = await test.call('obtainAssetNums', { body: { size: 2 } });
+    const second = await test.call('obtainAssetNums', { body: { size: 1 } });
+    expect(first.data).toEqual(['8500000001', '8500000002']);
+    expect(second.data).toEqual(['8500000003']);
+  });
+
+  it('starts with the digit of its region', async () => {
+    const singapore = await TestSandbox.start({ region: '6' });
+    expect((await singapore.call('obtainAssetNums', { body: { size: 1 } })).data).toEqual(['6500000001']);
+    await singapore.close();
+  });
+
+  it.each([0, -1, 1001, 1.5, '5', null])('refuses the size %j', async (size) => {
+    expect((await test.call('obtainAssetNums', { body: { size } })).code).toBe('13004');
+  });
+});

@@ -1,0 +1,61 @@
+/** Order operations 8 and 9: the virtual assets of an enterprise, and asset-number digit strings (section 4.1). */
+import { type Call, type Handler, wireTime } from '../call.ts';
+import { invalid } from '../errors.ts';
+import type { Asset } from '../state/records.ts';
+import { Fields } from './fields.ts';
+
+const SHELL_FIELDS = new Set(['size']);
+
+/** Operation 8. `extendCode` keeps the assets that have an extension of that code. An unknown enterprise: 13004. */
+export const listAssets: Handler = (call) => {
+  const enterpriseGlobalId = call.parameters['enterpriseGlobalId'] ?? '';
+  const extendCode = call.query.get('extendCode') ?? '';
+  if (call.state.enterprises.get(enterpriseGlobalId) === undefined)
+    throw invalid('enterpriseGlobalId is unknown');
+  return call.state
+    .assetsOfEnterprise(enterpriseGlobalId)
+    .filter(
+      (asset) =>
+        extendCode === '' || asset.extensions.some((extension) => extension.extendCode === extendCode),
+    )
+    .map((asset) => assetView(call, asset));
+};
+
+/** Operation 9. Hands out numbers that no asset has; they are consumed whether or not anybody uses them. */
+export const obtainAssetNums: Handler = ({ body, settings, state }) => {
+  const size = new Fields(body, '', SHELL_FIELDS, settings).integer('size');
+  if (size === null || size < 1 || size > settings.maxAssetNums) {
+    throw invalid(`size must lie between 1 and ${settings.maxAssetNums}`);
+  }
+  return Array.from({ length: size }, () => state.nextAssetNum(settings.region));
+};
+
+/** Section 2.8. The times inside `assignStatus` are strings there; of an asset that is assigned to nobody they are null. */
+function assetView(call: Call, asset: Asset): Record<string, unknown> {
+  const assignTime = wireTime(call, asset.assignTime);
+  return {
+    id: asset.id,
+    licenseType: asset.licenseType,
+    assetNum: asset.assetNum,
+    grantable: asset.grantable,
+    customerId: asset.customerId,
+    keyShellNumber: asset.assetNum.replaceAll(/\D/g, ''),
+    keyChipType: asset.keyChipType,
+    locked: asset.locked,
+    freezing: asset.freezing,
+    createTime: wireTime(call, asset.createTime),
+    updateTime: wireTime(call, asset.updateTime),
+    limitStartTime: wireTime(call, asset.limitStartTime),
+    limitEndTime: wireTime(call, asset.limitEndTime),
+    assignStatus: {
+      id: asset.id,
+      assignStatus: asset.memberGlobalId === null ? 'unassigned' : 'assigned',
+      assignMemberId: asset.memberGlobalId,
+      createTime: assignTime === null ? null : String(assignTime),
+      updateTime: null,
+    },
+    assetLimits: null,
+    assetExtends: asset.extensions,
+    borrowedUsbKey: asset.lentLock,
+  };
+}

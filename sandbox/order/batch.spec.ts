@@ -1,0 +1,402 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestSandbox } from '../testing.ts';
+
+let test: TestSandbox;
+beforeAll(async () => {
+  test = await TestSandbox.start();
+});
+beforeEach(() => test.control('POST', '/reset'));
+afterAll(() => test.close());
+
+const harbour = { customerId: 'cus-harbour-default' };
+const buying = { ...harbour, orderType: 'new_buy', licenseType: 'softkey' };
+
+function ids(data: unknown): string[] {
+  return (data as { licenseOrderId: string }[]).map(({ licenseOrderId }) => licenseOrderId);
+}
+
+async function live(table: 'products' | 'merchandises', assetId?: string): Promise<any[]> {
+  const { body } = await test.control('GET', '/state');
+  return body[table].filter((row: any) => !row.removed && (assetId ?? row.assetId) === row.assetId);
+}
+
+async function uris(assetId: string): Promise<string[]> {
+  return (await live('products', assetId)).map(
+    ({ productUri, licenseOrderId }) => `${productUri} ${licenseOrderId}`,
+  );
+}
+
+describe('new_buy', () => {
+  it('makes an asset with a generated number, its products, features and merchandise tree', async () => {
+    const { status, code, data } = await test.order(
+      [
+        {
+          ...buying,
+          sequence: 7,
+          assets: [
+            {
+              assetNos: [],
+              assetExtendList: [{ extendCode: 'site', extendValue: 'pier-9' }],
+              limitEndDate: 4102358400000,
+              products: [{ productUri: 'a.b', limitConcurrent: 2, productFeatures: [{ featureCode: 'f' }] }],
+              merchandises: [
+                {
+                  merchandiseNum: 'M1',
+                  licenseOrderProductList: [{ productUri: 'c.d' }],
+                  children: [
+                    { merchandiseNum: 'M2', children: null, licenseOrderProductList: [{ gmsPid: 'e.f' }] },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+      { channelOrderId: 'SO-77' },
+    );
+    expect([status, code]).toEqual([200, 0]);
+    const [licenseOrderId] = ids(data);
+    expect(data).toEqual([{ sequence: 7, licenseOrderId, customerId: 'cus-harbour-default' }]);
+    const asset = (await test.assets()).find(({ assetNum }) => assetNum === '8500000001');
+    expect(asset).toMatchObject({
+      licenseType: 'softkey',
+      limitEndTime: 4102358400000,
+      assetExtends: [{ extendCode: 'site', extendValue: 'pier-9' }],
+    });
+    const products = await live('products', asset?.['id'] as string);
+    expect(products.map(({ productUri }) => productUri)).toEqual(['a.b', 'c.d', 'e.f']);
+    expect(products[0]).toMatchObject({
+      licenseOrderId,
+      channelOrderId: 'SO-77',
+      limitConcurrent: 2,
+      merchandiseInsId: null,
+    });
+    const [outer, inner] = await live('merchandises', asset?.['id'] as string);
+    expect(inner).toMatchObject({ parentId: outer.id, parentMerchandiseNum: 'M1', merchandiseNum: 'M2' });
+    expect(products[2].merchandiseInsId).toBe(inner.id);
+  });
+
+  it('adds to an asset of the customer that it names', async () => {
+    const extensions = [{ extendCode: 'site', extendValue: 'pier-3' }];
+    const assets = [
+      { assetNos: ['8000001001'], assetExtendList: extensions, products: [{ productUri: 'x.y' }] },
+    ];
+    const [order] = ids((await test.order([{ ...buying, assets }])).data);
+    expect(await uris('ast-1001')).toEqual(['draft.pro lic-5001', 'draft.view lic-5001', `x.y ${order}`]);
+    const asset = (await test.assets()).find(({ id }) => id === 'ast-1001');
+    expect(asset).toMatchObject({ assetExtends: extensions, limitEndTime: 4102358400000 });
+  });
+
+  it('gives every named number the same products', async () => {
+    const assets = [{ assetNos: ['8500000009', '8500000010'], products: [{ productUri: 'x.y' }] }];
+    await test.order([{ ...buying, assets }]);
+    expect((await live('products')).filter(({ productUri }) => productUri === 'x.y')).toHaveLength(2);
+  });
+
+  it('makes the customer and its enterprise that it carries the data of, once for two items', async () => {
+    const item = {
+      orderType: 'new_buy',
+      licenseType: 'cloud_account',
+      customerName: 'Tenfold',
+      channelCustomerId: 'CH-10',
+      adminAccount: 'chief',
+      assets: [{ products: [{ productUri: 'x.y' }] }],
+    };
+    const { data } = await test.order([item, item]);
+    const [first, second] = data as { customerId: string }[];
+    expect(first?.customerId).toBe(second?.customerId);
+    const query = { channelCode: 'crm', channelCustomerId: 'CH-10', defaultCustomer: 'Y' };
+    const customers = (await test.call('queryCustomers', { query })).data as any[];
+    expect(customers).toEqual([
+      expect.objectContaining({ customerId: first?.customerId, enterpriseName: 'Tenfold' }),
+    ]);
+    const { body } = await test.control('GET', '/state');
+    expect(body.employees.at(-1)).toMatchObject({ userName: 'chief@ent0001', administrator: true });
+  });
+
+  it('leaves a personal customer without an enterprise', async () => {
+    const item = {
+      customerType: 'personal',
+      customerName: 'Pat',
+      crmCustomerId: 'CRM-P',
+      licenseType: 'cloud_personal',
+    };
+    await test.order([{ ...item, orderType: 'new_buy', assets: [{ products: [{ productUri: 'x.y' }] }] }]);
+    const { body } = await test.control('GET', '/state');
+    expect(body.customers.at(-1)).toMatchObject({
+      customerType: 'personal',
+      enterpriseGlobalId: null,
+      isDefault: false,
+    });
+  });
+
+  it('takes a transferred product out of the order it came from', async () => {
+    const products = [{ productUri: 'draft.view', srcLicenseOrderId: 'lic-5001' }];
+    const { data } = await test.order([{ ...buying, assets: [{ assetNos: ['8500000001'], products }] }]);
+    expect(await uris('ast-1001')).toEqual(['draft.pro lic-5001']);
+    const moved = (await live('products')).find(({ licenseOrderId }) => licenseOrderId === ids(data)[0]);
+    expect(moved).toMatchObject({ productUri: 'draft.view', srcLicenseOrderId: 'lic-5001' });
+  });
+
+  it.each([
+    [
+      'a product that the source order does not hold',
+      { productUri: 'no.such', srcLicenseOrderId: 'lic-5001' },
+    ],
+    ['a source order of another company', { productUri: 'survey.field', srcLicenseOrderId: 'lic-6001' }],
+  ])('refuses to transfer %s', async (_what, product) => {
+    expect((await test.order([{ ...buying, assets: [{ products: [product] }] }])).code).toBe('13004');
+  });
+
+  it('moves an asset between customers of one enterprise only when it says so', async () => {
+    const asset = { assetNos: ['8000001001'], products: [{ productUri: 'x.y' }] };
+    const yard = { ...buying, customerId: 'cus-harbour-yard' };
+    expect((await test.order([{ ...yard, assets: [asset] }])).code).toBe('13004');
+    expect((await test.order([{ ...yard, assets: [{ ...asset, transferedAssetNum: true }] }])).code).toBe(0);
+    expect((await test.assets()).find(({ id }) => id === 'ast-1001')?.['customerId']).toBe(
+      'cus-harbour-yard',
+    );
+    const foreign = { ...asset, assetNos: ['8000002001'], transferedAssetNum: true };
+    expect((await test.order([{ ...buying, assets: [foreign] }])).code).toBe('13004');
+  });
+});
+
+describe('the customer of an order', () => {
+  const assets = [{ products: [{ productUri: 'x.y' }] }];
+  it.each([
+    [{ customerId: 'cus-harbour-yard' }, 'cus-harbour-yard'],
+    [{ crmCustomerId: 'CRM-1002' }, 'cus-harbour-yard'],
+    [{ channelCustomerId: 'CH-1002' }, 'cus-harbour-yard'],
+    [{ enterpriseGlobalId: 'ent-harbour' }, 'cus-harbour-default'],
+    [{ crmCustomerId: 'CRM-new', channelCustomerId: 'PT-1003' }, null],
+    [{ customerId: 'cus-none', customerName: 'X' }, null],
+    [{ enterpriseGlobalId: 'ent-none' }, null],
+    [{ customerId: 'cus-harbour-yard', enterpriseGlobalId: 'ent-meridian' }, null],
+    [{ crmCustomerId: 'CRM-new', channelCustomerId: 'CH-1002', customerName: 'X' }, null],
+    [{}, null],
+  ])('named by %j is %j', async (names, customerId) => {
+    const { code, data } = await test.order([
+      { orderType: 'new_buy', licenseType: 'softkey', assets, ...names },
+    ]);
+    expect([code, data]).toMatchObject(customerId === null ? ['13004', undefined] : [0, [{ customerId }]]);
+  });
+});
+
+describe('delete_asset', () => {
+  const item = {
+    ...harbour,
+    orderType: 'delete_asset',
+    licenseType: 'softkey',
+    assets: [{ assetNos: ['8000001001'] }],
+  };
+
+  it('revokes the asset with everything on it, and frees its number', async () => {
+    expect((await test.order([item])).code).toBe(0);
+    expect((await test.assets()).map(({ id }) => id)).not.toContain('ast-1001');
+    expect(await uris('ast-1001')).toEqual([]);
+    expect((await test.order([item])).code).toBe('13004');
+  });
+
+  it('with an order takes only what came from it, and the asset when nothing is left', async () => {
+    const cloud = { ...item, licenseType: 'cloud_account', assets: [{ assetNos: ['8000001002'] }] };
+    expect((await test.order([{ ...cloud, srcLicenseOrderId: 'lic-5002' }])).code).toBe(0);
+    expect(await uris('ast-1002')).toEqual(['cloud.model lic-5003']);
+    expect(await live('merchandises', 'ast-1002')).toEqual([]);
+    expect((await test.order([{ ...cloud, srcLicenseOrderId: 'lic-5003' }])).code).toBe(0);
+    expect((await test.assets()).map(({ id }) => id)).not.toContain('ast-1002');
+  });
+
+  it.each([
+    ['another customer', { customerId: 'cus-harbour-yard' }],
+    ['another licence type', { licenseType: 'lan_softkey' }],
+    ['no number', { assets: [{ assetNos: [] }] }],
+    ['an order of another asset', { srcLicenseOrderId: 'lic-1003' }],
+    ['an unknown order', { srcLicenseOrderId: 'lic-none' }],
+  ])('refuses %s', async (_what, more) => {
+    expect((await test.order([{ ...item, ...more }])).code).toBe('13004');
+  });
+});
+
+describe('delete_product', () => {
+  const assets = [{ assetNos: ['8000001002'], products: [{ productUri: 'cloud.model' }] }];
+  const cloud = { ...harbour, orderType: 'delete_product', licenseType: 'cloud_account' };
+
+  it.each(['cloud_account', 'cloud_customer', 'cloud_personal'])(
+    'of a %s needs the order',
+    async (licenseType) => {
+      const { code, message } = await test.order([{ ...cloud, licenseType, assets }]);
+      expect([code, message]).toEqual(['13004', expect.stringContaining('orderList[0].srcLicenseOrderId')]);
+    },
+  );
+
+  it('reaches only the named order', async () => {
+    expect((await test.order([{ ...cloud, srcLicenseOrderId: 'lic-5003', assets }])).code).toBe(0);
+    expect(await uris('ast-1002')).toEqual([
+      'cloud.model lic-5002',
+      'cloud.render lic-5002',
+      'cloud.share lic-5002',
+    ]);
+  });
+
+  it('without an order reaches all orders of the customer', async () => {
+    const buy = {
+      ...buying,
+      assets: [{ assetNos: ['8000001001'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    await test.order([buy]);
+    const products = [{ productUri: 'draft.pro' }];
+    await test.order([
+      { ...buying, orderType: 'delete_product', assets: [{ assetNos: ['8000001001'], products }] },
+    ]);
+    expect(await uris('ast-1001')).toEqual(['draft.view lic-5001']);
+  });
+
+  it('matches loosely by uri, gmsPid or appKey', async () => {
+    const products = [{ productUri: 'gms-draft-pro', limitConcurrent: 99 }];
+    await test.order([
+      { ...buying, orderType: 'delete_product', assets: [{ assetNos: ['8000001001'], products }] },
+    ]);
+    expect(await uris('ast-1001')).toEqual(['draft.view lic-5001']);
+  });
+
+  it('matches strictly by times and node count', async () => {
+    const limits = { limitStartDate: 1767600000000, limitEndDate: 4102358400000, limitConcurrent: 1 };
+    const strictly = (product: object) =>
+      test.order([
+        {
+          ...buying,
+          orderType: 'delete_product',
+          assets: [
+            {
+              assetNos: ['8000001001'],
+              products: [{ productUri: 'draft.pro', strictMatchWhenDelete: true, ...product }],
+            },
+          ],
+        },
+      ]);
+    expect((await strictly({})).code).toBe('13004');
+    expect((await strictly({ ...limits, limitConcurrent: 2 })).code).toBe('13004');
+    expect((await strictly({ ...limits, limitEndDate: 4102358400001 })).code).toBe('13004');
+    expect((await strictly(limits)).code).toBe(0);
+    expect(await uris('ast-1001')).toEqual(['draft.view lic-5001']);
+  });
+
+  it('ends a package when its last product goes', async () => {
+    const products = [{ productUri: 'cloud.share' }];
+    const order = {
+      ...cloud,
+      srcLicenseOrderId: 'lic-5002',
+      assets: [{ assetNos: ['8000001002'], products }],
+    };
+    await test.order([order]);
+    expect((await live('merchandises', 'ast-1002')).map(({ id }) => id)).toEqual(['mer-5002-suite']);
+  });
+
+  it('refuses no products, and products that are not there', async () => {
+    const none = {
+      ...cloud,
+      srcLicenseOrderId: 'lic-5002',
+      assets: [{ assetNos: ['8000001002'], products: [] }],
+    };
+    expect((await test.order([none])).code).toBe('13004');
+    const missing = [{ assetNos: ['8000001002'], products: [{ productUri: 'no.such' }] }];
+    expect((await test.order([{ ...none, assets: missing }])).code).toBe('13004');
+  });
+});
+
+describe('a batch', () => {
+  const assets = [{ products: [{ productUri: 'x.y' }] }];
+
+  it('that is refused at its last item changes nothing', async () => {
+    const before = await test.control('GET', '/state');
+    const refused = await test.order([
+      { ...buying, assets },
+      {
+        ...harbour,
+        orderType: 'delete_asset',
+        licenseType: 'softkey',
+        assets: [{ assetNos: ['8000001001'] }],
+      },
+      {
+        ...harbour,
+        orderType: 'delete_asset',
+        licenseType: 'softkey',
+        assets: [{ assetNos: ['8000001001'] }],
+      },
+    ]);
+    expect(refused).toMatchObject({ status: 299, code: '13004' });
+    expect(await test.control('GET', '/state')).toEqual(before);
+    expect(await test.commits()).toEqual([]);
+    expect(ids((await test.order([{ ...buying, assets }])).data)).toEqual(['9007199254740993']);
+  });
+
+  it('placed twice under one number is two orders', async () => {
+    const first = await test.order([{ ...buying, assets }], { channelOrderId: 'SO-2' });
+    const second = await test.order([{ ...buying, assets }], { channelOrderId: 'SO-2', syncMode: 'async' });
+    expect(await test.commits()).toEqual([
+      {
+        channelCode: 'crm',
+        channelOrderId: 'SO-2',
+        licenseOrderIds: ids(first.data),
+        at: expect.any(String),
+      },
+      {
+        channelCode: 'crm',
+        channelOrderId: 'SO-2',
+        licenseOrderIds: ids(second.data),
+        at: expect.any(String),
+      },
+    ]);
+    expect(ids(first.data)).not.toEqual(ids(second.data));
+  });
+
+  it('numbers its items from 1 where they have no sequence', async () => {
+    const { data } = await test.order([
+      { ...buying, assets },
+      { ...buying, assets },
+    ]);
+    expect(data).toMatchObject([{ sequence: 1 }, { sequence: 2 }]);
+  });
+
+  it('needs the appKey of the calling party', async () => {
+    const body = { channelCode: 'crm', channelOrderId: 'SO-3', orderList: [{ ...buying, assets }] };
+    expect((await test.call('batchOrder', { body })).message).toBe('appKey must not be empty');
+  });
+
+  it.each([
+    ['no orders', [], {}],
+    [
+      'a sequence twice',
+      [
+        { ...buying, assets, sequence: 2 },
+        { ...buying, assets, sequence: 2 },
+      ],
+      {},
+    ],
+    ['an unknown order type', [{ ...buying, assets, orderType: 'gift' }], {}],
+    ['an unknown licence type', [{ ...buying, assets, licenseType: 'paper' }], {}],
+    ['an unknown customer type', [{ ...buying, assets, customerType: 'robot' }], {}],
+    ['an unknown sync mode', [{ ...buying, assets }], { syncMode: 'later' }],
+    ['no channel order number', [{ ...buying, assets }], { channelOrderId: '' }],
+    ['no assets', [{ ...buying, assets: [] }], {}],
+    ['an asset without products', [{ ...buying, assets: [{ products: [] }] }], {}],
+    ['a product without a name', [{ ...buying, assets: [{ products: [{}] }] }], {}],
+    [
+      'a text for a number',
+      [{ ...buying, assets: [{ products: [{ productUri: 'x', limitConcurrent: '2' }] }] }],
+      {},
+    ],
+    [
+      'a malformed duration',
+      [{ ...buying, assets: [{ products: [{ productUri: 'x', timeDurationExpression: '1y' }] }] }],
+      {},
+    ],
+    [
+      'the gateway’s words',
+      [{ ...buying, assets: [{ assetNums: ['1'], products: [{ productUri: 'x' }] }] }],
+      {},
+    ],
+  ])('with %s is refused', async (_what, orderList, more) => {
+    expect(await test.order(orderList, more)).toMatchObject({ status: 299, code: '13004' });
+  });
+});

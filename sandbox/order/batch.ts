@@ -1,0 +1,116 @@
+/** Order operation 5: licence orders in batches, by the rules of section 4.1. */
+import type { Call, Handler } from '../call.ts';
+import { invalid } from '../errors.ts';
+import { newCustomer, newEmployee, newEnterprise } from '../state/creation.ts';
+import type { Customer, LicenseOrder } from '../state/records.ts';
+import { type Batch, type Item, readBatch } from './batch-request.ts';
+import { deleteAssets, deleteProducts } from './deletion.ts';
+import { buy } from './purchase.ts';
+
+/**
+ * Carries out all items in their order, or none. There is no idempotency: the same `channelOrderId` sent twice places two
+ * orders, as the platform may. `async` is accepted the same way and takes effect at once too.
+ * @returns one item of section 2.6 for each order.
+ */
+export const batchOrder: Handler = (call) => {
+  const batch = readBatch(call);
+  const placed = batch.items.map((item) => place(call, batch, item));
+  call.state.recordCommit({
+    channelCode: batch.channelCode,
+    channelOrderId: batch.channelOrderId,
+    at: call.clock.now(),
+    licenseOrderIds: placed.map(({ licenseOrderId }) => licenseOrderId),
+  });
+  return placed.map(({ sequence, licenseOrderId, customerId }) => ({ sequence, licenseOrderId, customerId }));
+};
+
+function place(call: Call, batch: Batch, item: Item): LicenseOrder {
+  const customer = findCustomer(call, batch, item) ?? makeCustomer(call, batch, item);
+  const order = call.state.orders.put({
+    licenseOrderId: call.state.nextId('licenseOrder'),
+    channelCode: batch.channelCode,
+    channelOrderId: batch.channelOrderId,
+    sequence: item.sequence,
+    customerId: customer.customerId,
+    licenseType: item.licenseType,
+    orderType: item.orderType,
+    srcLicenseOrderId: item.srcLicenseOrderId,
+    syncMode: batch.syncMode,
+    appKey: batch.appKey,
+    createTime: call.clock.now(),
+  });
+  if (item.orderType === 'new_buy') buy(call, order, customer, item);
+  else if (item.orderType === 'delete_asset') deleteAssets(call, customer, item);
+  else deleteProducts(call, customer, item);
+  return order;
+}
+
+/**
+ * The customer an item names: by `customerId`, else `crmCustomerId`, else the batch's channel with `channelCustomerId`, else
+ * the default customer of `enterpriseGlobalId`. A `customerId` or `enterpriseGlobalId` that does not exist is refused, as is a
+ * customer of another enterprise than the one named; the other two may belong to a customer who is yet to be made.
+ */
+function findCustomer({ state }: Call, batch: Batch, item: Item): Customer | undefined {
+  const { customerId, crmCustomerId, channelCustomerId, enterpriseGlobalId, path } = item;
+  if (enterpriseGlobalId !== null && state.enterprises.get(enterpriseGlobalId) === undefined) {
+    throw invalid(`${path}.enterpriseGlobalId is unknown`);
+  }
+  let customer: Customer | undefined;
+  if (customerId !== null) {
+    customer = state.customers.get(customerId);
+    if (customer === undefined) throw invalid(`${path}.customerId is unknown`);
+  } else if (crmCustomerId !== null || channelCustomerId !== null) {
+    const known = crmCustomerId === null ? [] : state.customers.by('crm', crmCustomerId);
+    customer = known.find(({ isDefault }) => isDefault) ?? known[0];
+    if (customer === undefined && channelCustomerId !== null) {
+      customer = state.customerOfChannel(batch.channelCode, channelCustomerId);
+      if (crmCustomerId !== null && (customer?.crmCustomerId ?? null) !== null) {
+        throw invalid(`${path}.channelCustomerId belongs to another crmCustomerId`);
+      }
+    }
+  } else if (enterpriseGlobalId !== null) {
+    customer = state.defaultCustomer(enterpriseGlobalId);
+  }
+  if (
+    customer !== undefined &&
+    enterpriseGlobalId !== null &&
+    customer.enterpriseGlobalId !== enterpriseGlobalId
+  ) {
+    throw invalid(`${path}: the customer is not one of that enterprise`);
+  }
+  return customer;
+}
+
+/**
+ * A new purchase may carry the data of a new customer (rule 1): a name and a CRM or channel number. It is bound to the named
+ * enterprise; else a company gets an enterprise of its own with an administrator, and a personal customer none.
+ */
+function makeCustomer(call: Call, batch: Batch, item: Item): Customer {
+  const { customerName, crmCustomerId, channelCustomerId, address, passwordMobile, path } = item;
+  const numbered = crmCustomerId !== null || channelCustomerId !== null;
+  if (item.orderType !== 'new_buy' || customerName === null || !numbered)
+    throw invalid(`${path}: no such customer`);
+  let enterpriseGlobalId = item.enterpriseGlobalId;
+  if (enterpriseGlobalId === null && item.customerType === 'company') {
+    const enterprise = newEnterprise(call, { name: customerName, address });
+    newEmployee(call, enterprise, {
+      account: item.adminAccount ?? 'admin',
+      name: item.adminName ?? customerName,
+      administrator: true,
+      passwordMobile: item.adminCellNumber ?? passwordMobile,
+    });
+    enterpriseGlobalId = enterprise.globalId;
+  }
+  return newCustomer(call, {
+    channelCode: batch.channelCode,
+    channelCustomerId,
+    crmCustomerId,
+    customerName,
+    customerType: item.customerType,
+    branchName: item.branchName,
+    address,
+    passwordMobile,
+    enterpriseGlobalId,
+    isDefault: enterpriseGlobalId !== null && call.state.defaultCustomer(enterpriseGlobalId) === undefined,
+  });
+}

@@ -1,0 +1,152 @@
+/** Order operations 1 to 4: binding, creating, querying and updating customers and their enterprises (section 4.1). */
+import type { Call, Handler } from '../call.ts';
+import { invalid } from '../errors.ts';
+import { CRM_CHANNEL, INDUSTRY_CHANNEL, newCustomer, newEmployee, newEnterprise } from '../state/creation.ts';
+import type { Customer } from '../state/records.ts';
+import { Fields } from './fields.ts';
+
+const BIND_FIELDS = new Set([
+  'channelCode',
+  'channelCustomerId',
+  'customerName',
+  'branchName',
+  'enterpriseName',
+  'passwordMobile',
+]);
+
+const CRM_FIELDS = new Set(['crmCustomerId', 'customerName', 'branchName', 'address']);
+
+/**
+ * Operation 1. A channel's customer id is bound once: binding it again gives the same customer, unchanged, whatever else the
+ * body says. `enterpriseName` picks the enterprise of exactly that name, whichever channel made it; where there is none, one
+ * is made with an administrator `admin`, and this customer is its default.
+ */
+export const bindCustomer: Handler = (call) => {
+  const fields = new Fields(call.body, '', BIND_FIELDS, call.settings);
+  const channelCode = fields.requiredText('channelCode');
+  const channelCustomerId = fields.requiredText('channelCustomerId');
+  const customerName = fields.requiredText('customerName');
+  const enterpriseName = fields.requiredText('enterpriseName');
+  const passwordMobile = fields.text('passwordMobile');
+  const branchName = fields.text('branchName');
+  const bound = call.state.customerOfChannel(channelCode, channelCustomerId);
+  if (bound !== undefined) return customerView(call, bound);
+  let enterprise = call.state.enterprises.by('name', enterpriseName)[0];
+  if (enterprise === undefined) {
+    enterprise = newEnterprise(call, { name: enterpriseName });
+    newEmployee(call, enterprise, {
+      account: 'admin',
+      name: customerName,
+      administrator: true,
+      passwordMobile,
+    });
+  }
+  const customer = newCustomer(call, {
+    channelCode,
+    channelCustomerId,
+    customerName,
+    branchName,
+    passwordMobile,
+    enterpriseGlobalId: enterprise.globalId,
+    isDefault: call.state.defaultCustomer(enterprise.globalId) === undefined,
+  });
+  return customerView(call, customer);
+};
+
+/**
+ * Operation 2. Makes an enterprise named after the customer, its default customer on the channel `crm`, the
+ * industry-information customer on the channel `industry` (both under the CRM number), the administrator `admin` and the
+ * matching employee `user`. A CRM number that has a customer already is refused.
+ */
+export const createEnterprise: Handler = (call) => {
+  const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
+  const crmCustomerId = fields.requiredText('crmCustomerId');
+  const customerName = fields.requiredText('customerName');
+  const branchName = fields.text('branchName');
+  const address = fields.text('address');
+  if (call.state.customers.by('crm', crmCustomerId).length > 0)
+    throw invalid('crmCustomerId has a customer already');
+  const enterprise = newEnterprise(call, { name: customerName, address });
+  for (const channelCode of [CRM_CHANNEL, INDUSTRY_CHANNEL]) {
+    newCustomer(call, {
+      channelCode,
+      channelCustomerId: crmCustomerId,
+      crmCustomerId,
+      customerName,
+      branchName,
+      address,
+      enterpriseGlobalId: enterprise.globalId,
+      isDefault: channelCode === CRM_CHANNEL,
+    });
+  }
+  const members = [
+    newEmployee(call, enterprise, { account: 'admin', name: customerName, administrator: true }),
+    newEmployee(call, enterprise, { account: 'user', name: customerName }),
+  ];
+  return {
+    enterpriseGlobalId: enterprise.globalId,
+    defaultType: true,
+    members: members.map(({ globalId, userName }) => ({
+      memberGlobalId: globalId,
+      memberIdentity: userName,
+    })),
+  };
+};
+
+/**
+ * Operation 3. The channel's customer with that id leads to its enterprise: `Y` gives the enterprise's default customer, `N`
+ * (and nothing) all of its customers, both only where they are of that channel. Without `channelCustomerId`: every customer
+ * of the channel. Nothing found: an empty array.
+ */
+export const queryCustomers: Handler = (call) => {
+  const channelCode = call.query.get('channelCode') ?? '';
+  const channelCustomerId = call.query.get('channelCustomerId') ?? '';
+  const defaultCustomer = call.query.get('defaultCustomer') ?? '';
+  if (channelCode === '') throw invalid('channelCode must not be empty');
+  if (!['', 'Y', 'N'].includes(defaultCustomer)) throw invalid('defaultCustomer must be Y or N');
+  return customersBeside(call, channelCode, channelCustomerId)
+    .filter((customer) => customer.channelCode === channelCode)
+    .filter((customer) => defaultCustomer !== 'Y' || customer.isDefault)
+    .map((customer) => customerView(call, customer));
+};
+
+/** Operation 4. Changes name, branch and address, where given, of every customer under the CRM number. */
+export const updateCustomer: Handler = (call) => {
+  const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
+  const crmCustomerId = fields.requiredText('crmCustomerId');
+  const customerName = fields.text('customerName');
+  const branchName = fields.text('branchName');
+  const address = fields.text('address');
+  const customers = call.state.customers.by('crm', crmCustomerId);
+  if (customers.length === 0) throw invalid('crmCustomerId is unknown');
+  for (const customer of customers) {
+    call.state.customers.change(customer.customerId, {
+      customerName: customerName ?? customer.customerName,
+      branchName: branchName ?? customer.branchName,
+      address: address ?? customer.address,
+      updateTime: call.clock.now(),
+    });
+  }
+  return null;
+};
+
+function customersBeside({ state }: Call, channelCode: string, channelCustomerId: string): Customer[] {
+  if (channelCustomerId === '') return state.customers.all();
+  const named = state.customerOfChannel(channelCode, channelCustomerId);
+  if (named === undefined) return [];
+  return named.enterpriseGlobalId === null ? [named] : state.customersOfEnterprise(named.enterpriseGlobalId);
+}
+
+/** Section 2.2. */
+function customerView({ state }: Call, customer: Customer): Record<string, unknown> {
+  const { enterpriseGlobalId } = customer;
+  const enterprise = enterpriseGlobalId === null ? undefined : state.enterprises.need(enterpriseGlobalId);
+  return {
+    customerId: customer.customerId,
+    channelCode: customer.channelCode,
+    channelCustomerId: customer.channelCustomerId,
+    enterpriseGlobalId,
+    enterpriseName: enterprise?.name ?? null,
+    isDefault: customer.isDefault,
+  };
+}

@@ -1,0 +1,125 @@
+/** Revoking assets and products (section 4.1, rules 2 to 5). */
+import type { Call } from '../call.ts';
+import { invalid } from '../errors.ts';
+import type { Asset, Customer, ProductInstance, ProductTerms } from '../state/records.ts';
+import { emptyLock, takeRightsBack } from '../state/lending.ts';
+import type { AssetPart, Item } from './batch-request.ts';
+
+/**
+ * Revokes assets. With `srcLicenseOrderId` only what came from that order goes, and the asset itself goes when nothing is
+ * left on it; without, the asset and everything on it go, from whichever order it came.
+ */
+export function deleteAssets(call: Call, customer: Customer, item: Item): void {
+  checkSource(call, customer, item);
+  for (const part of item.assets) {
+    for (const asset of namedAssets(call, customer, item, part)) {
+      const products = fromOrder(call.state.products.by('asset', asset.id), item);
+      const merchandises = fromOrder(call.state.merchandises.by('asset', asset.id), item);
+      if (item.srcLicenseOrderId !== null && products.length + merchandises.length === 0) {
+        throw invalid(`${part.path}: asset ${asset.assetNum} holds nothing of the order srcLicenseOrderId`);
+      }
+      for (const product of products) removeProduct(call, product);
+      const updateTime = call.clock.now();
+      for (const { id } of merchandises) call.state.merchandises.change(id, { removed: true, updateTime });
+      if (isEmpty(call, asset)) revoke(call, asset);
+    }
+  }
+}
+
+/**
+ * Deletes products of the named assets. Loose: by mnemonic, that is the uri, gmsPid or appKey. Strict: start time, end time and
+ * node count must be the same too, an absent value being equal to an absent one only. Every match goes; no match is refused.
+ */
+export function deleteProducts(call: Call, customer: Customer, item: Item): void {
+  checkSource(call, customer, item);
+  for (const part of item.assets) {
+    for (const asset of namedAssets(call, customer, item, part)) {
+      for (const { terms, strict } of part.products) {
+        const matches = fromOrder(call.state.products.by('asset', asset.id), item).filter(
+          (product) => sameMnemonic(product, terms) && (!strict || sameLimits(product, terms)),
+        );
+        if (matches.length === 0) {
+          throw invalid(
+            `${part.path}: asset ${asset.assetNum} holds no matching product ${terms.productUri}`,
+          );
+        }
+        for (const product of matches) removeProduct(call, product);
+      }
+    }
+  }
+}
+
+/** Ends a product instance, and the merchandises that hold nothing any more. */
+export function removeProduct(call: Call, product: ProductInstance): void {
+  call.state.products.change(product.id, { removed: true, updateTime: call.clock.now() });
+  for (let holderId = product.merchandiseInsId; holderId !== null;) {
+    const holder = call.state.merchandises.need(holderId);
+    if (holder.removed || !holdsNothing(call, product.assetId, holder.id)) return;
+    call.state.merchandises.change(holder.id, { removed: true, updateTime: call.clock.now() });
+    holderId = holder.parentId;
+  }
+}
+
+/** The source order of a deletion must be one of the customer's. */
+function checkSource({ state }: Call, customer: Customer, item: Item): void {
+  if (item.srcLicenseOrderId === null) return;
+  if (state.orders.get(item.srcLicenseOrderId)?.customerId !== customer.customerId) {
+    throw invalid(`${item.path}.srcLicenseOrderId is not an order of the customer`);
+  }
+}
+
+function namedAssets({ state }: Call, customer: Customer, item: Item, part: AssetPart): Asset[] {
+  return part.assetNos.map((assetNum) => {
+    const asset = state.assetByNum(assetNum);
+    if (asset === undefined || asset.customerId !== customer.customerId) {
+      throw invalid(`${part.path}: ${assetNum} is not an asset of the customer`);
+    }
+    if (asset.licenseType !== item.licenseType)
+      throw invalid(`${part.path}: asset ${assetNum} has another licenseType`);
+    return asset;
+  });
+}
+
+function fromOrder<Instance extends { licenseOrderId: string }>(
+  instances: Instance[],
+  item: Item,
+): Instance[] {
+  const source = item.srcLicenseOrderId;
+  return source === null ? instances : instances.filter(({ licenseOrderId }) => licenseOrderId === source);
+}
+
+/** Ends an asset, its assignment and its part in lending. */
+function revoke(call: Call, asset: Asset): void {
+  takeRightsBack(call, asset);
+  emptyLock(call, asset);
+  call.state.assets.change(asset.id, {
+    revoked: true,
+    memberGlobalId: null,
+    assignTime: null,
+    updateTime: call.clock.now(),
+  });
+}
+
+function isEmpty({ state }: Call, asset: Asset): boolean {
+  return state.products.by('asset', asset.id).length + state.merchandises.by('asset', asset.id).length === 0;
+}
+
+function holdsNothing({ state }: Call, assetId: string, merchandiseId: string): boolean {
+  return (
+    !state.products.by('asset', assetId).some(({ merchandiseInsId }) => merchandiseInsId === merchandiseId) &&
+    !state.merchandises.by('asset', assetId).some(({ parentId }) => parentId === merchandiseId)
+  );
+}
+
+function sameMnemonic(product: ProductInstance, terms: ProductTerms): boolean {
+  const names = [product.productUri, product.gmsPid, product.appKey];
+  return names.includes(terms.productUri);
+}
+
+function sameLimits(product: ProductInstance, terms: ProductTerms): boolean {
+  return (
+    product.limitStartTime === terms.limitStartTime &&
+    product.limitEndTime === terms.limitEndTime &&
+    product.limitConcurrent === terms.limitConcurrent
+  );
+}

@@ -1,0 +1,36 @@
+/** Order operations 6 and 7: disabling and enabling physical locks (section 4.1), answered lock by lock (section 2.7). */
+import type { Call, Handler } from '../call.ts';
+import { invalid } from '../errors.ts';
+import { REISSUABLE_LICENSE_TYPES } from '../state/records.ts';
+import { Fields } from './fields.ts';
+
+const LOCK_FIELDS = new Set(['assetNums', 'operatorIdentity']);
+
+const SUCCEEDED = 1;
+const NOT_FOUND = 2;
+const FAILED = 3;
+const WRONG_TYPE = 4;
+
+/** Disabling a disabled lock succeeds and changes nothing. */
+export const disableLocks: Handler = (call) => switchLocks(call, true);
+
+/** Enabling an enabled lock succeeds and changes nothing. */
+export const enableLocks: Handler = (call) => switchLocks(call, false);
+
+function switchLocks(call: Call, locked: boolean): unknown {
+  const fields = new Fields(call.body, '', LOCK_FIELDS, call.settings);
+  const assetNums = fields.texts('assetNums');
+  fields.requiredText('operatorIdentity');
+  if (assetNums.length === 0) throw invalid('assetNums must not be empty');
+  if (assetNums.length > call.settings.maxLocksPerCall) throw invalid('assetNums has too many items');
+  return assetNums.map((assetNum) => ({ assetNum, status: switchLock(call, assetNum, locked) }));
+}
+
+function switchLock({ state, clock }: Call, assetNum: string, locked: boolean): number {
+  const asset = state.assetByNum(assetNum);
+  if (asset === undefined) return NOT_FOUND;
+  if (!asset.largeCustomer && !REISSUABLE_LICENSE_TYPES.has(asset.licenseType)) return WRONG_TYPE;
+  if (asset.faulty) return FAILED;
+  if (asset.locked !== locked) state.assets.change(asset.id, { locked, updateTime: clock.now() });
+  return SUCCEEDED;
+}

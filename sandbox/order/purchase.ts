@@ -1,0 +1,132 @@
+/** New purchases: assets that appear or grow, with their products and merchandise trees (section 4.1, rules 1 and 7). */
+import type { Call } from '../call.ts';
+import { invalid } from '../errors.ts';
+import { newAsset } from '../state/creation.ts';
+import type { Asset, Customer, Extension, LicenseOrder, Origin, ProductTerms } from '../state/records.ts';
+import type { AssetPart, Item } from './batch-request.ts';
+import { removeProduct } from './deletion.ts';
+import type { MerchandiseTerms } from './terms.ts';
+
+/**
+ * Every number in `assetNos` gets all of the asset's products and merchandises; no number at all makes one asset with a
+ * generated number. A number that is not in use makes an asset too.
+ */
+export function buy(call: Call, order: LicenseOrder, customer: Customer, item: Item): void {
+  for (const part of item.assets) {
+    const numbers =
+      part.assetNos.length > 0 ? part.assetNos : [call.state.nextAssetNum(call.settings.region)];
+    for (const assetNum of numbers) {
+      const asset = appearOrGrow(call, customer, item, part, assetNum);
+      const origin: Origin = {
+        customerId: customer.customerId,
+        assetId: asset.id,
+        licenseType: item.licenseType,
+        licenseOrderId: order.licenseOrderId,
+        channelCode: order.channelCode,
+        channelOrderId: order.channelOrderId,
+      };
+      for (const { terms } of part.products) addProduct(call, customer, origin, terms, null);
+      for (const terms of part.merchandises) addMerchandise(call, customer, origin, terms, null);
+    }
+  }
+}
+
+function appearOrGrow(call: Call, customer: Customer, item: Item, part: AssetPart, assetNum: string): Asset {
+  const { state, clock } = call;
+  const existing = state.assetByNum(assetNum);
+  if (existing === undefined) {
+    return newAsset(call, {
+      assetNum,
+      licenseType: item.licenseType,
+      customerId: customer.customerId,
+      lentLock: part.lentLock,
+      transferred: part.transferred,
+      extensions: part.extensions,
+      limitStartTime: part.limitStartTime,
+      limitEndTime: part.limitEndTime,
+    });
+  }
+  if (existing.licenseType !== item.licenseType)
+    throw invalid(`${part.path}: the asset has another licenseType`);
+  const moves = existing.customerId !== customer.customerId;
+  if (moves && !(part.transferred && sameEnterprise(call, existing.customerId, customer))) {
+    throw invalid(`${part.path}: the asset number belongs to another customer`);
+  }
+  return state.assets.change(existing.id, {
+    customerId: customer.customerId,
+    transferred: existing.transferred || part.transferred,
+    lentLock: existing.lentLock || part.lentLock,
+    extensions: mergeExtensions(existing.extensions, part.extensions),
+    limitStartTime: part.limitStartTime ?? existing.limitStartTime,
+    limitEndTime: part.limitEndTime ?? existing.limitEndTime,
+    updateTime: clock.now(),
+  });
+}
+
+function addProduct(
+  call: Call,
+  customer: Customer,
+  origin: Origin,
+  terms: ProductTerms,
+  merchandiseInsId: string | null,
+): void {
+  if (terms.srcLicenseOrderId !== null) takeFromOrder(call, customer, terms, terms.srcLicenseOrderId);
+  call.state.products.put({
+    ...terms,
+    ...origin,
+    id: call.state.nextId('product'),
+    merchandiseInsId,
+    active: true,
+    removed: false,
+    createTime: call.clock.now(),
+    updateTime: null,
+  });
+}
+
+/** A transfer: one instance of the product leaves the named order, which must be of this customer or its enterprise. */
+function takeFromOrder(call: Call, customer: Customer, terms: ProductTerms, sourceId: string): void {
+  const source = call.state.orders.get(sourceId);
+  if (source === undefined || !sameEnterprise(call, source.customerId, customer)) {
+    throw invalid(`srcLicenseOrderId ${sourceId} is not an order of the customer`);
+  }
+  const product = call.state.products
+    .by('order', sourceId)
+    .find(({ productUri }) => productUri === terms.productUri);
+  if (product === undefined) throw invalid(`order ${sourceId} holds no product ${terms.productUri}`);
+  removeProduct(call, product);
+}
+
+function addMerchandise(
+  call: Call,
+  customer: Customer,
+  origin: Origin,
+  terms: MerchandiseTerms,
+  parent: { id: string; merchandiseNum: string } | null,
+): void {
+  const { children, products, ...own } = terms;
+  const instance = call.state.merchandises.put({
+    ...own,
+    ...origin,
+    id: call.state.nextId('merchandise'),
+    parentId: parent?.id ?? null,
+    parentMerchandiseNum: own.parentMerchandiseNum ?? parent?.merchandiseNum ?? null,
+    srcLicenseOrderId: null,
+    removed: false,
+    createTime: call.clock.now(),
+    updateTime: null,
+  });
+  for (const product of products) addProduct(call, customer, origin, product, instance.id);
+  for (const child of children) addMerchandise(call, customer, origin, child, instance);
+}
+
+function sameEnterprise({ state }: Call, customerId: string, customer: Customer): boolean {
+  if (customerId === customer.customerId) return true;
+  const { enterpriseGlobalId } = state.customers.need(customerId);
+  return enterpriseGlobalId !== null && enterpriseGlobalId === customer.enterpriseGlobalId;
+}
+
+/** The later value of a code wins. */
+function mergeExtensions(old: readonly Extension[], added: readonly Extension[]): Extension[] {
+  const codes = new Set(added.map(({ extendCode }) => extendCode));
+  return [...old.filter(({ extendCode }) => !codes.has(extendCode)), ...added];
+}

@@ -1,0 +1,109 @@
+/** The products and merchandises of an order's body (section 2.4). */
+import { invalid } from '../errors.ts';
+import type { MerchandiseInstance, ProductFeature, ProductTerms } from '../state/records.ts';
+import type { Fields } from './fields.ts';
+
+export interface MerchandiseTerms extends Pick<
+  MerchandiseInstance,
+  | 'crmProductId'
+  | 'parentCrmProductId'
+  | 'merchandiseNum'
+  | 'merchandiseName'
+  | 'parentMerchandiseNum'
+  | 'timeDurationExpression'
+> {
+  readonly children: readonly MerchandiseTerms[];
+  readonly products: readonly ProductTerms[];
+}
+
+export const PRODUCT_FIELDS = new Set(
+  (
+    'crmProductId parentCrmProductId productUri productName gmsPid appKey productType limitStartDate limitEndDate ' +
+    'limitConcurrent limitTimeDuration strictMatchWhenDelete trial trialEndDate passwords timeUnit timeUnitQuantity ' +
+    'timeDurationExpression srcLicenseOrderId productFeatures'
+  ).split(' '),
+);
+
+export const MERCHANDISE_FIELDS = new Set(
+  (
+    'crmProductId parentCrmProductId merchandiseNum merchandiseName parentMerchandiseNum timeDurationExpression children ' +
+    'licenseOrderProductList'
+  ).split(' '),
+);
+
+const FEATURE_FIELDS = new Set(
+  'featureCode featureName featureValue featureValueType trial trialEndDate'.split(' '),
+);
+
+/** How deep merchandises may nest; the interface gives no bound. */
+const MAX_DEPTH = 32;
+
+export function readProduct(fields: Fields): ProductTerms {
+  const gmsPid = fields.text('gmsPid');
+  const appKey = fields.text('appKey');
+  // "productUri: a gmsPid or an appKey": either of those names the product where the uri is left out.
+  const productUri = fields.text('productUri') ?? gmsPid ?? appKey;
+  if (productUri === null) throw invalid(`${fields.at('productUri')} must not be empty`);
+  return {
+    crmProductId: fields.text('crmProductId'),
+    parentCrmProductId: fields.text('parentCrmProductId'),
+    productUri,
+    productName: fields.text('productName'),
+    gmsPid,
+    appKey,
+    productType: fields.text('productType'),
+    limitStartTime: fields.time('limitStartDate'),
+    limitEndTime: fields.time('limitEndDate'),
+    limitConcurrent: fields.integer('limitConcurrent'),
+    limitTimeDuration: fields.integer('limitTimeDuration'),
+    trial: readTrial(fields) ?? 0,
+    trialEndTime: fields.time('trialEndDate'),
+    passwords: fields.texts('passwords'),
+    timeUnit: fields.text('timeUnit'),
+    timeUnitQuantity: fields.integer('timeUnitQuantity'),
+    timeDurationExpression: readDuration(fields),
+    srcLicenseOrderId: fields.text('srcLicenseOrderId'),
+    features: fields.objects('productFeatures', FEATURE_FIELDS, readFeature),
+  };
+}
+
+export function readMerchandise(fields: Fields, depth: number): MerchandiseTerms {
+  if (depth > MAX_DEPTH) throw invalid(`${fields.path} is nested too deep`);
+  return {
+    crmProductId: fields.text('crmProductId'),
+    parentCrmProductId: fields.text('parentCrmProductId'),
+    merchandiseNum: fields.requiredText('merchandiseNum'),
+    merchandiseName: fields.text('merchandiseName'),
+    parentMerchandiseNum: fields.text('parentMerchandiseNum'),
+    timeDurationExpression: readDuration(fields),
+    children: fields.objects('children', MERCHANDISE_FIELDS, (child) => readMerchandise(child, depth + 1)),
+    products: fields.objects('licenseOrderProductList', PRODUCT_FIELDS, readProduct),
+  };
+}
+
+function readFeature(fields: Fields): ProductFeature {
+  return {
+    featureCode: fields.requiredText('featureCode'),
+    featureName: fields.text('featureName'),
+    featureValue: fields.text('featureValue'),
+    featureValueType: fields.text('featureValueType'),
+    trial: readTrial(fields),
+    // A "date" of no stated form (section 2.4): kept as it comes.
+    trialEndDate: fields.raw('trialEndDate'),
+  };
+}
+
+function readTrial(fields: Fields): number | null {
+  const trial = fields.integer('trial');
+  if (trial !== null && trial !== 0 && trial !== 1) throw invalid(`${fields.at('trial')} must be 0 or 1`);
+  return trial;
+}
+
+/** `y-m-d`, such as `1-0-0` for a year. */
+function readDuration(fields: Fields): string | null {
+  const expression = fields.text('timeDurationExpression');
+  if (expression !== null && !/^\d{1,4}-\d{1,4}-\d{1,5}$/.test(expression)) {
+    throw invalid(`${fields.at('timeDurationExpression')} must have the form y-m-d`);
+  }
+  return expression;
+}

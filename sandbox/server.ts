@@ -1,0 +1,104 @@
+/** The sandbox as a server: listening, and the way of a request through routing, checks, faults and answer. */
+import { randomBytes, randomInt } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Accounts } from './access/accounts.ts';
+import { Gatekeeper } from './access/gatekeeper.ts';
+import { NonceRegister } from './access/nonces.ts';
+import { TokenEndpoint } from './access/oauth.ts';
+import { TokenStore } from './access/tokens.ts';
+import { Clock } from './clock.ts';
+import type { Sandbox } from './control/control.ts';
+import { Journal } from './control/journal.ts';
+import { Exchange } from './exchange.ts';
+import { Pending } from './fault/pending.ts';
+import { FaultRules } from './fault/rules.ts';
+import { type SandboxOptions, settle } from './options.ts';
+import { SeededRandom } from './random.ts';
+import { seed } from './state/seed.ts';
+import { State } from './state/state.ts';
+
+export interface RunningSandbox {
+  /** `{base_url}` of the interface. */
+  readonly url: string;
+  readonly tokenUrl: string;
+  /** Of the generator behind probable faults; giving it to `startSandbox` replays a run. */
+  readonly seed: number;
+  /** What the seeded users log in with. */
+  readonly seedPassword: string;
+  /** Ends at once: open connections are cut, delayed and hanging answers called off. */
+  close(): Promise<void>;
+}
+
+/** Starts a sandbox with its seed data. Rejects when the address cannot be listened on. */
+export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
+  const settings = settle(options, {
+    seed: randomInt(2 ** 32),
+    seedPassword: randomBytes(12).toString('base64url'),
+  });
+  const clock = new Clock();
+  const state = new State();
+  const world = { state, clock, settings };
+  const tokens = new TokenStore(clock);
+  const random = new SeededRandom(settings.seed);
+  const sandbox: Sandbox = {
+    world,
+    accounts: new Accounts(state, options.appKey, options.appSecret, options.users ?? []),
+    tokens,
+    nonces: new NonceRegister(),
+    faults: new FaultRules(random),
+    journal: new Journal(tokens, settings.journalLimit),
+    pending: new Pending(),
+    random,
+  };
+  seed(world);
+  const exchange = new Exchange(
+    sandbox,
+    new Gatekeeper(tokens, sandbox.nonces, sandbox.accounts),
+    new TokenEndpoint(sandbox.accounts, tokens, {
+      scopes: settings.scopes,
+      lifetimeSeconds: settings.tokenLifetimeSeconds,
+      refreshTokens: settings.refreshTokens,
+    }),
+  );
+
+  const server = createServer({ keepAlive: true, requestTimeout: 0 }, (request, response) => {
+    void handle(exchange, request, response, settings.log);
+  });
+  server.keepAliveTimeout = settings.keepAliveTimeoutMs;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(settings.port, settings.host, resolve);
+  });
+  const { address, family, port } = server.address() as AddressInfo;
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  return {
+    url,
+    tokenUrl: `${url}/oauth/token`,
+    seed: settings.seed,
+    seedPassword: settings.seedPassword,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        sandbox.pending.callOffAll();
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function handle(
+  exchange: Exchange,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: (line: string) => void,
+): Promise<void> {
+  try {
+    await exchange.handle(request, response);
+  } catch (error) {
+    // A caller that went away while sending is no fault of the sandbox.
+    if (request.destroyed && !request.complete) return;
+    const { name, stack } = error instanceof Error ? error : { name: 'not an Error', stack: '' };
+    log(`failed: ${name} ${(stack ?? '').split('\n').at(1)?.trim() ?? ''}`);
+    request.socket.destroy();
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * What the platform keeps, as rows. Times are milliseconds since 1970, whatever unit the wire has. Ids are strings, also those
+ * that travel as numbers, since they go beyond 2^53.
+ */
+
+/** Licence types of interface section 2.5. */
+export const LICENSE_TYPES = [
+  'normal_unrecover_usbkey',
+  'normal_recover_usbkey',
+  'normal_unrecover_lan_usbkey',
+  'normal_recover_lan_usbkey',
+  'identity_usbkey',
+  'identity_lan_usbkey',
+  'softkey',
+  'lan_softkey',
+  'product_entity',
+  'cloud_account',
+  'cloud_customer',
+  'cloud_personal',
+  'lk_product_usbkey',
+  'lk_auth_usbkey',
+] as const;
+export type LicenseType = (typeof LICENSE_TYPES)[number];
+
+/** Deleting from one of these demands `srcLicenseOrderId` (section 4.1, rule 5). */
+export const CLOUD_LICENSE_TYPES: ReadonlySet<LicenseType> = new Set([
+  'cloud_account',
+  'cloud_customer',
+  'cloud_personal',
+]);
+
+/** Locks that can be disabled and enabled, besides large-customer locks (section 4.1, payload 6). */
+export const REISSUABLE_LICENSE_TYPES: ReadonlySet<LicenseType> = new Set([
+  'normal_recover_usbkey',
+  'normal_recover_lan_usbkey',
+]);
+
+export const ORDER_TYPES = ['new_buy', 'delete_asset', 'delete_product'] as const;
+export type OrderType = (typeof ORDER_TYPES)[number];
+
+export const CUSTOMER_TYPES = ['personal', 'company'] as const;
+export type CustomerType = (typeof CUSTOMER_TYPES)[number];
+
+export interface Department {
+  /** Digits. */
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Enterprise {
+  readonly globalId: string;
+  /** Digits; the `enterpriseId` of its employees. */
+  readonly enterpriseId: string;
+  readonly name: string;
+  /** Appended to every account name, the `@` included; empty for an enterprise that has none (member error 40006). */
+  readonly suffix: string;
+  readonly address: string | null;
+  /** Known by name; there is no operation that makes one. */
+  readonly departments: readonly Department[];
+  /** How many employees it may have while it is a trial account; null when it is not one (member error 60009). */
+  readonly trialMemberLimit: number | null;
+  readonly createTime: number;
+  readonly updateTime: number;
+}
+
+export interface Customer {
+  readonly customerId: string;
+  readonly channelCode: string;
+  readonly channelCustomerId: string | null;
+  readonly crmCustomerId: string | null;
+  readonly customerName: string;
+  readonly customerType: CustomerType;
+  readonly branchName: string | null;
+  readonly address: string | null;
+  readonly passwordMobile: string | null;
+  /** Null for a personal customer. */
+  readonly enterpriseGlobalId: string | null;
+  readonly isDefault: boolean;
+  readonly createTime: number;
+  readonly updateTime: number;
+}
+
+/** A person's record in one enterprise. */
+export interface Employee {
+  /** Digits. */
+  readonly id: string;
+  /** The person's; two records share it where somebody is employed by two enterprises (member error 60023). */
+  readonly globalId: string;
+  /** Digits. */
+  readonly userId: string;
+  readonly enterpriseGlobalId: string;
+  /** The account with the enterprise's suffix; what one logs in with. */
+  readonly userName: string;
+  readonly password: string;
+  /** Counts the resets of the password: tokens from before the last one are invalid. */
+  readonly passwordVersion: number;
+  readonly name: string;
+  readonly administrator: boolean;
+  /** Digits. */
+  readonly departmentId: string | null;
+  readonly departmentName: string | null;
+  readonly remark: string | null;
+  readonly passwordMobile: string | null;
+  readonly online: boolean;
+  readonly deleted: boolean;
+  readonly createTime: number;
+  readonly updateTime: number;
+}
+
+export interface Extension {
+  readonly extendCode: string;
+  readonly extendValue: string | null;
+}
+
+export interface Asset {
+  readonly id: string;
+  readonly assetNum: string;
+  readonly licenseType: LicenseType;
+  readonly customerId: string;
+  readonly grantable: boolean;
+  /** 1 = 4th-generation lock, 2 = 5th; null for what is no lock. */
+  readonly keyChipType: number | null;
+  readonly locked: boolean;
+  readonly freezing: boolean;
+  readonly largeCustomer: boolean;
+  /** Disabling and enabling it always fails with status 3. */
+  readonly faulty: boolean;
+  readonly transferred: boolean;
+  readonly online: boolean;
+  /** The employee it is assigned to, or null. */
+  readonly memberGlobalId: string | null;
+  readonly assignTime: number | null;
+  /** Whether it is a lent lock (`borrowedUsbKey`). */
+  readonly lentLock: boolean;
+  /** The employee that a lent lock is lent to, or null. */
+  readonly lentToMember: string | null;
+  /** The id of the lent lock that this asset's product rights were moved into, or null. */
+  readonly lentInto: string | null;
+  readonly extensions: readonly Extension[];
+  readonly limitStartTime: number | null;
+  readonly limitEndTime: number | null;
+  readonly revoked: boolean;
+  readonly createTime: number;
+  readonly updateTime: number;
+}
+
+export interface ProductFeature {
+  readonly featureCode: string;
+  readonly featureName: string | null;
+  readonly featureValue: string | null;
+  readonly featureValueType: string | null;
+  readonly trial: number | null;
+  readonly trialEndDate: unknown;
+}
+
+/** What an order says of a product; an instance keeps all of it. */
+export interface ProductTerms {
+  readonly crmProductId: string | null;
+  readonly parentCrmProductId: string | null;
+  readonly productUri: string;
+  readonly productName: string | null;
+  readonly gmsPid: string | null;
+  readonly appKey: string | null;
+  readonly productType: string | null;
+  readonly limitStartTime: number | null;
+  readonly limitEndTime: number | null;
+  readonly limitConcurrent: number | null;
+  readonly limitTimeDuration: number | null;
+  readonly trial: number;
+  readonly trialEndTime: number | null;
+  readonly passwords: readonly string[];
+  readonly timeUnit: string | null;
+  readonly timeUnitQuantity: number | null;
+  readonly timeDurationExpression: string | null;
+  readonly srcLicenseOrderId: string | null;
+  readonly features: readonly ProductFeature[];
+}
+
+/** Where a product or merchandise instance comes from. */
+export interface Origin {
+  readonly customerId: string;
+  readonly assetId: string;
+  readonly licenseType: LicenseType;
+  readonly licenseOrderId: string;
+  readonly channelCode: string;
+  readonly channelOrderId: string;
+}
+
+interface InstanceLife {
+  readonly id: string;
+  readonly removed: boolean;
+  readonly createTime: number;
+  readonly updateTime: number | null;
+}
+
+export interface ProductInstance extends ProductTerms, Origin, InstanceLife {
+  /** The merchandise that holds it, or null when it stands directly on the asset. */
+  readonly merchandiseInsId: string | null;
+  readonly active: boolean;
+}
+
+export interface MerchandiseInstance extends Origin, InstanceLife {
+  readonly parentId: string | null;
+  readonly crmProductId: string | null;
+  readonly parentCrmProductId: string | null;
+  readonly merchandiseNum: string;
+  readonly merchandiseName: string | null;
+  readonly parentMerchandiseNum: string | null;
+  readonly timeDurationExpression: string | null;
+  readonly srcLicenseOrderId: string | null;
+}
+
+/** One licence order: one item of a batch that was carried out. */
+export interface LicenseOrder {
+  readonly licenseOrderId: string;
+  readonly channelCode: string;
+  readonly channelOrderId: string;
+  readonly sequence: number;
+  readonly customerId: string;
+  readonly licenseType: LicenseType;
+  readonly orderType: OrderType;
+  readonly srcLicenseOrderId: string | null;
+  readonly syncMode: string;
+  readonly appKey: string;
+  readonly createTime: number;
+}
+
+/** One batch that was carried out; the same order number placed twice makes two of these. */
+export interface Commit {
+  readonly channelCode: string;
+  readonly channelOrderId: string;
+  readonly at: number;
+  readonly licenseOrderIds: readonly string[];
+}

@@ -1,0 +1,176 @@
+/** Everything the platform remembers, with its look-ups, its id counters and its transactions. */
+import type {
+  Asset,
+  Commit,
+  Customer,
+  Employee,
+  Enterprise,
+  LicenseOrder,
+  MerchandiseInstance,
+  ProductInstance,
+} from './records.ts';
+import { Table, UndoLog } from './table.ts';
+
+/**
+ * First ids of each kind. All beyond 2^53 and odd, counting by two: as a double every one of them is off by one, so a
+ * reader that goes through a double shows itself at once.
+ */
+const FIRST_ID = {
+  licenseOrder: 9_007_199_254_740_993n,
+  customer: 9_107_199_254_740_993n,
+  enterprise: 9_207_199_254_740_993n,
+  asset: 9_307_199_254_740_993n,
+  product: 9_407_199_254_740_993n,
+  merchandise: 9_507_199_254_740_993n,
+  employee: 9_607_199_254_740_993n,
+  user: 9_707_199_254_740_993n,
+  enterpriseNumber: 9_807_199_254_740_993n,
+};
+export type IdKind = keyof typeof FIRST_ID;
+
+/** Numbers below are the seed's; `obtainAssetNums` and assets without a number count up from here. */
+const FIRST_ASSET_SEQUENCE = 500_000_001;
+
+export class State {
+  readonly #undo = new UndoLog();
+  readonly enterprises = new Table<Enterprise, 'name' | 'suffix'>(this.#undo, (row) => row.globalId, {
+    name: (row) => row.name,
+    suffix: (row) => row.suffix,
+  });
+  readonly customers = new Table<Customer, 'channel' | 'crm' | 'enterprise'>(
+    this.#undo,
+    (row) => row.customerId,
+    {
+      channel: (row) =>
+        row.channelCustomerId === null ? null : channelKey(row.channelCode, row.channelCustomerId),
+      crm: (row) => row.crmCustomerId,
+      enterprise: (row) => row.enterpriseGlobalId,
+    },
+  );
+  readonly employees = new Table<Employee, 'userName' | 'enterprise' | 'globalId'>(
+    this.#undo,
+    (row) => row.id,
+    {
+      userName: (row) => (row.deleted ? null : row.userName),
+      enterprise: (row) => (row.deleted ? null : row.enterpriseGlobalId),
+      globalId: (row) => (row.deleted ? null : row.globalId),
+    },
+  );
+  readonly assets = new Table<Asset, 'assetNum' | 'customer' | 'member' | 'lentToMember' | 'lentInto'>(
+    this.#undo,
+    (row) => row.id,
+    {
+      assetNum: (row) => (row.revoked ? null : row.assetNum),
+      customer: (row) => (row.revoked ? null : row.customerId),
+      member: (row) => (row.revoked ? null : row.memberGlobalId),
+      lentToMember: (row) => (row.revoked ? null : row.lentToMember),
+      lentInto: (row) => (row.revoked ? null : row.lentInto),
+    },
+  );
+  readonly products = new Table<ProductInstance, 'asset' | 'order'>(this.#undo, (row) => row.id, {
+    asset: (row) => (row.removed ? null : row.assetId),
+    order: (row) => (row.removed ? null : row.licenseOrderId),
+  });
+  readonly merchandises = new Table<MerchandiseInstance, 'asset'>(this.#undo, (row) => row.id, {
+    asset: (row) => (row.removed ? null : row.assetId),
+  });
+  readonly orders = new Table<LicenseOrder>(this.#undo, (row) => row.licenseOrderId, {});
+  readonly commits: Commit[] = [];
+  #counters = { ...FIRST_ID };
+  #assetSequence = FIRST_ASSET_SEQUENCE;
+  #suffixSequence = 1;
+
+  /** Runs one operation: all of it stays, or (it throws, or `keep` is false) nothing of it. */
+  transaction<Result>(work: () => Result, keep = true): { result: Result; changed: boolean } {
+    return this.#undo.run(work, keep);
+  }
+
+  nextId(kind: IdKind): string {
+    const id = this.#counters[kind];
+    this.#counters[kind] = id + 2n;
+    this.#undo.push(() => {
+      this.#counters[kind] = id;
+    });
+    return id.toString();
+  }
+
+  /** The next asset-number digit string (section 2.13): region digit and nine digits counting up, one not in use. */
+  nextAssetNum(region: string): string {
+    const before = this.#assetSequence;
+    this.#undo.push(() => {
+      this.#assetSequence = before;
+    });
+    for (;;) {
+      const digits = region + String(this.#assetSequence++).padStart(9, '0');
+      if (this.assets.by('assetNum', digits).length === 0) return digits;
+    }
+  }
+
+  /** A suffix for the accounts of a new enterprise. */
+  nextSuffix(): string {
+    const before = this.#suffixSequence;
+    this.#undo.push(() => {
+      this.#suffixSequence = before;
+    });
+    return `@ent${String(this.#suffixSequence++).padStart(4, '0')}`;
+  }
+
+  recordCommit(commit: Commit): void {
+    this.commits.push(commit);
+    this.#undo.push(() => this.commits.pop());
+  }
+
+  customerOfChannel(channelCode: string, channelCustomerId: string): Customer | undefined {
+    return this.customers.by('channel', channelKey(channelCode, channelCustomerId))[0];
+  }
+
+  customersOfEnterprise(enterpriseGlobalId: string): Customer[] {
+    return this.customers.by('enterprise', enterpriseGlobalId);
+  }
+
+  defaultCustomer(enterpriseGlobalId: string): Customer | undefined {
+    return this.customersOfEnterprise(enterpriseGlobalId).find((customer) => customer.isDefault);
+  }
+
+  /** The live assets of all of an enterprise's customers. */
+  assetsOfEnterprise(enterpriseGlobalId: string): Asset[] {
+    return this.customersOfEnterprise(enterpriseGlobalId).flatMap((customer) =>
+      this.assets.by('customer', customer.customerId),
+    );
+  }
+
+  /** The enterprise that an asset's customer is bound to; null for a personal customer. */
+  enterpriseOf(asset: Asset): string | null {
+    return this.customers.need(asset.customerId).enterpriseGlobalId;
+  }
+
+  /** The live asset with this number. */
+  assetByNum(assetNum: string): Asset | undefined {
+    return this.assets.by('assetNum', assetNum)[0];
+  }
+
+  /** The employee who logs in under this name. */
+  employeeByUserName(userName: string): Employee | undefined {
+    return this.employees.by('userName', userName)[0];
+  }
+
+  clear(): void {
+    const tables = [
+      this.enterprises,
+      this.customers,
+      this.employees,
+      this.assets,
+      this.products,
+      this.merchandises,
+    ];
+    for (const table of [...tables, this.orders]) table.clear();
+    this.commits.length = 0;
+    this.#counters = { ...FIRST_ID };
+    this.#assetSequence = FIRST_ASSET_SEQUENCE;
+    this.#suffixSequence = 1;
+  }
+}
+
+function channelKey(channelCode: string, channelCustomerId: string): string {
+  return `${channelCode}\n${channelCustomerId}`;
+}

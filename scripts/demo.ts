@@ -1,0 +1,176 @@
+/**
+ * `npm run demo`: the sandbox and the gateway in one command, with nothing else installed. Every credential is made up at
+ * start and lives in a temporary folder until Ctrl-C.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pretty from 'pino-pretty';
+import { newApiKey } from '../src/caller/api-key.ts';
+import { scopes } from '../src/caller/scopes.ts';
+
+const READY_WITHIN_MS = 30_000;
+const port = process.env['PORT'] ?? '3000';
+const sandboxPort = process.env['SANDBOX_PORT'] ?? '4000';
+const managementPort = process.env['MANAGEMENT_PORT'] ?? '9464';
+const gatewayUrl = `http://127.0.0.1:${port}`;
+const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
+
+const folder = mkdtempSync(join(tmpdir(), 'licensing-gateway-demo-'));
+const children: ChildProcess[] = [];
+let ending = false;
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function end(code: number): Promise<void> {
+  if (ending) return;
+  ending = true;
+  // The gateway before the platform: what it has in flight can still be answered.
+  for (const child of children.toReversed()) await stop(child);
+  rmSync(folder, { recursive: true, force: true });
+  say(code === 0 ? '\nDemo ended.' : '');
+  process.exit(code);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  await gone;
+}
+
+function start(name: string, file: string, environment: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, [file], {
+    // Only what is named here: the demo must not pick up a real platform's settings.
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own, so that Ctrl-C reaches it once, from here.
+    detached: true,
+  });
+  child.stderr?.pipe(process.stderr);
+  child.once('exit', (code) => {
+    if (ending) return;
+    process.stderr.write(`\nThe ${name} ended by itself (${code}).\n`);
+    void end(1);
+  });
+  children.push(child);
+  return child;
+}
+
+/** Asked before anything starts: whoever answers on a port that is taken is not this demo. */
+async function assertFree(variable: string, given: string): Promise<void> {
+  const server = createServer();
+  try {
+    server.listen(Number(given), '127.0.0.1');
+    await once(server, 'listening');
+  } catch (error) {
+    const reason =
+      (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on';
+    process.stderr.write(`Port ${given} ${reason}: ${variable}=<another port> npm run demo\n`);
+    process.exit(1);
+  }
+  server.close();
+  await once(server, 'close');
+}
+
+async function healthy(url: string): Promise<void> {
+  const giveUp = Date.now() + READY_WITHIN_MS;
+  for (;;) {
+    const ok = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ok || ending) return;
+    if (Date.now() > giveUp) throw new Error(`${url} did not become healthy`);
+    await sleep(50);
+  }
+}
+
+await assertFree('PORT', port);
+await assertFree('SANDBOX_PORT', sandboxPort);
+await assertFree('MANAGEMENT_PORT', managementPort);
+
+if (!existsSync('dist/main.js') || process.env['DEMO_SKIP_BUILD'] !== '1') {
+  say('Building …');
+  const built = spawnSync('nest', ['build'], { stdio: 'inherit' });
+  if (built.status !== 0) process.exit(1);
+}
+
+const { key, hash } = newApiKey();
+const appKey = randomBytes(12).toString('hex');
+const appSecret = randomBytes(24).toString('hex');
+const adminPassword = randomBytes(9).toString('base64url');
+const usersFile = join(folder, 'users.json');
+const callersFile = join(folder, 'callers.json');
+writeFileSync(
+  callersFile,
+  JSON.stringify({
+    callers: [
+      { name: 'demo', keys: [hash], scopes, enterprises: ['*'], channels: ['crm'], users: ['default'] },
+    ],
+  }),
+  { mode: 0o600 },
+);
+
+writeFileSync(
+  usersFile,
+  JSON.stringify({ default: { username: 'admin@harbour', password: adminPassword } }),
+  {
+    mode: 0o600,
+  },
+);
+
+try {
+  start('sandbox', 'sandbox/main.ts', {
+    SANDBOX_PORT: sandboxPort,
+    SANDBOX_APP_KEY: appKey,
+    SANDBOX_APP_SECRET: appSecret,
+    SANDBOX_ADMIN_PASSWORD: adminPassword,
+  });
+  await healthy(`${sandboxUrl}/__sandbox/health`);
+  const gateway = start('gateway', 'dist/main.js', {
+    PORT: port,
+    MANAGEMENT_PORT: managementPort,
+    UPSTREAM_BASE_URL: sandboxUrl,
+    UPSTREAM_TOKEN_URL: `${sandboxUrl}/oauth/token`,
+    UPSTREAM_APP_KEY: appKey,
+    UPSTREAM_APP_SECRET: appSecret,
+    CALLERS_FILE: callersFile,
+    UPSTREAM_USERS_FILE: usersFile,
+    DOCS: 'on',
+  });
+  gateway.stdout?.pipe(
+    pretty({
+      colorize: process.stdout.isTTY,
+      ignore: 'event',
+      translateTime: 'SYS:HH:MM:ss',
+      singleLine: true,
+    }),
+  );
+  await healthy(`${gatewayUrl}/health/ready`);
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  await end(1);
+}
+
+say(`
+  Gateway   ${gatewayUrl}          Sandbox ${sandboxUrl}/__sandbox/state
+  Swagger   ${gatewayUrl}/docs     (Authorize with the key below)
+  API key   ${key}
+  Log in    admin@harbour, password ${adminPassword}   (POST /v1/sessions; without a session this user acts by default)
+
+  Try it:
+
+  curl -s ${gatewayUrl}/v1/enterprises/ent-harbour/assets -H 'X-Api-Key: ${key}'
+
+  Ctrl-C ends both. The log of the gateway follows.
+`);

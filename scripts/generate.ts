@@ -1,0 +1,77 @@
+/**
+ * `npm run generate` writes the committed files that come from the code; with `--check` it compares instead. It reads the
+ * built gateway, since parts of the OpenAPI document are made by the build (the plugin of @nestjs/swagger).
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface App {
+  close(): Promise<void>;
+}
+
+/** A module of the build. It has no types of its own, so the caller says what it uses. */
+async function built<T>(path: string): Promise<T> {
+  return (await import(new URL(`../dist/${path}`, import.meta.url).href)) as T;
+}
+
+async function openApi(): Promise<string> {
+  const { loadConfig } = await built<{ loadConfig: (environment: Record<string, string>) => object }>(
+    'config/app-config.js',
+  );
+  const { buildApp } = await built<{ buildApp: (config: object) => Promise<App> }>('app.js');
+  const { openApiDocument } = await built<{ openApiDocument: (app: App) => object }>('openapi/document.js');
+
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
+  const callersFile = join(folder, 'callers.json');
+  writeFileSync(callersFile, '{ "callers": [] }');
+  try {
+    // Made up: the app is built but neither listens nor calls anybody.
+    const app = await buildApp(
+      loadConfig({
+        LOG_LEVEL: 'silent',
+        UPSTREAM_BASE_URL: 'https://platform.invalid',
+        UPSTREAM_TOKEN_URL: 'https://platform.invalid/token',
+        UPSTREAM_APP_KEY: 'none',
+        UPSTREAM_APP_SECRET: 'none',
+        CALLERS_FILE: callersFile,
+      }),
+    );
+    try {
+      return `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
+    } finally {
+      await app.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function envExample(): Promise<string> {
+  const module = await built<{ envExample: () => string }>('config/env-example.js');
+  return module.envExample();
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+const check = process.argv.includes('--check');
+for (const [path, text] of [
+  ['config/.env.example', await envExample()],
+  ['config/openapi.json', await openApi()],
+] as const) {
+  if (read(path) === text) {
+    console.log(`${path} is up to date`);
+  } else if (check) {
+    console.error(`${path} is stale: run \`npm run generate\` and commit it`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(path, text);
+    console.log(`${path} written`);
+  }
+}

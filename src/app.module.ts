@@ -1,0 +1,68 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { ReadCacheModule } from './cache/read-cache.module.ts';
+import { ReadInterceptor } from './cache/read.interceptor.ts';
+import { CallerGuard } from './caller/caller.guard.ts';
+import { CallerRegistry } from './caller/caller.registry.ts';
+import type { AppConfig } from './config/app-config.ts';
+import { ConfigModule } from './config/config.module.ts';
+import { Draining } from './health/draining.ts';
+import { HealthController } from './health/health.controller.ts';
+import { MemberModule } from './member/member.module.ts';
+import { Log } from './observability/log.ts';
+import { Metrics } from './observability/metrics.ts';
+import { MetricsListener } from './observability/metrics.listener.ts';
+import { OrderModule } from './order/order.module.ts';
+import { AllowedMethods } from './problem/allowed-methods.ts';
+import { ProblemFilter } from './problem/problem.filter.ts';
+import { ProblemsController } from './problem/problems.controller.ts';
+import { UpstreamFailureInterceptor } from './problem/upstream-failure.interceptor.ts';
+import { ActingUserGuard } from './session/acting-user.guard.ts';
+import { SessionModule } from './session/session.module.ts';
+import { SharedRedis } from './redis/shared-redis.ts';
+import { TokenModule } from './token/token.module.ts';
+import { RequestShapeGuard } from './validation/request-shape.guard.ts';
+import { RequestValidationPipe } from './validation/validation.pipe.ts';
+
+/** What every room may ask for: the log, the metrics, the shared store. */
+@Global()
+@Module({})
+class FoundationModule {
+  static with(log: Log): DynamicModule {
+    const providers = [{ provide: Log, useValue: log }, Metrics, SharedRedis];
+    return { module: FoundationModule, providers, exports: providers };
+  }
+}
+
+@Module({})
+export class AppModule {
+  static with(config: AppConfig, log: Log): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.with(config),
+        FoundationModule.with(log),
+        TokenModule,
+        ReadCacheModule,
+        SessionModule,
+        OrderModule,
+        MemberModule,
+      ],
+      controllers: [HealthController, ProblemsController],
+      providers: [
+        AllowedMethods,
+        CallerRegistry,
+        Draining,
+        MetricsListener,
+        { provide: APP_GUARD, useClass: CallerGuard },
+        { provide: APP_GUARD, useClass: RequestShapeGuard },
+        { provide: APP_GUARD, useClass: ActingUserGuard },
+        { provide: APP_PIPE, useClass: RequestValidationPipe },
+        // Outside of the other, so that one failure of several readers is a problem already.
+        { provide: APP_INTERCEPTOR, useClass: ReadInterceptor },
+        { provide: APP_INTERCEPTOR, useClass: UpstreamFailureInterceptor },
+        { provide: APP_FILTER, useClass: ProblemFilter },
+      ],
+    };
+  }
+}

@@ -1,0 +1,63 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SwaggerModule } from '@nestjs/swagger';
+import { AppModule } from './app.module.ts';
+import type { AppConfig } from './config/app-config.ts';
+import { answerBadHttp, answerBadUrl, connectHttp } from './http.ts';
+import { createLog, Log, NestLog } from './observability/log.ts';
+import { MetricsListener } from './observability/metrics.listener.ts';
+import { openApiDocument } from './openapi/document.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 72_000;
+
+interface Overrides {
+  /** Where log lines go instead of standard output. */
+  readonly log?: Log;
+}
+
+/** The one builder of the gateway: for the process, the tests, the exported document and the bench. It does not listen yet. */
+export async function buildApp(
+  config: AppConfig,
+  overrides: Overrides = {},
+): Promise<NestFastifyApplication> {
+  const log = overrides.log ?? createLog(config.logLevel);
+  const adapter = new FastifyAdapter({
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    // Longer than any id that the rules allow, so that the rules are what speaks.
+    routerOptions: { maxParamLength: 1_024 },
+    frameworkErrors: answerBadUrl,
+    clientErrorHandler: answerBadHttp,
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(config, log), adapter, {
+    bodyParser: false,
+    logger: new NestLog(log),
+    abortOnError: false,
+  });
+  connectHttp(app);
+  if (config.listen.docs) {
+    SwaggerModule.setup('docs', app, () => openApiDocument(app), {
+      jsonDocumentUrl: 'openapi.json',
+      customSiteTitle: 'Licensing gateway',
+      swaggerOptions: { persistAuthorization: true, displayRequestDuration: true, tryItOutEnabled: true },
+    });
+  }
+  await app.init();
+  return app;
+}
+
+/** Listens on both addresses. Returns where. */
+export async function listen(
+  app: NestFastifyApplication,
+  config: AppConfig,
+): Promise<{ url: string; managementPort: number }> {
+  const managementPort = await app.get(MetricsListener).listen();
+  await app.listen(config.listen.port, config.listen.host);
+  const url = await app.getUrl();
+  app.get(Log).info({ event: 'listening', url, managementPort }, `Listening on ${url}`);
+  return { url, managementPort };
+}

@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createCache } from 'cache-manager';
+import { Keyv } from 'keyv';
+import { startRedis, type RunningRedis } from '../../test/support/redis.ts';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { BoundedStore } from './bounded-store.ts';
+import { Generations } from './generations.ts';
+import { type ReadAnswer, ReadCache } from './read-cache.ts';
+import { ReadKeys } from './read-keys.ts';
+import { RedisStore } from './redis-store.ts';
+
+const config = settings();
+const noRedis = () => new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log);
+const localKeyv = () =>
+  new Keyv({
+    store: new BoundedStore({ entries: 100, bytes: 1e9, sizeOf: () => 1 }),
+    namespace: undefined,
+    serialize: undefined,
+    deserialize: undefined,
+  });
+
+function cacheOf(...further: Keyv[]): ReadCache {
+  const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log);
+  const keys = new ReadKeys(generations, config.upstream);
+  const cache = createCache({ stores: [localKeyv(), ...further] });
+  return new ReadCache(cache, keys, { ttlMs: 60_000 }, new Metrics());
+}
+
+function reading(
+  user?: { kind: 'alias' | 'session'; name: string },
+  enterprises = ['*'],
+  params: object = {},
+) {
+  const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
+  const call = { requestId: 'r', caller: { name: 'c', grants }, user, upstreamMs: 0 } as CallContext;
+  return { operation: 'listMembers', params, query: {}, call };
+}
+
+/** A platform that counts: its answers say which call they are. */
+function platform(size = 1) {
+  let calls = 0;
+  const load = (): Promise<ReadAnswer> => Promise.resolve({ body: 'x'.repeat(size), etag: `"${++calls}"` });
+  return { load, calls: () => calls };
+}
+
+describe('a cached answer', () => {
+  it('is for one user with one set of rights only', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform();
+    const askers = [
+      () => reading(),
+      () => reading({ kind: 'alias', name: 'anna' }),
+      () => reading({ kind: 'session', name: 'anna' }),
+      () => reading({ kind: 'alias', name: 'bo' }),
+      () => reading(undefined, ['a', 'b']),
+      () => reading(undefined, ['a,b']),
+      () => reading(undefined, []),
+    ];
+    for (const asker of askers) await cache.read(asker(), false, load);
+    expect(calls()).toBe(askers.length);
+    for (const asker of askers) await cache.read(asker(), false, load);
+    expect(calls()).toBe(askers.length);
+    // The same rights in another order are the same.
+    await cache.read(reading(undefined, ['b', 'a']), false, load);
+    expect(calls()).toBe(askers.length);
+  });
+
+  it('is dropped by a write to its enterprise or to none in particular, and not by one to another', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform();
+    const ofOne = () => cache.read(reading(undefined, ['*'], { enterpriseGlobalId: 'one' }), false, load);
+    const ofNone = () => cache.read(reading(), false, load);
+    await ofOne();
+    await ofNone();
+    await cache.written({ enterpriseGlobalId: 'two' });
+    await ofOne();
+    expect(calls()).toBe(2);
+    await ofNone();
+    expect(calls()).toBe(3);
+    await cache.written({ enterpriseGlobalId: 'one' });
+    await ofOne();
+    expect(calls()).toBe(4);
+    await cache.written({ memberGlobalId: 'm' });
+    await ofOne();
+    expect(calls()).toBe(5);
+  });
+
+  it('is not kept where it is huge', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform(2_000_000);
+    await cache.read(reading(), false, load);
+    await cache.read(reading(), false, load);
+    expect(calls()).toBe(2);
+  });
+
+  it('is fetched where a store fails at everything', async () => {
+    const fail = () => Promise.reject(new Error('broken'));
+    const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
+    const cache = cacheOf(broken);
+    const { load, calls } = platform();
+    expect((await cache.read(reading(), false, load)).etag).toBe('"1"');
+    expect((await cache.read(reading(), false, load)).etag).toBe('"1"');
+    expect((await cache.read(reading(), true, load)).etag).toBe('"2"');
+    expect(calls()).toBe(2);
+  });
+});
+
+describe('a failure', () => {
+  const failing = (slug: 'session-expired' | 'upstream-unavailable') => {
+    let calls = 0;
+    const load = async (): Promise<ReadAnswer> => {
+      await wait(20);
+      if (++calls === 1) throw new ProblemException(slug);
+      return { body: '', etag: `"${calls}"` };
+    };
+    return { load, calls: () => calls };
+  };
+
+  it('of everybody is shared by those who wait, and not kept', async () => {
+    const cache = cacheOf();
+    const { load, calls } = failing('upstream-unavailable');
+    const both = await Promise.allSettled([
+      cache.read(reading(), false, load),
+      cache.read(reading(), false, load),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(calls()).toBe(1);
+    expect((await cache.read(reading(), false, load)).etag).toBe('"2"');
+  });
+
+  it('of one session is its own', async () => {
+    const cache = cacheOf();
+    const { load, calls } = failing('session-expired');
+    const both = await Promise.allSettled([
+      cache.read(reading(), false, load),
+      cache.read(reading(), false, load),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(calls()).toBe(2);
+  });
+});
+
+describe('with Redis', () => {
+  let server: RunningRedis;
+  let redis: SharedRedis;
+  const encryptionKeys = [{ kid: 'k1', key: randomBytes(32) }];
+
+  beforeAll(async () => {
+    server = await startRedis();
+    const { redis: slice } = settings({
+      REDIS_URL: server.url,
+      ENCRYPTION_KEYS: `k1:${encryptionKeys[0]?.key.toString('base64')}`,
+    });
+    redis = new SharedRedis(slice, new RecordedLog().log);
+    await redis.onModuleInit();
+  });
+  afterAll(async () => {
+    redis.onApplicationShutdown();
+    await server.stop();
+  });
+
+  function storeOf() {
+    const { client, sealer } = redis;
+    if (!client || !sealer) throw new Error('no Redis');
+    return { store: new RedisStore(client, sealer), client };
+  }
+
+  it('the store keeps values sealed, at their key, and for a time', async () => {
+    const { store, client } = storeOf();
+    expect(await store.get('none')).toBeUndefined();
+    expect(await store.set('key', 'value', 5_000.7)).toBe(true);
+    expect(await store.get('key')).toBe('value');
+    expect(await client.pttl('key')).toBeLessThanOrEqual(5_000);
+    expect(await client.get('key')).not.toContain('value');
+    await client.copy('key', 'elsewhere');
+    expect(await store.get('elsewhere')).toBeUndefined();
+    expect(await store.delete('key')).toBe(true);
+    expect(await store.delete('key')).toBe(false);
+    for (const endless of [undefined, 0, 0.4, -1])
+      expect(await store.set('key', 'value', endless)).toBe(false);
+    expect(await client.exists('key')).toBe(0);
+    expect(() => store.clear()).toThrow('end by themselves');
+  });
+
+  it('a write that Redis did not take is made up for before anything is read again', async () => {
+    const { client } = storeOf();
+    let broken = false;
+    const flaky = {
+      on: () => undefined,
+      mget: (keys: string[]) => client.mget(keys),
+      set: (...command: Parameters<typeof client.set>) =>
+        broken ? Promise.reject(new Error('broken')) : client.set(...command),
+    };
+    const { log, lines } = new RecordedLog();
+    const generations = new Generations(config.upstream, { client: flaky } as unknown as SharedRedis, log);
+    const before = await generations.current(['one']);
+    broken = true;
+    await generations.advance(['one']);
+    expect(lines.map(({ event }) => event)).toContain('cache-not-advanced');
+    expect(await generations.current(['one'])).toBeUndefined();
+    broken = false;
+    // A failed command makes reads leave Redis alone for a second.
+    expect(await generations.current(['one'])).toBeUndefined();
+    await wait(1_050);
+    expect(await generations.current(['one'])).not.toEqual(before);
+  });
+
+  describe.each([
+    ['in the process', () => noRedis()],
+    ['in Redis', () => redis],
+  ])('generations %s', (_, shared) => {
+    const log = new RecordedLog();
+    const generations = () => new Generations(config.upstream, shared(), log.log);
+
+    it('stay until they are advanced, each by itself, and never come back', async () => {
+      const all = generations();
+      const [one, two] = (await all.current(['one', 'two'])) ?? [];
+      expect(await all.current(['two', 'one'])).toEqual([two, one]);
+      expect(one).not.toBe(two);
+      const seen = new Set([one]);
+      for (let write = 1; write <= 20; write++) {
+        await all.advance(['one']);
+        const [now] = (await all.current(['one'])) ?? [];
+        seen.add(now);
+        expect(seen.size).toBe(write + 1);
+      }
+      expect(await all.current(['two'])).toEqual([two]);
+    });
+
+    it('are the same for all who find none', async () => {
+      const all = generations();
+      const found = await Promise.all(Array.from({ length: 50 }, () => all.current(['new', 'newer'])));
+      expect(new Set(found.map((words) => words?.join())).size).toBe(1);
+    });
+  });
+});

@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import type { CallContext, Grants } from '../upstream/call-context.ts';
+import { Generations } from './generations.ts';
+
+/** Changes with the shape of what is stored. */
+const FORMAT = 'r1';
+
+/** One request for a cacheable read. */
+export interface Read {
+  readonly operation: string;
+  readonly params: object;
+  readonly query: object;
+  readonly call: CallContext;
+}
+
+/**
+ * Where an answer is kept: by what was asked, for which user and with which rights, at which platform, and by the generations
+ * of what it shows. They are asked before the platform is, so an answer that a write overtakes is kept under a dead name.
+ */
+@Injectable()
+export class ReadKeys {
+  readonly #environment: string;
+  readonly #rights = new WeakMap<Grants, string>();
+
+  constructor(
+    private readonly generations: Generations,
+    { baseUrl, appKey, timestampUnit }: UpstreamConfig,
+  ) {
+    this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
+  }
+
+  /** Undefined where the generations cannot be had. */
+  async of({ operation, params, query, call }: Read): Promise<string | undefined> {
+    const generations = await this.generations.current(tagsOfRead(enterpriseOf(params)));
+    if (!generations) return undefined;
+    const parts = [
+      this.#environment,
+      operation,
+      sortedEntries(params),
+      sortedEntries(query),
+      call.user ? [call.user.kind, call.user.name] : [],
+      this.#rightsOf(call.caller.grants),
+      generations,
+    ];
+    return `${FORMAT}:${hash('sha256', JSON.stringify(parts), 'base64url')}`;
+  }
+
+  /** A write on this path has ended, well or not. */
+  written(params: object): Promise<void> {
+    return this.generations.advance(tagsOfWrite(enterpriseOf(params)));
+  }
+
+  #rightsOf(grants: Grants): string {
+    const known = this.#rights.get(grants);
+    if (known !== undefined) return known;
+    const rights = JSON.stringify([[...grants.enterprises].sort(), [...grants.channels].sort()]);
+    this.#rights.set(grants, rights);
+    return rights;
+  }
+}
+
+/** A read that names no enterprise may show something of any. */
+function tagsOfRead(enterprise: string | undefined): string[] {
+  return enterprise === undefined ? ['any'] : ['all', `enterprise:${enterprise}`];
+}
+
+/** A write that names no enterprise (orders, locks, customers) may change something of every one. */
+function tagsOfWrite(enterprise: string | undefined): string[] {
+  return ['any', enterprise === undefined ? 'all' : `enterprise:${enterprise}`];
+}
+
+function enterpriseOf(params: object): string | undefined {
+  return (params as { enterpriseGlobalId?: string }).enterpriseGlobalId;
+}
+
+function sortedEntries(record: object): [string, unknown][] {
+  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
+}

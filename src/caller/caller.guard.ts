@@ -1,0 +1,60 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { isGranted } from '../upstream/call-context.ts';
+import type { Caller } from './callers-file.ts';
+import { OPERATION_POLICY, type OperationPolicy } from './operation-policy.ts';
+
+/**
+ * Who may do what: deny by default, on every route, by what the route itself declares and never by its path. It asks in
+ * this order: a known caller, the operation's scopes, and whether every enterprise and channel that the request names
+ * (path, query, body) is the caller's own. The upstream client checks the last once more on what is sent.
+ */
+@Injectable()
+export class CallerGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const policy = this.reflector.get<OperationPolicy | undefined>(OPERATION_POLICY, context.getHandler());
+    if (!policy) throw new ProblemException('forbidden');
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    request.state.operation = policy.operationId;
+    if (policy.scope === 'public') return true;
+    const { caller, requestId } = request.state;
+    if (!caller) throw new ProblemException('unauthenticated');
+    for (const scope of [policy.scope, ...(policy.alsoScopes?.(request.body) ?? [])]) {
+      if (!caller.scopes.has(scope))
+        throw new ProblemException('forbidden', { detail: `The scope ${scope} is needed.` });
+    }
+    assertOwn(caller, [request.params, request.query, request.body, ...orderCustomers(request.body)]);
+    request.state.call = { requestId, caller, upstreamMs: 0 };
+    return true;
+  }
+}
+
+function assertOwn({ grants }: Caller, parts: readonly unknown[]): void {
+  for (const part of parts) {
+    assertGranted(grants.enterprises, part, 'enterpriseGlobalId');
+    assertGranted(grants.channels, part, 'channelCode');
+  }
+}
+
+/** Values that are not text are left to validation, which refuses them. */
+function assertGranted(granted: ReadonlySet<string>, part: unknown, name: string): void {
+  const id = memberOf(part, name);
+  if (typeof id === 'string' && !isGranted(granted, id)) {
+    throw new ProblemException('forbidden', { detail: `This ${name} is not granted to the caller.` });
+  }
+}
+
+function orderCustomers(body: unknown): unknown[] {
+  const orders = memberOf(body, 'orders');
+  return Array.isArray(orders) ? orders.map((order) => memberOf(order, 'customer')) : [];
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}

@@ -1,0 +1,15 @@
+import type { Scope } from './scopes.ts';
+
+/** Who may have an operation. `public` needs no caller; a route without a policy is refused to everybody. */
+export interface OperationPolicy {
+  readonly operationId: string;
+  readonly scope: Scope | 'public';
+  /** Scopes that some requests need in addition, by what their body says. */
+  readonly alsoScopes?: (body: unknown) => readonly Scope[];
+  /** Whether the platform is called on behalf of one of its users. */
+  readonly actsAsUser?: boolean;
+  /** Whether answers may be kept for others with the same rights and the same user. */
+  readonly cached?: boolean;
+}
+
+export const OPERATION_POLICY = 'operation-policy';

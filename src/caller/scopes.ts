@@ -1,0 +1,17 @@
+/** What an operation asks of its caller; the callers file grants them one by one. */
+export const scopes = [
+  'orders:read',
+  'orders:write',
+  'orders:revoke',
+  'orders:settle',
+  'locks:write',
+  'members:read',
+  'members:write',
+  'sessions:write',
+] as const;
+
+export type Scope = (typeof scopes)[number];
+
+export function isScope(word: string): word is Scope {
+  return (scopes as readonly string[]).includes(word);
+}

@@ -1,0 +1,419 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { format, inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Sealer } from '../redis/sealer.ts';
+import { type AppConfig, ConfigError, loadConfig } from './app-config.ts';
+import { envExample } from './env-example.ts';
+import { Secret } from './secret.ts';
+import { variables } from './variables.ts';
+
+type Environment = Record<string, string | undefined>;
+
+const key = () => randomBytes(32).toString('base64');
+const required = {
+  UPSTREAM_BASE_URL: 'https://platform.example.com/base',
+  UPSTREAM_TOKEN_URL: 'https://users.example.com/oauth/token',
+  UPSTREAM_APP_KEY: randomBytes(8).toString('hex'),
+  UPSTREAM_APP_SECRET: randomBytes(16).toString('hex'),
+  CALLERS_FILE: '/etc/callers.json',
+};
+
+const load = (environment: Environment = {}): AppConfig => loadConfig({ ...required, ...environment });
+
+function faultsOf(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+}
+const faultsWith = (environment: Environment) => faultsOf({ ...required, ...environment });
+
+const sealed = ({ redis }: AppConfig) => new Sealer(redis.encryptionKeys).seal('text', 'place');
+const opens = ({ redis }: AppConfig, value: string) =>
+  new Sealer(redis.encryptionKeys).open(value, 'place') === 'text';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'config-test-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(content: string): string {
+  const path = join(folder, randomBytes(8).toString('hex'));
+  writeFileSync(path, content);
+  return path;
+}
+
+describe('the configuration', () => {
+  it('has the documented defaults', () => {
+    const { logLevel, listen, upstream, redis, callers } = load();
+    expect(logLevel).toBe('info');
+    expect(listen).toEqual({
+      host: '127.0.0.1',
+      port: 3000,
+      managementHost: '127.0.0.1',
+      managementPort: 9464,
+      docs: true,
+    });
+    expect(upstream).toMatchObject({
+      tokenAuth: 'basic',
+      scopes: { order: 'auth_order', member: 'auth_me' },
+      timestampUnit: 'ms',
+      deadlineMs: 10_000,
+      orderDeadlineMs: 30_000,
+      connectTimeoutMs: 1_000,
+    });
+    expect(upstream.baseUrl.href).toBe(required.UPSTREAM_BASE_URL);
+    expect(upstream.appKey.reveal()).toBe(required.UPSTREAM_APP_KEY);
+    expect(upstream.appSecret.reveal()).toBe(required.UPSTREAM_APP_SECRET);
+    expect(redis).toEqual({ url: undefined, encryptionKeys: [] });
+    expect(callers).toEqual({ file: '/etc/callers.json' });
+  });
+
+  it('takes every variable', () => {
+    const secondKey = key();
+    const config = load({
+      HOST: '::',
+      PORT: '8080',
+      MANAGEMENT_HOST: '0.0.0.0',
+      MANAGEMENT_PORT: '0',
+      LOG_LEVEL: 'warn',
+      UPSTREAM_TOKEN_AUTH: 'body',
+      UPSTREAM_ORDER_SCOPE: 'o',
+      UPSTREAM_MEMBER_SCOPE: 'm',
+      UPSTREAM_TIMESTAMP_UNIT: 's',
+      UPSTREAM_DEADLINE_MS: '1',
+      UPSTREAM_ORDER_DEADLINE_MS: '600000',
+      UPSTREAM_CONNECT_TIMEOUT_MS: '250',
+      REDIS_URL: 'rediss://user:pass@redis.example.com:6380/1',
+      ENCRYPTION_KEYS: `k1:${key()}, k_2-x:${secondKey}`,
+      DOCS: 'off',
+    });
+    expect(config.listen).toEqual({
+      host: '::',
+      port: 8080,
+      managementHost: '0.0.0.0',
+      managementPort: 0,
+      docs: false,
+    });
+    expect(config.upstream).toMatchObject({
+      tokenAuth: 'body',
+      scopes: { order: 'o', member: 'm' },
+      timestampUnit: 's',
+      deadlineMs: 1,
+      orderDeadlineMs: 600_000,
+      connectTimeoutMs: 250,
+    });
+    expect(config.redis.url?.reveal()).toBe('rediss://user:pass@redis.example.com:6380/1');
+    expect(config.redis.encryptionKeys.map(({ kid }) => kid)).toEqual(['k1', 'k_2-x']);
+    const second = load({ ENCRYPTION_KEYS: `k_2-x:${secondKey}` });
+    expect(opens(config, sealed(second))).toBe(true);
+    expect(opens(second, sealed(config))).toBe(false);
+  });
+
+  it('takes an empty variable as absent, as an environment file means it', () => {
+    const empty = Object.fromEntries(Object.keys(variables).map((name) => [name, '']));
+    expect(load({ ...empty, ...required })).toEqual(load());
+    expect(faultsOf(empty)).toHaveLength(Object.keys(required).length);
+  });
+
+  it('ignores what is not its own', () => {
+    expect(load({ PATH: '/bin', HTTP_PROXY: 'http://evil.invalid', UPSTREAM_SOMETHING: '1' })).toEqual(
+      load(),
+    );
+  });
+});
+
+describe('a missing variable', () => {
+  it.each(Object.keys(required))('%s is named, with what it is for', (name) => {
+    const [fault, ...others] = faultsWith({ [name]: undefined });
+    expect(fault).toMatch(new RegExp(`^${name} is required: .{10,}`));
+    expect(others).toEqual([]);
+  });
+
+  it('does not hide the others', () => {
+    const names = faultsOf({ PORT: 'x', DOCS: 'x' }).map((fault) => fault.split(' ')[0]);
+    expect(names.sort()).toEqual([...Object.keys(required), 'DOCS', 'PORT'].sort());
+  });
+});
+
+describe('a wrong variable', () => {
+  const wrongUrls = [
+    'x',
+    '/path',
+    'ftp://a',
+    'https://',
+    'https://u:p@a',
+    'https://u@a',
+    'https://a?b',
+    'https://a#b',
+  ];
+  const wrongNumbers = ['-1', '+5', '1.0', '1e3', '0x10', ' 5', '5 ', 'x', '１', '9'.repeat(400)];
+  const wrong: Record<string, string[]> = {
+    PORT: [...wrongNumbers, '65536'],
+    MANAGEMENT_PORT: [...wrongNumbers, '65536'],
+    LOG_LEVEL: ['INFO', 'verbose'],
+    UPSTREAM_BASE_URL: wrongUrls,
+    UPSTREAM_TOKEN_URL: wrongUrls,
+    ALLOW_INSECURE_UPSTREAM: ['1', 'yes', 'TRUE'],
+    UPSTREAM_TOKEN_AUTH: ['header', 'Basic'],
+    UPSTREAM_TIMESTAMP_UNIT: ['us', 'MS'],
+    UPSTREAM_DEADLINE_MS: [...wrongNumbers, '0', '600001'],
+    UPSTREAM_ORDER_DEADLINE_MS: [...wrongNumbers, '0', '600001'],
+    UPSTREAM_CONNECT_TIMEOUT_MS: [...wrongNumbers, '0', '600001'],
+    REDIS_URL: ['x', 'http://a', 'redis://', 'redis:'],
+    ENCRYPTION_KEYS: [
+      ...['x', 'k1:', ':', `:${key()}`, key(), `k1:${key()},`, `k 1:${key()}`, `${'k'.repeat(33)}:${key()}`],
+      `k1:${randomBytes(31).toString('base64')}`,
+      `k1:${randomBytes(33).toString('base64')}`,
+      `k1:${key()},k1:${key()}`,
+    ],
+    DOCS: ['true', 'ON'],
+  };
+
+  it.each(Object.entries(wrong))(
+    '%s is named, with what it should be, and never repeated',
+    (name, values) => {
+      for (const value of values) {
+        const faults = faultsWith({ [name]: value });
+        expect({ value, faults }).toEqual({
+          value,
+          faults: [expect.stringMatching(new RegExp(`^${name} must be `))],
+        });
+        if (value.length > 20) expect(faults.join()).not.toContain(value.slice(5, 25));
+      }
+    },
+  );
+
+  it('is never repeated, whichever it is', () => {
+    const value = fc.stringMatching(/^[0-9a-f]{24}$/);
+    const shape = fc.constantFrom(
+      ...[
+        '%',
+        'redis://%',
+        'http://%:%@host',
+        'https://%?%',
+        'k1:%',
+        '%:%',
+        '-%',
+        '%,%',
+        'ftp://%',
+        '%\n',
+        '{"%":"%"}',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(variables)), shape, value, (name, form, secret) => {
+        const environment = { NODE_ENV: 'production', [name]: form.replaceAll('%', secret) };
+        const all = [faultsWith(environment), faultsOf(environment)];
+        for (const faults of all) expect(faults.join()).not.toContain(secret);
+        const told = all.every((faults) => faults.some((fault) => fault.startsWith(name)));
+        if (form === '%' && name in wrong) expect(told).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a secret in a file', () => {
+  const secrets = Object.entries(variables)
+    .filter(([, variable]) => 'secret' in variable)
+    .map(([name]) => name);
+  const good: Record<string, string> = {
+    REDIS_URL: 'redis://:pass@localhost',
+    ENCRYPTION_KEYS: `k1:${key()}`,
+    UPSTREAM_APP_KEY: randomBytes(8).toString('hex'),
+    UPSTREAM_APP_SECRET: randomBytes(8).toString('hex'),
+  };
+  const withRedis = { REDIS_URL: good['REDIS_URL'], ENCRYPTION_KEYS: good['ENCRYPTION_KEYS'] };
+
+  it('is possible for every secret', () => {
+    expect(secrets.sort()).toEqual(Object.keys(good).sort());
+  });
+
+  it.each(Object.keys(good))('%s is read from there, without the line break at its end', (name) => {
+    const { [name]: _, ...others } = { ...required, ...withRedis } as Environment;
+    const direct = loadConfig({ ...others, [name]: good[name] });
+    const fromFile = loadConfig({ ...others, [`${name}_FILE`]: file(`${good[name]}\n`) });
+    const revealed = ({ upstream, redis }: AppConfig) => [
+      upstream.appKey.reveal(),
+      upstream.appSecret.reveal(),
+      redis.url?.reveal(),
+    ];
+    expect(revealed(fromFile)).toEqual(revealed(direct));
+    expect(opens(fromFile, sealed(direct))).toBe(true);
+  });
+
+  it.each(Object.keys(good))('%s is not given twice', (name) => {
+    const both = { ...withRedis, [name]: good[name], [`${name}_FILE`]: file('x') };
+    expect(faultsWith(both)).toContain(`${name} and ${name}_FILE are both set: give one`);
+  });
+
+  it.each(Object.keys(good))(
+    '%s names the file variable where the file cannot be read, and not its path',
+    (name) => {
+      const path = join(folder, 'no such file');
+      const faults = faultsWith({ ...withRedis, [name]: undefined, [`${name}_FILE`]: path });
+      expect(faults[0]).toBe(`${name}_FILE must be the path of a readable file`);
+      expect(faults.join()).not.toContain('no such file');
+      expect(faults.filter((fault) => fault.startsWith(`${name} is required`))).toEqual([]);
+    },
+  );
+
+  it('is missing where the file is empty', () => {
+    expect(faultsWith({ UPSTREAM_APP_SECRET: undefined, UPSTREAM_APP_SECRET_FILE: file('\n') })).toEqual([
+      expect.stringMatching(/^UPSTREAM_APP_SECRET is required/),
+    ]);
+  });
+
+  it('is not possible for what is no secret', () => {
+    expect(load({ PORT_FILE: file('8080') }).listen.port).toBe(3000);
+  });
+});
+
+describe('the way to the platform', () => {
+  const insecure = (url: string, allow?: string) =>
+    faultsWith({ UPSTREAM_BASE_URL: url, ALLOW_INSECURE_UPSTREAM: allow });
+
+  it.each([
+    'http://localhost:1',
+    'http://127.0.0.1',
+    'http://127.9.9.9:5/x',
+    'http://[::1]:5',
+    'http://127.1',
+    'http://LOCALHOST',
+  ])('may be plain http within the machine: %s', (url) => {
+    expect(insecure(url)).toEqual([]);
+  });
+
+  it.each([
+    ...['http://platform.example.com', 'http://10.0.0.1', 'http://0.0.0.0', 'http://127.0.0.1.example.com'],
+    ...['http://localhost.example.com', 'http://1270.0.0.1', 'http://[::2]', 'http://[::ffff:10.0.0.1]'],
+  ])('is https otherwise, unless that is allowed: %s', (url) => {
+    if (URL.canParse(url)) expect(insecure(url, 'true')).toEqual([]);
+    expect(insecure(url)).toEqual([expect.stringMatching(/^UPSTREAM_BASE_URL must be/)]);
+    expect(insecure(url, 'false')).not.toEqual([]);
+  });
+
+  it('to the tokens is held to the same', () => {
+    expect(faultsWith({ UPSTREAM_TOKEN_URL: 'http://users.example.com' })).toEqual([
+      expect.stringMatching(/^UPSTREAM_TOKEN_URL must be https/),
+    ]);
+  });
+});
+
+describe('in production', () => {
+  const production = {
+    NODE_ENV: 'production',
+    REDIS_URL: 'redis://localhost',
+    ENCRYPTION_KEYS: `k1:${key()}`,
+  };
+
+  it('Redis is required', () => {
+    expect(load(production).redis.url).toBeInstanceOf(Secret);
+    expect(faultsWith({ NODE_ENV: 'production' })).toEqual([
+      expect.stringMatching(/^REDIS_URL is required in production/),
+    ]);
+  });
+
+  it('the documentation pages are off unless asked for', () => {
+    expect(load(production).listen.docs).toBe(false);
+    expect(load({ ...production, DOCS: 'on' }).listen.docs).toBe(true);
+  });
+});
+
+it('Redis asks for encryption keys everywhere', () => {
+  expect(faultsWith({ REDIS_URL: 'redis://localhost' })).toEqual([
+    expect.stringMatching(/^ENCRYPTION_KEYS is required with REDIS_URL/),
+  ]);
+});
+
+describe('a secret', () => {
+  const value = randomBytes(16).toString('hex');
+  const secret = new Secret(value);
+
+  it('is handed out on demand only', () => {
+    expect(secret.reveal()).toBe(value);
+    const shown = [
+      String(secret),
+      secret + '',
+      JSON.stringify({ secret }),
+      inspect(secret),
+      inspect({ a: [{ secret }] }, { depth: 9, showHidden: true, getters: true }),
+      format('%s %o %O %j', secret, secret, secret, secret),
+      Object.entries(secret).join(),
+      JSON.stringify({ ...secret }),
+      JSON.stringify(Object.assign({}, secret)),
+      structuredCloneOf(secret),
+      inspect(new Error('x', { cause: secret })),
+    ];
+    for (const text of shown) expect(text).not.toContain(value);
+    expect(String(secret)).toBe('[secret]');
+  });
+
+  it('is in no print of the configuration, and neither is an encryption key', () => {
+    const bytes = Buffer.from(value);
+    const config = load({
+      REDIS_URL: `redis://:${value}@localhost`,
+      ENCRYPTION_KEYS: `k1:${bytes.toString('base64')}`,
+      UPSTREAM_APP_SECRET: value,
+      UPSTREAM_APP_KEY: value,
+    });
+    const forms = [value, bytes.toString('base64'), bytes.toString('hex'), bytes.join()];
+    const prints = [
+      inspect(config, { depth: 9, showHidden: true }),
+      JSON.stringify(config),
+      format('%j %O', config, config),
+    ];
+    for (const print of prints) {
+      for (const form of forms) expect(print.replaceAll(' ', '')).not.toContain(form);
+    }
+  });
+
+  function structuredCloneOf(subject: object): string {
+    return JSON.stringify(structuredClone(subject));
+  }
+});
+
+describe('the example file', () => {
+  const lines = envExample().split('\n');
+  const assignments = lines
+    .filter((line) => /^#?[A-Z_]+=/.test(line))
+    .map((line) => /^(#?)([A-Z_]+)=(.*)$/.exec(line) ?? [])
+    .map(([, comment, name = '', value = '']) => ({ required: comment === '', name, value }));
+
+  it('has every variable once, each under its meaning', () => {
+    expect(assignments.map(({ name }) => name)).toEqual(Object.keys(variables));
+    for (const { name } of assignments) {
+      const above = lines[lines.findIndex((line) => line.replace('#', '').startsWith(`${name}=`)) - 1];
+      expect(above).toMatch(/^# .{10,}\.$/);
+    }
+  });
+
+  it('leaves uncommented what is required, and nothing else', () => {
+    expect(assignments.filter((each) => each.required).map(({ name }) => name)).toEqual(
+      Object.keys(required),
+    );
+  });
+
+  it('shows the defaults: setting them all changes nothing', () => {
+    const shown = Object.fromEntries(assignments.map(({ name, value }) => [name, value]));
+    expect(load({ ...shown, ...required })).toEqual(load());
+  });
+
+  it('starts a gateway once key and secret are filled in', () => {
+    const filled = Object.fromEntries(
+      assignments.filter((each) => each.required).map(({ name, value }) => [name, value || 'filled in']),
+    );
+    expect(faultsOf(filled)).toEqual([]);
+    const empty = assignments.filter((each) => each.required && each.value === '').map(({ name }) => name);
+    expect(empty).toEqual(['UPSTREAM_APP_KEY', 'UPSTREAM_APP_SECRET']);
+  });
+});

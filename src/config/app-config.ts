@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import type { Secret } from './secret.ts';
+import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
+
+/** Where the two listeners are and what the public one shows. */
+export class ListenConfig {
+  host!: string;
+  port!: number;
+  managementHost!: string;
+  managementPort!: number;
+  docs!: boolean;
+}
+
+/** How the licensing platform is reached. Times in milliseconds. */
+export class UpstreamConfig {
+  baseUrl!: URL;
+  tokenUrl!: URL;
+  tokenAuth!: 'basic' | 'body';
+  appKey!: Secret;
+  appSecret!: Secret;
+  scopes!: { readonly order: string; readonly member: string };
+  timestampUnit!: 'ms' | 's';
+  deadlineMs!: number;
+  orderDeadlineMs!: number;
+  connectTimeoutMs!: number;
+}
+
+/** The shared store; `url` undefined: everything stays in this process. */
+export class RedisConfig {
+  url!: Secret | undefined;
+  encryptionKeys!: readonly EncryptionKey[];
+}
+
+export class CallersConfig {
+  file!: string;
+}
+
+/** How long answers of reads are kept; 0 switches the cache off. */
+export class CacheConfig {
+  ttlMs!: number;
+}
+
+/** Upstream users for the password grant; undefined: there are none. */
+export class UsersConfig {
+  file!: string | undefined;
+}
+
+export interface AppConfig {
+  readonly logLevel: Values['LOG_LEVEL'];
+  readonly listen: ListenConfig;
+  readonly upstream: UpstreamConfig;
+  readonly redis: RedisConfig;
+  readonly callers: CallersConfig;
+  readonly users: UsersConfig;
+  readonly cache: CacheConfig;
+}
+
+/** The environment does not describe a gateway that can run. Each line names a variable and what it should be, never its value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(readonly faults: readonly string[]) {
+    super(`configuration: ${faults.join('; ')}`);
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the environment once. Throws {@link ConfigError} with every fault found. */
+export function loadConfig(environment: Environment): AppConfig {
+  const faults: string[] = [];
+  const values = {} as Record<VariableName, unknown>;
+  for (const [name, variable] of Object.entries(variables) as [VariableName, Variable][]) {
+    const raw = rawValue(name, variable, environment, faults);
+    if (raw === undefined && !variable.schema.safeParse(undefined).success) {
+      if (!faults.some((fault) => fault.startsWith(name)))
+        faults.push(`${name} is required: ${variable.meaning}`);
+      continue;
+    }
+    const result = variable.schema.safeParse(raw);
+    if (result.success) values[name] = result.data;
+    else faults.push(`${name} ${result.error.issues[0]?.message}`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return assemble(values as Values);
+}
+
+/** An empty variable counts as absent, since that is what `NAME=` in an environment file means. */
+function rawValue(
+  name: string,
+  variable: Variable,
+  environment: Environment,
+  faults: string[],
+): string | undefined {
+  const direct = environment[name] || undefined;
+  const path = variable.secret && environment[`${name}_FILE`];
+  if (!path) return direct;
+  if (direct !== undefined) {
+    faults.push(`${name} and ${name}_FILE are both set: give one`);
+    return undefined;
+  }
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
+  } catch {
+    faults.push(`${name}_FILE must be the path of a readable file`);
+    return undefined;
+  }
+}
+
+function assemble(values: Values): AppConfig {
+  const faults: string[] = [];
+  const production = values.NODE_ENV === 'production';
+  for (const name of ['UPSTREAM_BASE_URL', 'UPSTREAM_TOKEN_URL'] as const) {
+    if (values[name].protocol === 'http:' && !values.ALLOW_INSECURE_UPSTREAM && !isLoopback(values[name])) {
+      faults.push(`${name} must be https, a loopback address, or allowed by ALLOW_INSECURE_UPSTREAM=true`);
+    }
+  }
+  if (!values.REDIS_URL && production) faults.push('REDIS_URL is required in production');
+  if (values.REDIS_URL && !values.ENCRYPTION_KEYS) faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
+  if (faults.length > 0) throw new ConfigError(faults);
+  return {
+    logLevel: values.LOG_LEVEL,
+    listen: {
+      host: values.HOST,
+      port: values.PORT,
+      managementHost: values.MANAGEMENT_HOST,
+      managementPort: values.MANAGEMENT_PORT,
+      docs: (values.DOCS ?? (production ? 'off' : 'on')) === 'on',
+    },
+    upstream: {
+      baseUrl: values.UPSTREAM_BASE_URL,
+      tokenUrl: values.UPSTREAM_TOKEN_URL,
+      tokenAuth: values.UPSTREAM_TOKEN_AUTH,
+      appKey: values.UPSTREAM_APP_KEY,
+      appSecret: values.UPSTREAM_APP_SECRET,
+      scopes: { order: values.UPSTREAM_ORDER_SCOPE, member: values.UPSTREAM_MEMBER_SCOPE },
+      timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT,
+      deadlineMs: values.UPSTREAM_DEADLINE_MS,
+      orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,
+      connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
+    },
+    redis: { url: values.REDIS_URL, encryptionKeys: values.ENCRYPTION_KEYS ?? [] },
+    callers: { file: values.CALLERS_FILE },
+    users: { file: values.UPSTREAM_USERS_FILE },
+    cache: { ttlMs: values.CACHE_TTL_MS },
+  };
+}
+
+function isLoopback(url: URL): boolean {
+  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
+}

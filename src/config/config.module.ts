@@ -1,0 +1,27 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import {
+  type AppConfig,
+  CacheConfig,
+  CallersConfig,
+  ListenConfig,
+  RedisConfig,
+  UpstreamConfig,
+  UsersConfig,
+} from './app-config.ts';
+
+/** Hands each slice of the configuration out by its class, so that nobody asks for settings by a string. */
+@Global()
+@Module({})
+export class ConfigModule {
+  static with(config: AppConfig): DynamicModule {
+    const slices = [
+      { provide: ListenConfig, useValue: config.listen },
+      { provide: UpstreamConfig, useValue: config.upstream },
+      { provide: RedisConfig, useValue: config.redis },
+      { provide: CallersConfig, useValue: config.callers },
+      { provide: UsersConfig, useValue: config.users },
+      { provide: CacheConfig, useValue: config.cache },
+    ];
+    return { module: ConfigModule, providers: slices, exports: slices };
+  }
+}

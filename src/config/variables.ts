@@ -1,0 +1,171 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+
+/**
+ * The environment's one schema: each variable's rule, default and meaning. The typed configuration, the
+ * example file and the start-up errors all come from here. Messages say what a value should be, never what it was.
+ */
+
+const text = z.string();
+const port = (fallback: number) => integer(0, 65_535).default(fallback);
+const milliseconds = (fallback: number) => integer(1, 600_000).default(fallback);
+const secret = text.min(1).transform((value) => new Secret(value));
+const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+
+function integer(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return text
+    .regex(/^\d{1,9}$/, { error })
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { error });
+}
+
+function oneOf<const T extends readonly [string, ...string[]]>(...words: T) {
+  return z.enum(words, { error: `must be one of ${words.join(', ')}` });
+}
+
+function httpUrl(error = 'must be an http or https URL without credentials, query or fragment') {
+  return text.transform((value, context) => {
+    const url = URL.parse(value);
+    const plain = url && !url.username && !url.password && !url.search && !url.hash;
+    if (plain && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+}
+
+const redisUrl = text
+  .refine(
+    (value) => {
+      const url = URL.parse(value);
+      return url !== null && (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
+    },
+    { error: 'must be a redis:// or rediss:// URL' },
+  )
+  .transform((value) => new Secret(value));
+
+export interface EncryptionKey {
+  /** Names the key in what it encrypted, so that old values stay readable while keys are rotated. */
+  readonly kid: string;
+  /** Does not show its bytes when printed. */
+  readonly key: KeyObject;
+}
+
+const encryptionKeys = text.transform((value, context): EncryptionKey[] => {
+  const keys = value.split(',').map((entry) => {
+    const [kid = '', encoded = ''] = entry.trim().split(/:(.*)/s);
+    return { kid, bytes: Buffer.from(encoded, 'base64') };
+  });
+  const usable = keys.every(({ kid, bytes }) => /^[A-Za-z0-9_-]{1,32}$/.test(kid) && bytes.length === 32);
+  if (usable && new Set(keys.map(({ kid }) => kid)).size === keys.length) {
+    return keys.map(({ kid, bytes }) => ({ kid, key: createSecretKey(bytes) }));
+  }
+  context.addIssue({
+    code: 'custom',
+    message: 'must be kid:base64(32 bytes), comma separated, each kid 1 to 32 of [A-Za-z0-9_-] and used once',
+  });
+  return z.NEVER;
+});
+
+export interface Variable {
+  readonly schema: z.ZodType;
+  /** What it means, in words for the example file. */
+  readonly meaning: string;
+  /** What the example file shows; absent: the variable stays commented out and empty. */
+  readonly example?: string;
+  /** May also be given as `<NAME>_FILE`, a path. */
+  readonly secret?: true;
+}
+
+export const variables = {
+  NODE_ENV: {
+    schema: text.default('development'),
+    meaning: '`production` asks for Redis and turns the documentation pages off by default',
+  },
+  HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
+  PORT: { schema: port(3000), meaning: 'port of the public listener' },
+  MANAGEMENT_HOST: {
+    schema: text.min(1).default('127.0.0.1'),
+    meaning: 'address of the management listener, which serves /metrics without a key',
+  },
+  MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
+  LOG_LEVEL: {
+    schema: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
+    meaning: 'least level of the JSON lines on standard output',
+  },
+  UPSTREAM_BASE_URL: {
+    schema: httpUrl(),
+    meaning: '{base_url} of the licensing platform; https, unless it is a loopback address',
+    example: 'https://licensing.example.com',
+  },
+  UPSTREAM_TOKEN_URL: {
+    schema: httpUrl(),
+    meaning: "OAuth 2.0 token endpoint (RFC 6749) of the platform's user center",
+    example: 'https://usercenter.example.com/oauth/token',
+  },
+  ALLOW_INSECURE_UPSTREAM: {
+    schema: flag.default(false),
+    meaning: 'true lets the two upstream URLs be plain http beyond the loopback address',
+  },
+  UPSTREAM_TOKEN_AUTH: {
+    schema: oneOf('basic', 'body').default('basic'),
+    meaning: 'how key and secret are sent to the token endpoint: `basic` (header) or `body`',
+  },
+  UPSTREAM_APP_KEY: { schema: secret, meaning: "the application's key", example: '', secret: true },
+  UPSTREAM_APP_SECRET: { schema: secret, meaning: "the application's secret", example: '', secret: true },
+  UPSTREAM_ORDER_SCOPE: {
+    schema: text.min(1).default('auth_order'),
+    meaning: 'scope of the application token for the order module',
+  },
+  UPSTREAM_MEMBER_SCOPE: {
+    schema: text.min(1).default('auth_me'),
+    meaning: 'scope of the application token for the member center',
+  },
+  UPSTREAM_USERS_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'JSON file {"<alias>": {"username": "…", "password": "…"}}: upstream users to act as; re-read when it changes',
+  },
+  UPSTREAM_TIMESTAMP_UNIT: {
+    schema: oneOf('ms', 's').default('ms'),
+    meaning: 'unit of the long timestamps of the platform',
+  },
+  UPSTREAM_DEADLINE_MS: {
+    schema: milliseconds(10_000),
+    meaning: 'total time of an upstream call, all attempts and token waits included',
+  },
+  UPSTREAM_ORDER_DEADLINE_MS: { schema: milliseconds(30_000), meaning: 'the same for placing an order' },
+  UPSTREAM_CONNECT_TIMEOUT_MS: {
+    schema: milliseconds(1_000),
+    meaning: 'time to open one connection to the platform',
+  },
+  REDIS_URL: {
+    schema: redisUrl.optional(),
+    meaning: 'Redis for tokens; empty: kept in the process, for one process only (refused in production)',
+    secret: true,
+  },
+  ENCRYPTION_KEYS: {
+    schema: encryptionKeys.optional(),
+    meaning: 'kid:base64(32 bytes), comma separated; the first encrypts, all decrypt; required with Redis',
+    secret: true,
+  },
+  CALLERS_FILE: {
+    schema: text.min(1),
+    meaning: 'JSON file that says who may call (config/callers.example.json); re-read when it changes',
+    example: 'config/callers.json',
+  },
+  CACHE_TTL_MS: {
+    schema: integer(0, 600_000).default(5_000),
+    meaning: 'lifetime of cached answers of reads, ±10 %; 0: no read cache; the same on every replica',
+  },
+  DOCS: {
+    schema: oneOf('on', 'off').optional(),
+    meaning: '`on` serves /docs and /openapi.json; default on, in production off',
+  },
+} as const satisfies Record<string, Variable>;
+
+export type VariableName = keyof typeof variables;
+export type Values = { [K in VariableName]: z.output<(typeof variables)[K]['schema']> };

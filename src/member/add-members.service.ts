@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { type AddedRows, toAddedRows, toAddRequest } from './add-members.mapper.ts';
+import type { AddMembersDto, AddMembersResultDto, FailedMemberDto, NewMemberDto } from './dto/member.dto.ts';
+import { describe, logPartial, settle, type Settled } from './member-failure.ts';
+
+/** Interface section 8. */
+const ROWS_PER_CALL = 100;
+/** Enough to halve the wait of a large request, and few enough for the platform to serve others beside it. */
+const CALLS_AT_A_TIME = 2;
+
+/** Adding members: cut into calls that upstream takes, joined row by row. No call is ever repeated. */
+@Injectable()
+export class AddMembersService {
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly config: UpstreamConfig,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * What became of each row. A call that fails whole is told by its rows, so that nothing of the others is lost; where all
+   * failed in the same way, the answer is that problem itself.
+   */
+  async addMembers(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    { members }: AddMembersDto,
+  ): Promise<AddMembersResultDto> {
+    const chunks = chunksOf(members);
+    const results = await this.#sendAll(call, enterpriseGlobalId, chunks);
+    const problems = results.flatMap((result) => ('problem' in result ? [result.problem] : []));
+    if (problems.length === chunks.length && areAlike(problems)) throw problems[0] as ProblemException;
+    for (const problem of problems) logPartial(this.log, call.requestId, 'addMembers', problem);
+    return {
+      succeeded: results.flatMap((result) => ('value' in result ? result.value.succeeded : [])),
+      failed: results.flatMap((result, index) =>
+        'value' in result ? result.value.failed : failedRows(chunks[index] ?? [], result.problem),
+      ),
+    };
+  }
+
+  async #sendAll(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    chunks: readonly NewMemberDto[][],
+  ): Promise<Settled<AddedRows>[]> {
+    const results: Settled<AddedRows>[] = [];
+    // Both workers take from the same iterator, so that a slow call holds up only one of them.
+    const queue = chunks.entries();
+    const work = async () => {
+      for (const [index, rows] of queue) {
+        results[index] = await settle(this.#send(call, enterpriseGlobalId, rows));
+      }
+    };
+    await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, work));
+    return results;
+  }
+
+  async #send(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    rows: readonly NewMemberDto[],
+  ): Promise<AddedRows> {
+    const request = { ids: { enterpriseGlobalId }, body: toAddRequest(rows) };
+    const added = await this.upstream.call('addMembers', call, request, (data) =>
+      toAddedRows(data, rows, this.config.timestampUnit),
+    );
+    if (added.contradicts) this.metrics.contractWarning('addMembers', 'contradiction');
+    return added;
+  }
+}
+
+function chunksOf(members: readonly NewMemberDto[]): NewMemberDto[][] {
+  return Array.from({ length: Math.ceil(members.length / ROWS_PER_CALL) }, (_, index) =>
+    members.slice(index * ROWS_PER_CALL, (index + 1) * ROWS_PER_CALL),
+  );
+}
+
+/** Whether one of them says everything that all of them say. */
+function areAlike(problems: readonly ProblemException[]): boolean {
+  return new Set(problems.map(({ body }) => `${body.code} ${body.outcome}`)).size === 1;
+}
+
+function failedRows(rows: readonly NewMemberDto[], problem: ProblemException): FailedMemberDto[] {
+  const { code, outcome } = problem.body;
+  const message = describe(problem);
+  return rows.map(({ userName }) => ({
+    userName,
+    code,
+    message,
+    ...(outcome === 'unknown' && { outcome }),
+  }));
+}

@@ -1,0 +1,106 @@
+import { Reader, type TimestampUnit, WireMisfit } from '../upstream/wire/reader.ts';
+import type {
+  WireAssetProducts,
+  WireMerchandiseInstance,
+  WireProductInstance,
+} from '../upstream/wire/member.ts';
+import type {
+  AssetProductsDto,
+  MerchandiseInstanceDto,
+  ProductInstanceDto,
+} from './dto/asset-products.dto.ts';
+
+/** Packages in packages; the platform's own are two or three levels. */
+const MAX_LEVELS = 16;
+/** Products and packages together. */
+const MAX_NODES = 10_000;
+
+/** What stands on an asset (interface sections 2.12 and 4.2). Throws {@link WireMisfit}, also where the trees are beyond all measure. */
+export function toAssetProducts(data: unknown, unit: TimestampUnit): AssetProductsDto {
+  const wire = new Reader<WireAssetProducts>(data, 'data');
+  const trees = new TreeReader(unit);
+  return {
+    products: wire.list('productInstanceList', trees.product) ?? [],
+    merchandises: wire.list('children', trees.merchandise) ?? [],
+  };
+}
+
+class TreeReader {
+  #nodes = 0;
+  #level = 0;
+
+  constructor(private readonly unit: TimestampUnit) {}
+
+  readonly product = (wire: Reader<WireProductInstance>): ProductInstanceDto => {
+    this.#count();
+    return {
+      id: wire.requiredId('id'),
+      licenseType: wire.text('licenseType'),
+      customerId: wire.id('customerId'),
+      assetId: wire.id('assetId'),
+      assetInsId: wire.id('assetInsId'),
+      merchandiseInsId: wire.id('merchandiseInsId'),
+      assetNum: wire.id('assetNum'),
+      productUri: wire.id('productUri'),
+      gmsPid: wire.id('gmsPid'),
+      appKey: wire.id('appKey'),
+      productName: wire.text('productName'),
+      channelCode: wire.text('channelCode'),
+      licenseOrderId: wire.id('licenseOrderId'),
+      channelOrderId: wire.id('channelOrderId'),
+      limitStartTime: wire.time('limitStartTime', this.unit),
+      limitEndTime: wire.time('limitEndTime', this.unit),
+      limitAmount: wire.integer('limitAmount'),
+      limitConcurrent: wire.integer('limitConcurrent'),
+      limitTimeDuration: wire.integer('limitTimeDuration'),
+      trial: trialFlag(wire),
+      trialEndDate: wire.time('trialEndDate', this.unit),
+      limitType: wire.text('limitType'),
+      prodDefExtend: wire.boolean('prodDefExtend'),
+      timeDurationExpression: wire.text('timeDurationExpression'),
+      srcLicenseOrderId: wire.id('srcLicenseOrderId'),
+      createTime: wire.time('createTime', this.unit),
+      updateTime: wire.time('updateTime', this.unit),
+      active: wire.boolean('activateFlag'),
+      crmProductId: wire.id('crmProductId'),
+      productExtendInstanceList: wire.opaque('productExtendInstanceList'),
+    };
+  };
+
+  readonly merchandise = (wire: Reader<WireMerchandiseInstance>): MerchandiseInstanceDto => {
+    this.#count();
+    if (this.#level === MAX_LEVELS) throw new WireMisfit('data.children', `a tree of ${MAX_LEVELS} levels`);
+    this.#level++;
+    const merchandise = {
+      id: wire.requiredId('id'),
+      licenseType: wire.text('licenseType'),
+      merchandiseNum: wire.id('merchandiseNum'),
+      merchandiseName: wire.text('merchandiseName'),
+      parentId: wire.id('parentId'),
+      parentMerchandiseNum: wire.id('parentMerchandiseNum'),
+      customerId: wire.id('customerId'),
+      licenseOrderId: wire.id('licenseOrderId'),
+      channelOrderId: wire.id('channelOrderId'),
+      createTime: wire.time('createTime', this.unit),
+      updateTime: wire.time('updateTime', this.unit),
+      channelCode: wire.text('channelCode'),
+      timeDurationExpression: wire.text('timeDurationExpression'),
+      srcLicenseOrderId: wire.id('srcLicenseOrderId'),
+      children: wire.list('children', this.merchandise),
+      products: wire.list('productInstanceList', this.product),
+    };
+    this.#level--;
+    return merchandise;
+  };
+
+  #count(): void {
+    if (++this.#nodes > MAX_NODES) throw new WireMisfit('data', `a tree of ${MAX_NODES} nodes`);
+  }
+}
+
+function trialFlag(wire: Reader<WireProductInstance>): boolean | null | undefined {
+  const trial = wire.integer('trial');
+  if (trial === null || trial === undefined) return trial;
+  if (trial !== 0 && trial !== 1) throw new WireMisfit(`${wire.place}.trial`, '0 or 1');
+  return trial === 1;
+}

@@ -1,0 +1,64 @@
+import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validation/rules.ts';
+
+const MAX_ASSETS = 1_000;
+
+export class AssetNumDto {
+  assetNum!: string;
+  assetId?: string | null;
+  /** The member it is assigned to, or a lent lock is lent to. */
+  memberGlobalId?: string | null;
+  lent?: boolean | null;
+  /** Whether in use online now. */
+  online?: boolean | null;
+}
+
+export class AssetNumListDto {
+  items!: AssetNumDto[];
+}
+
+export class LentLockDto {
+  /** Id of the physical lock. */
+  assetId!: string;
+  /** Number of the lent lock. */
+  assetNum?: string | null;
+  lent?: boolean | null;
+  /** The member it is lent to. */
+  memberGlobalId?: string | null;
+}
+
+export class LentLockListDto {
+  items!: LentLockDto[];
+}
+
+const isList = (value: unknown) => Array.isArray(value);
+
+@ObjectRule<ChangeAssetNumsDto>(
+  ({ assign, withdraw }) => !isList(assign) || !isList(withdraw) || assign.length + withdraw.length > 0,
+  'must have at least one asset number in assign or withdraw',
+)
+@ObjectRule<ChangeAssetNumsDto>(
+  ({ assign, withdraw }) =>
+    !isList(assign) || !isList(withdraw) || new Set(assign).isDisjointFrom(new Set(withdraw)),
+  'must not have an asset number in both assign and withdraw',
+)
+export class ChangeAssetNumsDto {
+  /** Asset numbers that the member gets. */
+  @Optional()
+  @IdentifierList({ max: MAX_ASSETS })
+  assign: string[] = [];
+
+  /** Asset numbers that are taken from the member. */
+  @Optional()
+  @IdentifierList({ max: MAX_ASSETS })
+  withdraw: string[] = [];
+}
+
+export class LendAssetsDto {
+  /** Number of the lent lock that takes the rights. */
+  @Identifier({ example: '8000001006' })
+  lentLockNum!: string;
+
+  /** Ids of assets that are assigned to the member. */
+  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['ast-1002'] })
+  assetIds!: string[];
+}

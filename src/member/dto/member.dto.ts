@@ -1,0 +1,185 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
+import { Long, LongParameter } from '../../validation/number-rules.ts';
+import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Identifier, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
+
+const MAX_NEW_MEMBERS = 1_000;
+const MAX_PASSWORD = 128;
+const MAX_PAGE = 1_000_000;
+const MAX_PAGE_SIZE = 200;
+const DEFAULT_PAGE_SIZE = 20;
+/** With the enterprise code appended it has to stay under 63 characters (interface section 8). */
+const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
+const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
+
+export class EnterprisePath {
+  /** Only enterprises granted to the caller. */
+  @PathId({ example: 'ent-harbour' })
+  enterpriseGlobalId!: string;
+}
+
+export class EnterpriseMemberPath extends EnterprisePath {
+  @PathId({ example: 'mem-harbour-anna' })
+  memberGlobalId!: string;
+}
+
+export class LeavingMemberPath extends EnterprisePath {
+  @PathId({ example: 'mem-harbour-dora' })
+  memberGlobalId!: string;
+}
+
+export class MemberPath {
+  @PathId({ example: 'mem-harbour-anna' })
+  memberGlobalId!: string;
+}
+
+abstract class MemberTerms {
+  @Text(30, { example: 'Anna Berg' })
+  name!: string;
+
+  @Optional()
+  @Long({ description: 'Digits in a string, or an integer', example: '10' })
+  departmentId?: string;
+
+  /** Empty takes away what is there. */
+  @Optional()
+  @Text(200, { example: 'Second floor' }, 0)
+  remark?: string;
+
+  /** Mobile number for password recovery; it cannot be used to log in. */
+  @Optional()
+  @Identifier({ example: '13800000001' })
+  passwordMobile?: string;
+}
+
+export class UpdateMemberDto extends MemberTerms {
+  /** Account name without the enterprise code; another one renames the account. */
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna' })
+  userName!: string;
+}
+
+export class NewMemberDto extends MemberTerms {
+  /** Account name without the enterprise code, which the platform appends. */
+  @Unrepeated()
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
+  userName!: string;
+
+  /** Initial password. */
+  @SecretText(MAX_PASSWORD)
+  password!: string;
+}
+
+export class AddMembersDto {
+  /** No account name twice. */
+  @DifferentBy('userName')
+  @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS })
+  members!: NewMemberDto[];
+}
+
+export class ResetPasswordDto {
+  /** The new password. */
+  @SecretText(MAX_PASSWORD)
+  password!: string;
+}
+
+export class ListMembersQuery {
+  @Optional()
+  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
+  page: number = 1;
+
+  @Optional()
+  @WholeNumberParameter(1, MAX_PAGE_SIZE)
+  pageSize: number = DEFAULT_PAGE_SIZE;
+
+  @Optional()
+  @LongParameter({ description: 'Only members of this department' })
+  departmentId?: string;
+
+  /** A part of the name or account. */
+  @Optional()
+  @Text(100)
+  keyword?: string;
+}
+
+/** An employee of an enterprise (interface sections 2.9 and 2.10); what adding does not answer is absent there. */
+export class MemberDto {
+  /** Id of the record. */
+  memberId?: string | null;
+  userId?: string | null;
+  /** The id that operations take. */
+  memberGlobalId!: string;
+  enterpriseId?: string | null;
+  departmentId?: string | null;
+  departmentName?: string | null;
+  /** Account name with the enterprise code appended. */
+  userName?: string | null;
+  name?: string | null;
+  remark?: string | null;
+  /** Mobile number for password recovery. */
+  passwordMobile?: string | null;
+  /** Asset numbers assigned to the member. */
+  assetNums?: string[] | null;
+  /** The lent lock that is lent to the member. */
+  lentLockNum?: string | null;
+  /** Whether in use online now. */
+  online?: boolean | null;
+  deleted?: boolean | null;
+
+  @ApiProperty({ format: 'date-time' })
+  createTime?: string | null;
+
+  @ApiProperty({ format: 'date-time' })
+  updateTime?: string | null;
+
+  @ApiProperty({
+    oneOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    required: false,
+    description: 'Handed through as it comes: the platform does not document its shape',
+  })
+  boundUserInfo?: unknown;
+}
+
+export class MemberPageDto {
+  items!: MemberDto[];
+
+  @ApiProperty({ type: 'integer' })
+  page!: number;
+
+  @ApiProperty({ type: 'integer' })
+  pageSize!: number;
+
+  @ApiProperty({ type: 'integer', description: 'All that match, on every page' })
+  total!: number;
+
+  @ApiProperty({ type: 'integer' })
+  totalPages!: number;
+}
+
+export class FailedMemberDto {
+  /** As it was sent. */
+  userName!: string;
+
+  @ApiProperty({
+    description:
+      "A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer " +
+      'contradicts itself or leaves the row out, otherwise what befell the call that the row was part of',
+  })
+  code!: string;
+
+  /** The reason, in the words of the platform where it gave some. */
+  message!: string;
+
+  @ApiProperty({
+    enum: ['unknown'],
+    required: false,
+    description: 'There where nobody knows whether the member was added: look before sending the row again',
+  })
+  outcome?: 'unknown';
+}
+
+export class AddMembersResultDto {
+  succeeded!: MemberDto[];
+  /** In the order of the request. */
+  failed!: FailedMemberDto[];
+}

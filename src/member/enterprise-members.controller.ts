@@ -1,0 +1,155 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Call } from '../caller/request-call.ts';
+import { Operation } from '../openapi/operation.decorator.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AddMembersService } from './add-members.service.ts';
+import {
+  AddMembersDto,
+  AddMembersResultDto,
+  EnterpriseMemberPath,
+  EnterprisePath,
+  LeavingMemberPath,
+  ListMembersQuery,
+  MemberPageDto,
+  ResetPasswordDto,
+  UpdateMemberDto,
+} from './dto/member.dto.ts';
+import { MemberService } from './member.service.ts';
+
+const MULTI_STATUS = 207;
+
+@ApiTags('Members')
+@Controller('v1/enterprises/:enterpriseGlobalId/members')
+export class EnterpriseMembersController {
+  constructor(
+    private readonly members: MemberService,
+    private readonly adding: AddMembersService,
+  ) {}
+
+  @Post()
+  @Operation({
+    id: 'addMembers',
+    summary: 'Add members to an enterprise, up to 1,000 at once',
+    description:
+      'Sent upstream in calls of 100, two at a time, none of them repeated. Every row is found under `succeeded` or `failed` ' +
+      '(under both where the platform says both); what one call ended in takes nothing from the others. Where no call got ' +
+      'through, the answer is the problem itself.',
+    scope: 'members:write',
+    upstream: 'addMembers',
+    success: [
+      { status: 201, description: 'All were added', type: AddMembersResultDto },
+      { status: MULTI_STATUS, description: 'Not all were added', type: AddMembersResultDto },
+    ],
+    body: {
+      type: AddMembersDto,
+      examples: {
+        two: {
+          summary: 'Two members',
+          value: {
+            members: [
+              { userName: 'evan', password: 'first-login-1', name: 'Evan Hart', departmentId: '10' },
+              {
+                userName: 'fay',
+                password: 'first-login-2',
+                name: 'Fay Lund',
+                departmentId: '9007199254741001',
+                remark: 'Second floor',
+                passwordMobile: '13800000003',
+              },
+            ],
+          },
+        },
+      },
+    },
+  })
+  async addMembers(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+    @Body() members: AddMembersDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AddMembersResultDto> {
+    const result = await this.adding.addMembers(call, enterpriseGlobalId, members);
+    if (result.failed.length > 0) void reply.status(MULTI_STATUS);
+    return result;
+  }
+
+  @Get()
+  @Operation({
+    id: 'listMembers',
+    summary: 'Page through the members of an enterprise',
+    scope: 'members:read',
+    upstream: 'listMembers',
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: MemberPageDto }],
+  })
+  listMembers(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+    @Query() query: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    return this.members.listMembers(call, enterpriseGlobalId, query);
+  }
+
+  @Put(':memberGlobalId')
+  @Operation({
+    id: 'updateMember',
+    summary: 'Change the account, name and other data of a member',
+    description: 'What is left out stays as it is. Has the same effect when repeated.',
+    scope: 'members:write',
+    upstream: 'editMember',
+    success: [{ status: 204, description: 'Changed' }],
+    body: {
+      type: UpdateMemberDto,
+      examples: {
+        remark: {
+          summary: 'Another department and a remark',
+          value: { userName: 'anna', name: 'Anna Berg', departmentId: '10', remark: 'Second floor' },
+        },
+      },
+    },
+  })
+  updateMember(
+    @Call() call: CallContext,
+    @Param() member: EnterpriseMemberPath,
+    @Body() terms: UpdateMemberDto,
+  ): Promise<void> {
+    return this.members.updateMember(call, member, terms);
+  }
+
+  @Put(':memberGlobalId/password')
+  @Operation({
+    id: 'resetMemberPassword',
+    summary: 'Give a member a new password',
+    description: "May end the member's own sessions on the platform. Has the same effect when repeated.",
+    scope: 'members:write',
+    upstream: 'resetPassword',
+    success: [{ status: 204, description: 'Changed' }],
+    body: {
+      type: ResetPasswordDto,
+      examples: { one: { summary: 'A new password', value: { password: 'next-login-1' } } },
+    },
+  })
+  resetMemberPassword(
+    @Call() call: CallContext,
+    @Param() member: EnterpriseMemberPath,
+    @Body() secret: ResetPasswordDto,
+  ): Promise<void> {
+    return this.members.resetPassword(call, member, secret);
+  }
+
+  @Delete(':memberGlobalId')
+  @Operation({
+    id: 'deleteMember',
+    summary: 'Delete a member',
+    description:
+      'May be repeated: where an earlier delete ended with its outcome unknown, a member that is not there any more is 204 too.',
+    scope: 'members:write',
+    upstream: 'deleteMember',
+    success: [{ status: 204, description: 'Deleted' }],
+  })
+  deleteMember(@Call() call: CallContext, @Param() member: LeavingMemberPath): Promise<void> {
+    return this.members.deleteMember(call, member);
+  }
+}

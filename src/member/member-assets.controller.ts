@@ -1,0 +1,139 @@
+import { Body, Controller, Get, Param, Patch, Post } from '@nestjs/common';
+import { ApiExtension, ApiTags } from '@nestjs/swagger';
+import { Call } from '../caller/request-call.ts';
+import { Operation } from '../openapi/operation.decorator.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
+import { EnterprisePath, MemberPath } from './dto/member.dto.ts';
+import {
+  AssetNumListDto,
+  ChangeAssetNumsDto,
+  LendAssetsDto,
+  LentLockListDto,
+} from './dto/member-assets.dto.ts';
+import { OverviewDto } from './dto/overview.dto.ts';
+import { MemberAssetsService } from './member-assets.service.ts';
+import { OverviewService } from './overview.service.ts';
+
+@ApiTags('Members')
+@Controller('v1')
+export class MemberAssetsController {
+  constructor(
+    private readonly assets: MemberAssetsService,
+    private readonly overview: OverviewService,
+  ) {}
+
+  @Get('enterprises/:enterpriseGlobalId/asset-nums')
+  @Operation({
+    id: 'listAssetNums',
+    summary: 'List the asset numbers of an enterprise, and who has them',
+    scope: 'members:read',
+    upstream: 'listAssetNums',
+    success: [{ status: 200, description: 'All asset numbers', type: AssetNumListDto }],
+  })
+  async listAssetNums(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+  ): Promise<AssetNumListDto> {
+    return { items: await this.assets.listAssetNums(call, enterpriseGlobalId) };
+  }
+
+  @Get('enterprises/:enterpriseGlobalId/lent-locks')
+  @Operation({
+    id: 'listLentLocks',
+    summary: 'List the lent locks of an enterprise, and whom they are lent to',
+    scope: 'members:read',
+    upstream: 'listLentLocks',
+    success: [{ status: 200, description: 'All lent locks', type: LentLockListDto }],
+  })
+  async listLentLocks(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+  ): Promise<LentLockListDto> {
+    return { items: await this.assets.listLentLocks(call, enterpriseGlobalId) };
+  }
+
+  @Get('assets/:assetId/products')
+  @Operation({
+    id: 'getAssetProducts',
+    summary: 'List the products and packages on an asset',
+    scope: 'members:read',
+    upstream: 'listAssetProducts',
+    success: [
+      { status: 200, description: 'Single products, and the trees of packages', type: AssetProductsDto },
+    ],
+  })
+  getAssetProducts(@Call() call: CallContext, @Param() { assetId }: AssetPath): Promise<AssetProductsDto> {
+    return this.assets.getAssetProducts(call, assetId);
+  }
+
+  @Patch('members/:memberGlobalId/asset-nums')
+  @Operation({
+    id: 'changeMemberAssetNums',
+    summary: 'Assign asset numbers to a member, and withdraw others',
+    scope: 'members:write',
+    upstream: 'changePrivileges',
+    success: [{ status: 204, description: 'Changed' }],
+    body: {
+      type: ChangeAssetNumsDto,
+      examples: {
+        assign: { summary: 'Assign a free number', value: { assign: ['8000001009'] } },
+        withdraw: { summary: 'Withdraw it again', value: { withdraw: ['8000001009'] } },
+      },
+    },
+  })
+  changeMemberAssetNums(
+    @Call() call: CallContext,
+    @Param() { memberGlobalId }: MemberPath,
+    @Body() changes: ChangeAssetNumsDto,
+  ): Promise<void> {
+    return this.assets.changeAssetNums(call, memberGlobalId, changes);
+  }
+
+  @Post('members/:memberGlobalId/loans')
+  @Operation({
+    id: 'lendAssets',
+    summary: "Move the product rights of a member's assets into a lent lock",
+    scope: 'members:write',
+    upstream: 'borrowAssets',
+    success: [{ status: 204, description: 'Lent' }],
+    body: {
+      type: LendAssetsDto,
+      examples: {
+        one: {
+          summary: "Anna's cloud account into a free lock",
+          value: { lentLockNum: '8000001006', assetIds: ['ast-1002'] },
+        },
+      },
+    },
+  })
+  lendAssets(
+    @Call() call: CallContext,
+    @Param() { memberGlobalId }: MemberPath,
+    @Body() loan: LendAssetsDto,
+  ): Promise<void> {
+    return this.assets.lendAssets(call, memberGlobalId, loan);
+  }
+
+  @Get('enterprises/:enterpriseGlobalId/overview')
+  @ApiExtension('x-upstream-also', ['listAssetNums', 'listLentLocks', 'listAssets'])
+  @Operation({
+    id: 'getOverview',
+    summary: 'Count the members, asset numbers, lent locks and assets of an enterprise',
+    description:
+      'Four reads side by side. A section whose read failed is null and named in `unreachable` with the code of its problem; where ' +
+      'all fail, the answer is the problem of the first. Needs the scope `orders:read` too.',
+    scope: 'members:read',
+    alsoScopes: () => ['orders:read'],
+    upstream: 'listMembers',
+    // A section that could not be read is part of a success, and may be there the next moment.
+    cached: false,
+    success: [{ status: 200, description: 'What could be read', type: OverviewDto }],
+  })
+  getOverview(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+  ): Promise<OverviewDto> {
+    return this.overview.getOverview(call, enterpriseGlobalId);
+  }
+}

@@ -1,0 +1,271 @@
+import { describe, expect, it } from '@jest/globals';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import fc from 'fast-check';
+import { parseJson } from '../json/parse-json.ts';
+import { Reader, WireMisfit } from '../upstream/wire/reader.ts';
+import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
+import { toAssetProducts } from './asset-products.mapper.ts';
+import {
+  readMember,
+  toAssetNums,
+  toLentLocks,
+  toMemberPage,
+  toMemberTerms,
+  toMemberTotal,
+} from './member.mapper.ts';
+import { toAssetCounts, toAssetNumCounts } from './overview.mapper.ts';
+import { UnsettledDeletes } from './unsettled-deletes.ts';
+
+const parse = (text: string) => parseJson(Buffer.from(text), { maxDepth: 64 });
+const many = <T extends object>(length: number, item: T) => Array.from({ length }, () => item);
+const LONG = Date.parse('2026-11-20T08:00:00.000Z');
+const TIME = '2026-11-20T08:00:00.000Z';
+
+describe('a member', () => {
+  it('has every field of the interface under the name of the gateway, ids as exact strings', () => {
+    const wire = parse(`{
+      "id": 9007199254740993, "userId": 9007199254740995, "globalId": "g", "enterpriseId": 3001,
+      "departmentId": 9007199254741001, "departmentName": "Surveying", "userName": "bo@harbour",
+      "passwordMobile": "138", "name": "Bo", "assetNums": ["8000001005", 8000001006], "borrowNum": "8000001007",
+      "onlineFlag": true, "remark": null, "deleted": false, "updateTime": ${LONG}, "createTime": "${LONG}",
+      "boundUserInfo": {"n": 9007199254740993, "__proto__x": 1}, "internal": "x"
+    }`);
+    expect(readMember(new Reader(wire, 'data'), 'ms')).toEqual({
+      memberId: '9007199254740993',
+      userId: '9007199254740995',
+      memberGlobalId: 'g',
+      enterpriseId: '3001',
+      departmentId: '9007199254741001',
+      departmentName: 'Surveying',
+      userName: 'bo@harbour',
+      passwordMobile: '138',
+      name: 'Bo',
+      assetNums: ['8000001005', '8000001006'],
+      lentLockNum: '8000001007',
+      online: true,
+      remark: null,
+      deleted: false,
+      updateTime: TIME,
+      createTime: TIME,
+      boundUserInfo: { n: '9007199254740993', __proto__x: 1 },
+    });
+  });
+
+  it.each([
+    {},
+    { globalId: '' },
+    { globalId: 'g', assetNums: 'x' },
+    { globalId: 'g', assetNums: [null] },
+    { globalId: 'g', onlineFlag: 1 },
+    { globalId: 'g', id: true },
+  ])('of another shape is a misfit: %j', (wire) => {
+    expect(() => readMember(new Reader(wire, 'data'), 'ms')).toThrow(WireMisfit);
+  });
+
+  it('goes out with its department as an exact integer, and without what was left out', () => {
+    const terms = toMemberTerms({ userName: 'bo', name: 'Bo', departmentId: '9007199254741001' });
+    expect(JSON.stringify(terms)).toBe('{"userName":"bo","departmentId":9007199254741001,"name":"Bo"}');
+    const { userList } = toAddRequest([{ userName: 'bo', name: 'Bo', password: 'p' }]);
+    expect(JSON.stringify(userList)).toBe('[{"userName":"bo","name":"Bo","password":"p"}]');
+  });
+});
+
+describe('a page of members', () => {
+  const member = { globalId: 'g' };
+  const page = (list: unknown, more: object = {}) => ({ total: 3, pages: 2, list, ...more });
+  const asked = { page: 2, pageSize: 20 };
+
+  it('says what was asked for and what the platform counts', () => {
+    expect(toMemberPage(page([member]), asked, 'ms')).toEqual({
+      items: [expect.objectContaining({ memberGlobalId: 'g' })],
+      page: 2,
+      pageSize: 20,
+      total: 3,
+      totalPages: 2,
+    });
+    expect(toMemberTotal(page(null))).toBe(3);
+  });
+
+  it('may be a tenth longer than asked, and no more', () => {
+    expect(toMemberPage(page(many(22, member)), asked, 'ms').items).toHaveLength(22);
+    expect(() => toMemberPage(page(many(23, member)), asked, 'ms')).toThrow(WireMisfit);
+  });
+
+  it.each([
+    page(null),
+    page({}),
+    page([], { total: -1 }),
+    page([], { pages: null }),
+    page([], { total: '3' }),
+    [],
+    null,
+  ])('of another shape is a misfit: %j', (data) => {
+    expect(() => toMemberPage(data, asked, 'ms')).toThrow(WireMisfit);
+  });
+});
+
+describe('asset numbers and lent locks', () => {
+  it('tell whose they are', () => {
+    const wire = {
+      assetNum: 8000001006,
+      assetId: 'a',
+      cloudAccountGlobalId: null,
+      borrowedFlag: true,
+      onlineFlag: false,
+    };
+    expect(toAssetNums([wire])).toEqual([
+      { assetNum: '8000001006', assetId: 'a', memberGlobalId: null, lent: true, online: false },
+    ]);
+    expect(toLentLocks([{ ...wire, cloudAccountGlobalId: 'g' }])).toEqual([
+      { assetId: 'a', assetNum: '8000001006', lent: true, memberGlobalId: 'g' },
+    ]);
+  });
+
+  it('are counted', () => {
+    const of = (memberGlobalId: string | null, lent = false, online = false) => ({
+      assetNum: 'n',
+      memberGlobalId,
+      lent,
+      online,
+    });
+    expect(toAssetNumCounts([of('g'), of('g', true, true), of(null), of(null, true)])).toEqual({
+      total: 4,
+      assigned: 2,
+      free: 1,
+      lent: 2,
+      online: 1,
+    });
+  });
+});
+
+describe('assets', () => {
+  it('are counted by type and by what is left of them', () => {
+    const day = 86_400_000;
+    const asset = (licenseType: unknown, limitEndTime: number | null, more: object = {}) => ({
+      licenseType,
+      limitEndTime,
+      locked: false,
+      freezing: null,
+      ...more,
+    });
+    const data = [
+      asset('softkey', null, { locked: true }),
+      asset('softkey', LONG),
+      asset('cloud_account', LONG + 1, { freezing: true }),
+      asset('__proto__', LONG + 30 * day),
+      asset(null, LONG + 30 * day + 1),
+    ];
+    expect(toAssetCounts(data, 'ms', LONG)).toEqual({
+      total: 5,
+      byLicenseType: { softkey: 2, cloud_account: 1, unknown: 2 },
+      locked: 1,
+      frozen: 1,
+      expired: 1,
+      expiringSoon: 2,
+    });
+    expect(() => toAssetCounts({}, 'ms', LONG)).toThrow(WireMisfit);
+  });
+});
+
+describe('the products on an asset', () => {
+  it('have every field of the interface', () => {
+    const product = {
+      id: 'p',
+      trial: 1,
+      trialEndDate: LONG,
+      activateFlag: true,
+      limitConcurrent: 3,
+      limitEndTime: LONG,
+    };
+    const extended = { ...product, trial: 0, productExtendInstanceList: [{ any: 1 }] };
+    const data = {
+      productInstanceList: [product],
+      children: [{ id: 'm', children: [{ id: 'n', children: null }], productInstanceList: [extended] }],
+    };
+    expect(toAssetProducts(data, 'ms')).toMatchObject({
+      products: [
+        { id: 'p', trial: true, trialEndDate: TIME, active: true, limitConcurrent: 3, limitEndTime: TIME },
+      ],
+      merchandises: [
+        {
+          id: 'm',
+          children: [{ id: 'n', children: null, products: undefined }],
+          products: [{ trial: false, productExtendInstanceList: [{ any: 1 }] }],
+        },
+      ],
+    });
+    expect(toAssetProducts({ productInstanceList: null }, 'ms')).toEqual({ products: [], merchandises: [] });
+  });
+
+  it('are bounded over all trees together', () => {
+    const wide = (count: number) => ({
+      children: [{ id: 'm', productInstanceList: many(count, { id: 'p' }) }],
+    });
+    expect(toAssetProducts(wide(9_999), 'ms').merchandises).toHaveLength(1);
+    expect(() => toAssetProducts(wide(10_000), 'ms')).toThrow(WireMisfit);
+    expect(() => toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms')).toThrow(WireMisfit);
+  });
+});
+
+describe('added rows', () => {
+  const row = (userName: string) => ({ userName, name: 'N', password: `secret-${userName}` });
+  const ok = (userName: string) => ({ globalId: userName, userName });
+
+  it('are matched to accounts with the enterprise code, also where one row begins like another', () => {
+    const data = { succeeded: [ok('a01'), ok('ann@h')], failed: [{ userName: 'a01', message: '' }] };
+    const { succeeded, failed, contradicts } = toAddedRows(data, ['a', 'a01', 'ann', 'anna'].map(row), 'ms');
+    expect(succeeded.map(({ userName }) => userName)).toEqual(['a01', 'ann@h']);
+    expect(failed).toEqual([
+      { userName: 'a01', code: 'upstream-rejected', message: expect.stringMatching(/no reason/) },
+      expect.objectContaining({ userName: 'anna', code: 'upstream-contract-violation', outcome: 'unknown' }),
+    ]);
+    expect(contradicts).toBe(true);
+  });
+
+  it('are each found once, in their order, whatever the code and whoever failed', () => {
+    const one = fc.record({ account: fc.stringMatching(/^[ab01]{1,4}$/), works: fc.boolean() });
+    const some = fc.uniqueArray(one, { minLength: 1, maxLength: 12, selector: ({ account }) => account });
+    fc.assert(
+      fc.property(some, fc.constantFrom('@h', '01', 'b', ''), (each, code) => {
+        const accounts = each.map(({ account }) => account);
+        const added = each.filter(({ works }) => works).map(({ account }) => account);
+        const refused = each.filter(({ works }) => !works).map(({ account }) => account);
+        const data = {
+          succeeded: added.map((account) => ok(account + code)).toReversed(),
+          failed: refused.map((userName) => ({ userName, message: 'm' })),
+        };
+        const result = toAddedRows(data, accounts.map(row), 'ms');
+        expect(result.contradicts).toBe(false);
+        expect(result.succeeded.map(({ userName }) => userName)).toEqual(
+          added.map((account) => account + code),
+        );
+        expect(result.failed.map(({ userName }) => userName)).toEqual(refused);
+      }),
+    );
+  });
+
+  it('give reasons without secrets and control characters', () => {
+    const data = { failed: [{ userName: 'a', message: 'secret-a\r\n\u202eis weak' }] };
+    expect(toAddedRows(data, [row('a')], 'ms').failed[0]?.message).toBe('[secret] is weak');
+  });
+
+  it.each([null, [], { succeeded: {} }, { succeeded: [{}] }, { failed: [1] }, { failed: many(3, {}) }])(
+    'of another shape are a misfit: %j',
+    (data) => {
+      expect(() => toAddedRows(data, [row('a')], 'ms')).toThrow(WireMisfit);
+    },
+  );
+});
+
+describe('unsettled deletes', () => {
+  it('are remembered until they are settled, the latest ten thousand of them', async () => {
+    const { upstream, redis } = settings();
+    const deletes = new UnsettledDeletes(upstream, new SharedRedis(redis, new RecordedLog().log));
+    for (let member = 0; member <= 10_000; member++) await deletes.add('e', String(member));
+    expect(await deletes.settle('e', '0')).toBe(false);
+    expect(await deletes.settle('f', '1')).toBe(false);
+    expect([await deletes.settle('e', '1'), await deletes.settle('e', '1')]).toEqual([true, false]);
+    expect(await deletes.settle('e', '10000')).toBe(true);
+  });
+});

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../problem/upstream-failure.interceptor.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { nothing } from '../upstream/wire/reader.ts';
+import type { ListMembersQuery, MemberPageDto, ResetPasswordDto, UpdateMemberDto } from './dto/member.dto.ts';
+import { toMemberPage, toMemberTerms } from './member.mapper.ts';
+import { UnsettledDeletes } from './unsettled-deletes.ts';
+
+interface MemberIds {
+  readonly enterpriseGlobalId: string;
+  readonly memberGlobalId: string;
+}
+
+/** The members of an enterprise one by one: map in, call, map out. */
+@Injectable()
+export class MemberService {
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly config: UpstreamConfig,
+    private readonly unsettled: UnsettledDeletes,
+  ) {}
+
+  listMembers(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    const { page, pageSize, departmentId, keyword } = wanted;
+    const query = { departmentId, keyword, pageNum: String(page), pageSize: String(pageSize) };
+    return this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data) =>
+      toMemberPage(data, wanted, this.config.timestampUnit),
+    );
+  }
+
+  updateMember(call: CallContext, ids: MemberIds, member: UpdateMemberDto): Promise<void> {
+    return this.upstream.call('editMember', call, { ids: { ...ids }, body: toMemberTerms(member) }, nothing);
+  }
+
+  resetPassword(call: CallContext, ids: MemberIds, { password }: ResetPasswordDto): Promise<void> {
+    return this.upstream.call('resetPassword', call, { ids: { ...ids }, body: { password } }, nothing);
+  }
+
+  /** A member that is not there is no failure where an earlier delete may be the reason (errors.md). */
+  async deleteMember(call: CallContext, ids: MemberIds): Promise<void> {
+    const { enterpriseGlobalId, memberGlobalId } = ids;
+    try {
+      await this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
+      await this.unsettled.settle(enterpriseGlobalId, memberGlobalId);
+    } catch (error) {
+      const problem = asProblem(error);
+      if (problem instanceof ProblemException) {
+        const { code, outcome } = problem.body;
+        if (outcome === 'unknown') await this.unsettled.add(enterpriseGlobalId, memberGlobalId);
+        if (code === 'member-not-found' && (await this.unsettled.settle(enterpriseGlobalId, memberGlobalId)))
+          return;
+      }
+      throw error;
+    }
+  }
+}

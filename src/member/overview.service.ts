@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { type OverviewDto, overviewSections } from './dto/overview.dto.ts';
+import { MemberAssetsService } from './member-assets.service.ts';
+import { logPartial, settle, type Settled } from './member-failure.ts';
+import { toMemberTotal } from './member.mapper.ts';
+import { toAssetCounts, toAssetNumCounts } from './overview.mapper.ts';
+
+/** An enterprise at a glance: four reads side by side, each of which may fail alone. */
+@Injectable()
+export class OverviewService {
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly assets: MemberAssetsService,
+    private readonly config: UpstreamConfig,
+    private readonly log: Log,
+  ) {}
+
+  async getOverview(call: CallContext, enterpriseGlobalId: string): Promise<OverviewDto> {
+    const ids = { enterpriseGlobalId };
+    const onePage = { ids, query: { pageNum: '1', pageSize: '1' } };
+    const [members, assetNums, lentLocks, assets] = await Promise.all([
+      settle(this.upstream.call('listMembers', call, onePage, toMemberTotal)),
+      settle(this.assets.listAssetNums(call, enterpriseGlobalId)),
+      settle(this.assets.listLentLocks(call, enterpriseGlobalId)),
+      settle(
+        this.upstream.call('listAssets', call, { ids }, (data) =>
+          toAssetCounts(data, this.config.timestampUnit, Date.now()),
+        ),
+      ),
+    ]);
+    const sections = { members, assetNums, lentLocks, assets };
+    const unreachable = overviewSections.flatMap((section) => {
+      const result = sections[section];
+      return 'problem' in result ? [{ section, problem: result.problem }] : [];
+    });
+    const [first] = unreachable;
+    if (first && unreachable.length === overviewSections.length) throw first.problem;
+    for (const { section, problem } of unreachable) logPartial(this.log, call.requestId, section, problem);
+    return {
+      enterpriseGlobalId,
+      members: valueOf(members, (total) => ({ total })),
+      assetNums: valueOf(assetNums, toAssetNumCounts),
+      lentLocks: valueOf(lentLocks, ({ length }) => ({ total: length })),
+      assets: valueOf(assets, (counts) => counts),
+      unreachable: unreachable.map(({ section, problem }) => ({ section, code: problem.slug })),
+    };
+  }
+}
+
+function valueOf<T, U>(result: Settled<T>, show: (value: T) => U): U | null {
+  return 'value' in result ? show(result.value) : null;
+}

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { environmentName, sha256 } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+
+/** About 2 MB at most; a day's unknown deletes are a handful. */
+const MAX_REMEMBERED = 10_000;
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Deletes whose outcome nobody knows, so that a caller who repeats one is told that the member is gone (204) and not that
+ * there never was one (404). Kept for a day in Redis, for every replica, and in this process (bounded, the oldest forgotten
+ * first) where there is no Redis or it is away. One that is forgotten costs a 404, which says as much about what is there.
+ */
+@Injectable()
+export class UnsettledDeletes {
+  readonly #local = new Set<string>();
+  readonly #prefix: string;
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+  ) {
+    this.#prefix = `${environmentName(config.baseUrl)}:del:`;
+  }
+
+  async add(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
+    const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
+    const { client } = this.redis;
+    const shared = client && (await client.set(key, '1', 'PX', KEPT_MS).catch(() => undefined));
+    if (shared) return;
+    this.#local.delete(key);
+    this.#local.add(key);
+    const [oldest] = this.#local;
+    if (this.#local.size > MAX_REMEMBERED && oldest !== undefined) this.#local.delete(oldest);
+  }
+
+  /** Forgets the delete; true where it was remembered. */
+  async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
+    const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
+    const removed = await this.redis.client?.del(key).catch(() => 0);
+    return this.#local.delete(key) || removed === 1;
+  }
+
+  #keyOf(enterpriseGlobalId: string, memberGlobalId: string): string {
+    // Path ids have no slash.
+    return this.#prefix + sha256(`${enterpriseGlobalId}/${memberGlobalId}`);
+  }
+}

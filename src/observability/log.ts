@@ -1,0 +1,46 @@
+import type { LoggerService } from '@nestjs/common';
+import { type DestinationStream, pino } from 'pino';
+
+type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/**
+ * JSON lines on standard output. Fields are chosen one by one and are plain values: an object, a request or an error
+ * cannot be handed over whole, so nothing unforeseen can be in it.
+ */
+export abstract class Log {
+  abstract debug(fields: Fields, message: string): void;
+  abstract info(fields: Fields, message: string): void;
+  abstract warn(fields: Fields, message: string): void;
+  abstract error(fields: Fields, message: string): void;
+}
+
+export function createLog(level: string, destination?: DestinationStream): Log {
+  const options = {
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: label },
+  };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+function label(level: string): { level: string } {
+  return { level };
+}
+
+/** Nest's own messages (start, routes, shutdown) on the same lines. */
+export class NestLog implements LoggerService {
+  constructor(private readonly target: Log) {}
+
+  log(message: unknown, context?: unknown): void {
+    this.target.debug({ event: 'framework', context: String(context) }, String(message));
+  }
+
+  warn(message: unknown, context?: unknown): void {
+    this.target.warn({ event: 'framework', context: String(context) }, String(message));
+  }
+
+  error(message: unknown, stack?: unknown): void {
+    this.target.error({ event: 'framework', stack: String(stack) }, String(message));
+  }
+}

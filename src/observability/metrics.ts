@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests = new Counter({
+    name: 'gateway_requests_total',
+    help: 'Requests answered, by operation and HTTP status',
+    labelNames: ['operation', 'status'],
+    registers: [this.registry],
+  });
+  readonly #requestSeconds = new Histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'Time to answer a request',
+    labelNames: ['operation'],
+    buckets: SECONDS,
+    registers: [this.registry],
+  });
+  readonly #upstreamCalls = new Counter({
+    name: 'gateway_upstream_attempts_total',
+    help: 'Attempts upstream, by operation and outcome (success or the kind of failure)',
+    labelNames: ['operation', 'outcome'],
+    registers: [this.registry],
+  });
+  readonly #upstreamSeconds = new Histogram({
+    name: 'gateway_upstream_attempt_duration_seconds',
+    help: 'Time of one attempt upstream',
+    labelNames: ['operation'],
+    buckets: SECONDS,
+    registers: [this.registry],
+  });
+  readonly #tokenEvents = new Counter({
+    name: 'gateway_token_events_total',
+    help: 'Access tokens renewed, refused upstream, or not to be had, by kind of principal',
+    labelNames: ['principal', 'event'],
+    registers: [this.registry],
+  });
+  readonly #contractWarnings = new Counter({
+    name: 'gateway_upstream_contract_warnings_total',
+    help: 'Answers delivered although they depart from the interface, by operation and what departs',
+    labelNames: ['operation', 'what'],
+    registers: [this.registry],
+  });
+
+  readonly #readCache = new Counter({
+    name: 'gateway_read_cache_total',
+    help: 'Cacheable reads, by operation and what the cache did; `error`: it could not be asked',
+    labelNames: ['operation', 'result'],
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** `operation` is an operation id or `none` where no route matched. */
+  request(operation: string, status: number, seconds: number): void {
+    this.#requests.inc({ operation, status });
+    this.#requestSeconds.observe({ operation }, seconds);
+  }
+
+  upstreamAttempt(operation: string, outcome: string, seconds: number): void {
+    this.#upstreamCalls.inc({ operation, outcome });
+    this.#upstreamSeconds.observe({ operation }, seconds);
+  }
+
+  tokenEvent(principal: string, event: 'renewed' | 'refused' | 'rejected' | 'unavailable'): void {
+    this.#tokenEvents.inc({ principal, event });
+  }
+
+  readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
+    this.#readCache.inc({ operation, result });
+  }
+
+  contractWarning(operation: string, what: string): void {
+    this.#contractWarnings.inc({ operation, what });
+  }
+}

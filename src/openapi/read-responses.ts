@@ -1,0 +1,27 @@
+import { ApiHeader, ApiResponse, type ApiResponseOptions } from '@nestjs/swagger';
+
+type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
+
+const ETAG: Headers = { ETag: { description: 'Of the content', schema: { type: 'string' } } };
+const AGE: Headers = {
+  Age: { description: 'Seconds since the platform was asked, where cached', schema: { type: 'integer' } },
+};
+const LINK: Headers = {
+  Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
+};
+
+/** What reads have beyond other operations: `ETag` and 304, `Age` and `no-cache` where cached, `Link` where paged. */
+export function readResponses(
+  successes: readonly ApiResponseOptions[],
+  { cached, paged }: { cached: boolean; paged: boolean },
+): (MethodDecorator & ClassDecorator)[] {
+  const headers = { ...ETAG, ...(cached && AGE), ...(paged && LINK) };
+  return [
+    ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
+    ...(cached
+      ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` goes past the cache' })]
+      : []),
+    ...successes.map((success) => ApiResponse({ ...success, headers })),
+    ApiResponse({ status: 304, description: 'What `If-None-Match` names is still the content', headers }),
+  ];
+}

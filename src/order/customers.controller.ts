@@ -1,0 +1,83 @@
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Call } from '../caller/request-call.ts';
+import { Operation } from '../openapi/operation.decorator.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import {
+  BindCustomerDto,
+  CrmCustomerParams,
+  CustomerDto,
+  CustomerListDto,
+  FindCustomersQuery,
+  UpdateCustomerDto,
+} from './dto/customer.dto.ts';
+import { OrderService } from './order.service.ts';
+
+@ApiTags('Customers and enterprises')
+@Controller('v1/customers')
+export class CustomersController {
+  constructor(private readonly orders: OrderService) {}
+
+  @Post()
+  @Operation({
+    id: 'bindCustomer',
+    summary: 'Bind a channel customer to an enterprise main account',
+    scope: 'orders:write',
+    upstream: 'bindCustomer',
+    success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
+    body: {
+      type: BindCustomerDto,
+      examples: {
+        new: {
+          summary: 'A new customer of the channel crm',
+          value: {
+            channelCode: 'crm',
+            channelCustomerId: 'CH-2001',
+            customerName: 'Northwind Survey',
+            enterpriseName: 'Northwind Survey',
+            branchName: 'Coast',
+          },
+        },
+      },
+    },
+  })
+  bindCustomer(@Call() call: CallContext, @Body() customer: BindCustomerDto): Promise<CustomerDto> {
+    return this.orders.bindCustomer(call, customer);
+  }
+
+  @Get()
+  @Operation({
+    id: 'findCustomers',
+    summary: 'Find the customers behind a channel customer number',
+    scope: 'orders:read',
+    upstream: 'queryCustomers',
+    success: [{ status: 200, description: 'All that match; none is an empty list', type: CustomerListDto }],
+  })
+  async findCustomers(
+    @Call() call: CallContext,
+    @Query() query: FindCustomersQuery,
+  ): Promise<CustomerListDto> {
+    return { items: await this.orders.findCustomers(call, query) };
+  }
+
+  @Patch(':crmCustomerId')
+  @Operation({
+    id: 'updateCustomer',
+    summary: 'Change name, branch or address of the customer of a CRM number',
+    description: 'Has the same effect when repeated.',
+    scope: 'orders:write',
+    upstream: 'updateCustomer',
+    success: [{ status: 204, description: 'Changed' }],
+    body: {
+      type: UpdateCustomerDto,
+      examples: { address: { summary: 'A new address', value: { address: '2 Harbour Road' } } },
+    },
+  })
+  updateCustomer(
+    @Call() call: CallContext,
+    @Param() { crmCustomerId }: CrmCustomerParams,
+    @Body() changes: UpdateCustomerDto,
+  ): Promise<void> {
+    return this.orders.updateCustomer(call, crmCustomerId, changes);
+  }
+}

@@ -1,0 +1,82 @@
+import { FlagParameter } from '../../validation/parameter-rules.ts';
+import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
+
+export class BindCustomerDto {
+  /** Only channels granted to the caller. */
+  @Identifier({ example: 'crm' })
+  channelCode!: string;
+
+  /** The customer's number in that channel. */
+  @Identifier({ example: 'CH-2001' })
+  channelCustomerId!: string;
+
+  @Text(200, { example: 'Northwind Survey' })
+  customerName!: string;
+
+  /** Name of the enterprise main account that the customer is bound to. */
+  @Text(200, { example: 'Northwind Survey' })
+  enterpriseName!: string;
+
+  @Optional()
+  @Text(200, { example: 'Coast' })
+  branchName?: string;
+
+  /** Mobile number for password recovery. */
+  @Optional()
+  @Identifier({ example: '13800000001' })
+  passwordMobile?: string;
+}
+
+export class FindCustomersQuery {
+  /** Only channels granted to the caller. */
+  @Identifier({ example: 'crm' })
+  channelCode!: string;
+
+  @Identifier({ example: 'CH-1001' })
+  channelCustomerId!: string;
+
+  /** `true`: only the default customer. */
+  @Optional()
+  @FlagParameter({ example: false })
+  defaultOnly: boolean = false;
+}
+
+export class CrmCustomerParams {
+  /** The customer's number in the CRM. It travels in a body upstream, so any id fits. */
+  @Identifier({ example: 'CRM-1001' })
+  crmCustomerId!: string;
+}
+
+@ObjectRule<UpdateCustomerDto>(
+  ({ customerName, branchName, address }) => (customerName ?? branchName ?? address) !== undefined,
+  'must have at least one of customerName, branchName, address',
+)
+export class UpdateCustomerDto {
+  @Optional()
+  @Text(200, { example: 'Harbour Engineering Ltd' })
+  customerName?: string;
+
+  @Optional()
+  @Text(200, { example: 'Coast' })
+  branchName?: string;
+
+  @Optional()
+  @Text(500, { example: '2 Harbour Road' })
+  address?: string;
+}
+
+/** A customer of the authorization platform, bound to an enterprise main account (interface section 2.2). */
+export class CustomerDto {
+  /** Customer id on the authorization platform. */
+  customerId!: string;
+  channelCode?: string | null;
+  channelCustomerId?: string | null;
+  enterpriseGlobalId?: string | null;
+  enterpriseName?: string | null;
+  /** Whether this is the default customer of its enterprise. */
+  isDefault?: boolean | null;
+}
+
+export class CustomerListDto {
+  items!: CustomerDto[];
+}

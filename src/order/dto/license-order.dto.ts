@@ -1,0 +1,191 @@
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { plainToInstance, Transform } from 'class-transformer';
+import { ValidateNested } from 'class-validator';
+import {
+  Flag,
+  Identifier,
+  ListOf,
+  ListRule,
+  Nested,
+  ObjectRule,
+  OneOf,
+  Optional,
+  WholeNumber,
+} from '../../validation/rules.ts';
+import {
+  BoughtAssetDto,
+  MAX_ASSETS,
+  OrderAdminDto,
+  OrderBranchDto,
+  OrderCustomerDto,
+  ReducedAssetDto,
+  RevokedAssetDto,
+} from './order-parts.dto.ts';
+
+const MAX_ORDERS = 1_000;
+
+/** Interface section 2.5. */
+const licenseTypes = [
+  'normal_unrecover_usbkey',
+  'normal_recover_usbkey',
+  'normal_unrecover_lan_usbkey',
+  'normal_recover_lan_usbkey',
+  'identity_usbkey',
+  'identity_lan_usbkey',
+  'softkey',
+  'lan_softkey',
+  'product_entity',
+  'cloud_account',
+  'cloud_customer',
+  'cloud_personal',
+  'lk_product_usbkey',
+  'lk_auth_usbkey',
+] as const;
+
+/** For these upstream demands that a deletion names its order (rule 5 of section 4.1). */
+const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
+
+/** What every order item has, whatever its type. */
+abstract class OrderItemBase {
+  /** Place in the batch; by default counted from 1. */
+  @Optional()
+  @WholeNumber(0, 1_000_000, { example: 1 })
+  sequence?: number;
+
+  @OneOf(licenseTypes)
+  licenseType!: (typeof licenseTypes)[number];
+
+  @Optional()
+  @OneOf(['personal', 'company'])
+  customerType?: 'personal' | 'company';
+
+  @Nested(() => OrderCustomerDto)
+  customer!: OrderCustomerDto;
+
+  @Optional()
+  @Nested(() => OrderAdminDto)
+  admin?: OrderAdminDto;
+
+  @Optional()
+  @Nested(() => OrderBranchDto)
+  branch?: OrderBranchDto;
+}
+
+@ObjectRule<NewBuyDto>(
+  ({ customer }) => Object.values(customer ?? {}).some((value) => value !== undefined),
+  'must say in customer for whom the purchase is',
+)
+export class NewBuyDto extends OrderItemBase {
+  @OneOf(['new_buy'])
+  orderType!: 'new_buy';
+
+  /** The original licence order, where there is one. */
+  @Optional()
+  @Identifier()
+  srcLicenseOrderId?: string;
+
+  @ListOf(() => BoughtAssetDto, { min: 1, max: MAX_ASSETS })
+  assets!: BoughtAssetDto[];
+}
+
+@ObjectRule<DeletionBase>(
+  ({ srcLicenseOrderId, allOrders }) => (srcLicenseOrderId === undefined) === (allOrders === true),
+  'must name either srcLicenseOrderId or allOrders: true, which deletes from all orders of the customer',
+)
+@ObjectRule<DeletionBase>(
+  ({ licenseType, allOrders }) => allOrders !== true || !CLOUD_TYPES.includes(licenseType),
+  'must not have allOrders for a cloud licence type: name srcLicenseOrderId',
+)
+abstract class DeletionBase extends OrderItemBase {
+  /** The licence order whose products are deleted. */
+  @Optional()
+  @Identifier({ example: 'lic-1009' })
+  srcLicenseOrderId?: string;
+
+  /** Deletes from **all** orders of the customer. Not for cloud licence types. */
+  @Optional()
+  @Flag()
+  allOrders?: boolean;
+}
+
+export class DeleteAssetDto extends DeletionBase {
+  @OneOf(['delete_asset'])
+  orderType!: 'delete_asset';
+
+  @ListOf(() => RevokedAssetDto, { min: 1, max: MAX_ASSETS })
+  assets!: RevokedAssetDto[];
+}
+
+export class DeleteProductDto extends DeletionBase {
+  @OneOf(['delete_product'])
+  orderType!: 'delete_product';
+
+  @ListOf(() => ReducedAssetDto, { min: 1, max: MAX_ASSETS })
+  assets!: ReducedAssetDto[];
+}
+
+/** Stands for an item whose type is none of the three: its other fields cannot be judged. */
+class UnknownOrderDto {
+  @OneOf(['new_buy', 'delete_asset', 'delete_product'])
+  orderType!: unknown;
+}
+
+export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
+
+const itemClasses = new Map<unknown, new () => OrderItemDto>([
+  ['new_buy', NewBuyDto],
+  ['delete_asset', DeleteAssetDto],
+  ['delete_product', DeleteProductDto],
+]);
+
+function toOrderItem(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null) return item;
+  const { orderType } = item as { orderType?: unknown };
+  const itemClass = itemClasses.get(orderType);
+  return itemClass ? plainToInstance(itemClass, item) : Object.assign(new UnknownOrderDto(), { orderType });
+}
+
+@ObjectRule<PlaceOrderDto>(
+  ({ orders }) => !Array.isArray(orders) || new Set(orders.map(sequenceOf)).size === orders.length,
+  'must give every order a sequence of its own',
+)
+@ApiExtraModels(NewBuyDto, DeleteAssetDto, DeleteProductDto)
+export class PlaceOrderDto {
+  /** Only channels granted to the caller. */
+  @Identifier({ example: 'crm' })
+  channelCode!: string;
+
+  /** The order number in that channel: with the channel code it names the order for good. */
+  @Identifier({ example: 'SO-2001' })
+  channelOrderId!: string;
+
+  @Optional()
+  @OneOf(['sync', 'async'], { example: 'sync' })
+  syncMode: 'sync' | 'async' = 'sync';
+
+  @Transform(({ value }) => (Array.isArray(value) ? value.map(toOrderItem) : (value as unknown)))
+  @ValidateNested()
+  @ListRule({ min: 1, max: MAX_ORDERS })
+  @ApiProperty({
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_ORDERS,
+    items: {
+      oneOf: [NewBuyDto, DeleteAssetDto, DeleteProductDto].map((each) => ({ $ref: getSchemaPath(each) })),
+      discriminator: {
+        propertyName: 'orderType',
+        mapping: {
+          new_buy: getSchemaPath(NewBuyDto),
+          delete_asset: getSchemaPath(DeleteAssetDto),
+          delete_product: getSchemaPath(DeleteProductDto),
+        },
+      },
+    },
+  })
+  orders!: OrderItemDto[];
+}
+
+/** The sequence an item is sent with. */
+export function sequenceOf(item: { readonly sequence?: number }, index: number): number {
+  return item?.sequence ?? index + 1;
+}

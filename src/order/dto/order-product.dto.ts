@@ -1,0 +1,177 @@
+import {
+  Flag,
+  Identifier,
+  ListOf,
+  Optional,
+  SecretList,
+  Text,
+  TimeDuration,
+  Timestamp,
+  WholeNumber,
+} from '../../validation/rules.ts';
+
+const MAX_NODES = 1_000_000;
+
+export class ProductFeatureDto {
+  @Optional()
+  @Identifier({ example: 'export' })
+  code?: string;
+
+  @Optional()
+  @Text(200, { example: 'Export' })
+  name?: string;
+
+  @Optional()
+  @Text(500, { example: 'on' })
+  value?: string;
+
+  @Optional()
+  @Text(64, { example: 'string' })
+  valueType?: string;
+
+  @Optional()
+  @Flag({ example: false })
+  trial?: boolean;
+
+  @Optional()
+  @Timestamp()
+  trialEndDate?: string;
+}
+
+/** What an order says of a product (interface section 2.4), but for which one it is. */
+abstract class ProductTerms {
+  /** CRM product instance identifier. */
+  @Optional()
+  @Identifier({ example: 'CRM-P-1' })
+  crmProductId?: string;
+
+  /** CRM identifier of the asset instance it belongs to. */
+  @Optional()
+  @Identifier()
+  parentCrmProductId?: string;
+
+  @Optional()
+  @Text(200, { example: 'Draft Pro' })
+  productName?: string;
+
+  @Optional()
+  @Identifier()
+  gmsPid?: string;
+
+  @Optional()
+  @Identifier()
+  appKey?: string;
+
+  @Optional()
+  @Text(64)
+  productType?: string;
+
+  @Optional()
+  @Timestamp({ example: '2026-01-01T00:00:00.000Z' })
+  limitStartTime?: string;
+
+  @Optional()
+  @Timestamp({ example: '2027-01-01T00:00:00.000Z' })
+  limitEndTime?: string;
+
+  /** Number of concurrent nodes. */
+  @Optional()
+  @WholeNumber(0, MAX_NODES, { example: 5 })
+  limitConcurrent?: number;
+
+  /** Accumulated usage duration, in the platform's unit. */
+  @Optional()
+  @WholeNumber(0, Number.MAX_SAFE_INTEGER)
+  limitTimeDuration?: number;
+
+  /** On a deletion: `true` matches times and node count exactly, `false` by the product alone. */
+  @Optional()
+  @Flag({ example: false })
+  strictMatchWhenDelete?: boolean;
+
+  @Optional()
+  @Flag({ example: false })
+  trial?: boolean;
+
+  @Optional()
+  @Timestamp()
+  trialEndDate?: string;
+
+  /** Licence passwords held in the lock. */
+  @Optional()
+  @SecretList({ max: 100 })
+  passwords?: string[];
+
+  @Optional()
+  @Text(32)
+  timeUnit?: string;
+
+  @Optional()
+  @WholeNumber(0, MAX_NODES)
+  timeUnitQuantity?: number;
+
+  @Optional()
+  @TimeDuration()
+  timeDurationExpression?: string;
+
+  /** On a purchase: the order from which this product is transferred. */
+  @Optional()
+  @Identifier()
+  srcLicenseOrderId?: string;
+
+  @Optional()
+  @ListOf(() => ProductFeatureDto, { max: 200 })
+  features?: ProductFeatureDto[];
+}
+
+/** A product of an order. */
+export class OrderProductDto extends ProductTerms {
+  /** Product id: a gmsPid or an appKey. */
+  @Optional()
+  @Identifier({ example: 'draft.pro' })
+  productUri?: string;
+}
+
+/** A product to be revoked: its `productUri` has to be there. */
+export class RevokedProductDto extends ProductTerms {
+  /** Product id: a gmsPid or an appKey. */
+  @Identifier({ example: 'draft.pro' })
+  productUri!: string;
+}
+
+/** A package of products (interface section 2.4, merchandise). */
+export class MerchandiseDto {
+  /** CRM package instance id. */
+  @Optional()
+  @Identifier({ example: 'CRM-M-1' })
+  crmProductId?: string;
+
+  @Optional()
+  @Identifier()
+  parentCrmProductId?: string;
+
+  @Optional()
+  @Identifier({ example: 'PKG-1' })
+  merchandiseNum?: string;
+
+  @Optional()
+  @Text(200, { example: 'Draft package' })
+  merchandiseName?: string;
+
+  @Optional()
+  @Identifier()
+  parentMerchandiseNum?: string;
+
+  @Optional()
+  @TimeDuration()
+  timeDurationExpression?: string;
+
+  /** Lower-level packages. */
+  @Optional()
+  @ListOf(() => MerchandiseDto, { max: 500 })
+  children?: MerchandiseDto[];
+
+  @Optional()
+  @ListOf(() => OrderProductDto, { max: 1_000 })
+  products?: OrderProductDto[];
+}

@@ -1,0 +1,61 @@
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Call } from '../caller/request-call.ts';
+import { Operation } from '../openapi/operation.decorator.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AssetListDto, ListAssetsQuery } from './dto/asset.dto.ts';
+import { CreateEnterpriseDto, EnterpriseDto, EnterpriseParams } from './dto/enterprise.dto.ts';
+import { OrderService } from './order.service.ts';
+
+@ApiTags('Customers and enterprises')
+@Controller('v1/enterprises')
+export class EnterprisesController {
+  constructor(private readonly orders: OrderService) {}
+
+  @Post()
+  @Operation({
+    id: 'createEnterprise',
+    summary: 'Create an enterprise main account with its default customer and administrator',
+    scope: 'orders:write',
+    upstream: 'createEnterprise',
+    success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],
+    body: {
+      type: CreateEnterpriseDto,
+      examples: {
+        new: {
+          summary: 'An enterprise for a CRM customer',
+          value: {
+            crmCustomerId: 'CRM-3001',
+            customerName: 'Lighthouse Design',
+            branchName: 'Coast',
+            address: '1 Beacon Street',
+          },
+        },
+      },
+    },
+  })
+  createEnterprise(
+    @Call() call: CallContext,
+    @Body() enterprise: CreateEnterpriseDto,
+  ): Promise<EnterpriseDto> {
+    return this.orders.createEnterprise(call, enterprise);
+  }
+
+  @Get(':enterpriseGlobalId/assets')
+  @Operation({
+    id: 'listAssets',
+    summary: 'List the assets of an enterprise',
+    scope: 'orders:read',
+    upstream: 'listAssets',
+    success: [
+      { status: 200, description: 'All assets behind its cloud account authorization', type: AssetListDto },
+    ],
+  })
+  async listAssets(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterpriseParams,
+    @Query() query: ListAssetsQuery,
+  ): Promise<AssetListDto> {
+    return { items: await this.orders.listAssets(call, enterpriseGlobalId, query) };
+  }
+}

@@ -1,0 +1,89 @@
+import { Body, Controller, Post, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Call } from '../caller/request-call.ts';
+import { Operation, type OperationSpec } from '../openapi/operation.decorator.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AssetNumDigitsListDto, ReserveAssetNumsDto } from './dto/asset-num.dto.ts';
+import { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
+import { OrderService } from './order.service.ts';
+
+const MULTI_STATUS = 207;
+
+function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): OperationSpec {
+  return {
+    id,
+    summary,
+    description:
+      'Only re-issuable locks and large-customer locks can be switched. Every number gets a result of its own.',
+    scope: 'locks:write',
+    upstream: id,
+    success: [
+      { status: 200, description: 'All succeeded', type: LockResultsDto },
+      { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },
+    ],
+    body: {
+      type: LocksDto,
+      examples: {
+        one: {
+          summary: 'A re-issuable lock',
+          value: { assetNums: ['8000001003'], operatorIdentity: 'ops@example.com' },
+        },
+      },
+    },
+  };
+}
+
+@ApiTags('Locks and asset numbers')
+@Controller('v1')
+export class LocksController {
+  constructor(private readonly orders: OrderService) {}
+
+  @Post('locks/disable')
+  @Operation(lockOperation('disableLocks', 'Disable physical locks'))
+  disableLocks(
+    @Call() call: CallContext,
+    @Body() locks: LocksDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.#switch('disableLocks', call, locks, reply);
+  }
+
+  @Post('locks/enable')
+  @Operation(lockOperation('enableLocks', 'Enable physical locks'))
+  enableLocks(
+    @Call() call: CallContext,
+    @Body() locks: LocksDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    return this.#switch('enableLocks', call, locks, reply);
+  }
+
+  @Post('asset-nums')
+  @Operation({
+    id: 'reserveAssetNums',
+    summary: 'Reserve asset numbers',
+    description: 'The numbers are consumed: each call hands out new ones.',
+    scope: 'orders:write',
+    upstream: 'obtainAssetNums',
+    success: [{ status: 201, description: 'The numbers', type: AssetNumDigitsListDto }],
+    body: { type: ReserveAssetNumsDto, examples: { two: { summary: 'Two numbers', value: { size: 2 } } } },
+  })
+  async reserveAssetNums(
+    @Call() call: CallContext,
+    @Body() wanted: ReserveAssetNumsDto,
+  ): Promise<AssetNumDigitsListDto> {
+    return { items: await this.orders.reserveAssetNums(call, wanted) };
+  }
+
+  async #switch(
+    operation: 'disableLocks' | 'enableLocks',
+    call: CallContext,
+    locks: LocksDto,
+    reply: FastifyReply,
+  ): Promise<LockResultsDto> {
+    const results = await this.orders.switchLocks(call, operation, locks);
+    if (results.failed > 0) void reply.status(MULTI_STATUS);
+    return results;
+  }
+}

@@ -1,0 +1,113 @@
+/** Orders that work against the demo as they stand; the numbers and ids are those of the sandbox's seed. */
+const buyer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+
+export const orderExamples = {
+  newBuy: {
+    summary: 'Buy a product: the asset list shows it afterwards',
+    value: {
+      channelCode: 'crm',
+      channelOrderId: 'SO-2001',
+      orders: [
+        {
+          orderType: 'new_buy',
+          licenseType: 'cloud_account',
+          customerType: 'company',
+          customer: buyer,
+          assets: [
+            {
+              limitStartTime: '2026-01-01T00:00:00.000Z',
+              limitEndTime: '2030-01-01T00:00:00.000Z',
+              products: [
+                {
+                  crmProductId: 'CRM-P-2001',
+                  productUri: 'draft.pro',
+                  productName: 'Draft Pro',
+                  limitConcurrent: 5,
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  revokeBought: {
+    summary: 'Revoke what the first example bought, where it was the first purchase of a fresh demo',
+    value: {
+      channelCode: 'crm',
+      channelOrderId: 'SO-2005',
+      orders: [
+        {
+          orderType: 'delete_asset',
+          licenseType: 'cloud_account',
+          srcLicenseOrderId: '9007199254740993',
+          customer: buyer,
+          assets: [{ assetNums: ['8500000001'] }],
+        },
+      ],
+    },
+  },
+  newBuyPackage: {
+    summary: 'Buy a package of products',
+    value: {
+      channelCode: 'crm',
+      channelOrderId: 'SO-2002',
+      orders: [
+        {
+          orderType: 'new_buy',
+          licenseType: 'softkey',
+          customer: buyer,
+          assets: [
+            {
+              merchandises: [
+                {
+                  merchandiseNum: 'PKG-DRAFT',
+                  merchandiseName: 'Draft package',
+                  timeDurationExpression: '1-0-0',
+                  products: [{ productUri: 'draft.pro', limitConcurrent: 2 }],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  deleteAsset: {
+    summary: 'Revoke a whole asset of one order',
+    value: {
+      channelCode: 'crm',
+      channelOrderId: 'SO-2003',
+      orders: [
+        {
+          orderType: 'delete_asset',
+          licenseType: 'cloud_account',
+          srcLicenseOrderId: 'lic-1009',
+          customer: buyer,
+          assets: [{ assetNums: ['8000001009'] }],
+        },
+      ],
+    },
+  },
+  deleteProduct: {
+    summary: 'Revoke one product of an asset, whatever its times',
+    value: {
+      channelCode: 'crm',
+      channelOrderId: 'SO-2004',
+      orders: [
+        {
+          orderType: 'delete_product',
+          licenseType: 'normal_recover_usbkey',
+          srcLicenseOrderId: 'lic-1003',
+          customer: buyer,
+          assets: [
+            {
+              assetNums: ['8000001003'],
+              products: [{ productUri: 'draft.pro', strictMatchWhenDelete: false }],
+            },
+          ],
+        },
+      ],
+    },
+  },
+} as const;

@@ -1,0 +1,270 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '../json/parse-json.ts';
+import { WireMisfit } from '../upstream/wire/reader.ts';
+import {
+  toAssetNumDigits,
+  toAssets,
+  toCustomer,
+  toCustomers,
+  toEnterprise,
+  toLockResults,
+} from './order.mapper.ts';
+
+const data = (json: string) => parseJson(Buffer.from(json), { maxDepth: 64 });
+/** As callers get it: absent members are absent. */
+const shown = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+const customer = {
+  customerId: 'cus-1',
+  channelCode: 'crm',
+  channelCustomerId: 'CH-1',
+  enterpriseGlobalId: 'ent-1',
+  enterpriseName: 'Harbour',
+  isDefault: true,
+};
+
+describe('a customer', () => {
+  it('keeps the names of the interface', () => {
+    expect(toCustomer(data(JSON.stringify(customer)))).toEqual(customer);
+    expect(toCustomers(data(JSON.stringify([customer, customer])))).toEqual([customer, customer]);
+    expect(toCustomers(data('[]'))).toEqual([]);
+  });
+
+  it('has exact ids where upstream sends numbers', () => {
+    const json =
+      '{"customerId":9007199254740993,"channelCustomerId":12345678901234567,"enterpriseGlobalId":7}';
+    expect(shown(toCustomer(data(json)))).toEqual({
+      customerId: '9007199254740993',
+      channelCustomerId: '12345678901234567',
+      enterpriseGlobalId: '7',
+    });
+  });
+
+  it('keeps null null and absent absent, and drops what the interface does not have', () => {
+    const json =
+      '{"customerId":"c","channelCode":null,"isDefault":null,"password":"p","__proto__":{"a":1},"id":5}';
+    expect(shown(toCustomer(data(json)))).toEqual({ customerId: 'c', channelCode: null, isDefault: null });
+  });
+
+  it.each([
+    'null',
+    '[]',
+    '"c"',
+    '{}',
+    '{"customerId":null}',
+    '{"customerId":"c","isDefault":"true"}',
+    '{"customerId":1.5}',
+  ])('is not %s', (json) => {
+    expect(() => toCustomer(data(json))).toThrow(WireMisfit);
+    expect(() => toCustomers(data(json === '[]' ? '[[]]' : `[${json}]`))).toThrow(WireMisfit);
+  });
+});
+
+describe('an enterprise', () => {
+  it('has the vocabulary of the gateway', () => {
+    const json =
+      '{"enterpriseGlobalId":"e","defaultType":true,"members":[{"memberGlobalId":12345678901234567,"memberIdentity":"admin","x":1}]}';
+    expect(toEnterprise(data(json))).toEqual({
+      enterpriseGlobalId: 'e',
+      isDefault: true,
+      members: [{ memberGlobalId: '12345678901234567', memberIdentity: 'admin' }],
+    });
+  });
+
+  it.each([
+    'null',
+    '{}',
+    '{"enterpriseGlobalId":"e","members":{}}',
+    '{"enterpriseGlobalId":"e","members":[null]}',
+    '{"enterpriseGlobalId":"e","defaultType":1}',
+  ])('is not %s', (json) => {
+    expect(() => toEnterprise(data(json))).toThrow(WireMisfit);
+  });
+});
+
+describe('an asset', () => {
+  const json = `{
+    "id": 9007199254740993, "licenseType": "cloud_account", "assetNum": "8000000001", "grantable": true,
+    "customerId": "cus-1", "keyShellNumber": "8000000001", "keyChipType": 2, "locked": false, "freezing": true,
+    "createTime": 1795161600000, "updateTime": 1795161600001, "limitStartTime": null, "limitEndTime": "1795161600002",
+    "assignStatus": { "id": "a", "assignStatus": "assigned", "assignMemberId": 12345678901234567,
+      "createTime": "1795161600000", "updateTime": null, "extra": 1 },
+    "assetLimits": { "any": [1, 9007199254740993], "__proto__": 1 },
+    "assetExtends": [{ "extendCode": "site", "extendValue": "pier", "extra": 1 }],
+    "borrowedUsbKey": true, "secretNote": "x" }`;
+
+  it('has every field of section 2.8 in the vocabulary of the gateway, and no other', () => {
+    expect(shown(toAssets(data(`[${json}]`), 'ms'))).toEqual([
+      {
+        id: '9007199254740993',
+        licenseType: 'cloud_account',
+        assetNum: '8000000001',
+        grantable: true,
+        customerId: 'cus-1',
+        keyShellNumber: '8000000001',
+        keyGeneration: 5,
+        locked: false,
+        frozen: true,
+        createTime: '2026-11-20T08:00:00.000Z',
+        updateTime: '2026-11-20T08:00:00.001Z',
+        limitStartTime: null,
+        limitEndTime: '2026-11-20T08:00:00.002Z',
+        assignStatus: {
+          id: 'a',
+          assignStatus: 'assigned',
+          memberGlobalId: '12345678901234567',
+          createTime: '2026-11-20T08:00:00.000Z',
+          updateTime: null,
+        },
+        assetLimits: { any: [1, '9007199254740993'] },
+        extensions: [{ code: 'site', value: 'pier' }],
+        lent: true,
+      },
+    ]);
+  });
+
+  it('counts its times in the configured unit', () => {
+    const [asset] = toAssets(
+      data('[{"id":"a","createTime":1795161600,"assignStatus":{"createTime":"1795161600"}}]'),
+      's',
+    );
+    expect(asset?.createTime).toBe('2026-11-20T08:00:00.000Z');
+    expect(asset?.assignStatus?.createTime).toBe('2026-11-20T08:00:00.000Z');
+  });
+
+  it('keeps null null and absent absent', () => {
+    const nulls =
+      '{"id":"a","assetNum":null,"keyChipType":null,"assignStatus":null,"assetLimits":null,"assetExtends":null,"borrowedUsbKey":null}';
+    expect(shown(toAssets(data(`[${nulls},{"id":"b"}]`), 'ms'))).toEqual([
+      {
+        id: 'a',
+        assetNum: null,
+        keyGeneration: null,
+        assignStatus: null,
+        assetLimits: null,
+        extensions: null,
+        lent: null,
+      },
+      { id: 'b' },
+    ]);
+  });
+
+  it.each([
+    [1, 4],
+    [2, 5],
+  ])('with chip type %i is of generation %i', (chip, generation) => {
+    expect(toAssets(data(`[{"id":"a","keyChipType":${chip}}]`), 'ms')[0]?.keyGeneration).toBe(generation);
+  });
+
+  it.each([
+    ['keyChipType', '0'],
+    ['keyChipType', '3'],
+    ['keyChipType', '"2"'],
+    ['locked', '"false"'],
+    ['locked', '0'],
+    ['licenseType', '5'],
+    ['createTime', '"soon"'],
+    ['createTime', '9223372036854775808'],
+    ['assetExtends', '{}'],
+    ['assetExtends', '[1]'],
+    ['assignStatus', '"assigned"'],
+    ['assetNum', '-1'],
+  ])('does not fit with %s %s, and the misfit names the place only', (field, value) => {
+    const misfit = new RegExp(`^data\\[1\\]\\.${field}(\\[0\\])? is not [\\w ]+$`);
+    expect(() => toAssets(data(`[{"id":"a"},{"id":"b","${field}":${value}}]`), 'ms')).toThrow(misfit);
+  });
+});
+
+describe('lock results', () => {
+  it('have one item for each number asked, in that order, with a word for each status', () => {
+    const json = `[{"assetNum":"4","status":4},{"assetNum":"3","status":3},{"assetNum":"2","status":2},{"assetNum":"1","status":1}]`;
+    expect(toLockResults(data(json), ['1', '2', '3', '4'])).toEqual({
+      items: [
+        { assetNum: '1', status: 'succeeded' },
+        { assetNum: '2', status: 'not_found' },
+        { assetNum: '3', status: 'failed' },
+        { assetNum: '4', status: 'wrong_type' },
+      ],
+      succeeded: 1,
+      failed: 3,
+    });
+  });
+
+  it('are unknown for numbers that upstream leaves out, and never name one that was not asked', () => {
+    expect(
+      toLockResults(data('[{"assetNum":"9","status":1},{"assetNum":"1","status":1}]'), ['1', '2']),
+    ).toEqual({
+      items: [
+        { assetNum: '1', status: 'succeeded' },
+        { assetNum: '2', status: 'unknown' },
+      ],
+      succeeded: 1,
+      failed: 1,
+    });
+    expect(toLockResults(data('[]'), ['1'])).toEqual({
+      items: [{ assetNum: '1', status: 'unknown' }],
+      succeeded: 0,
+      failed: 1,
+    });
+  });
+
+  it('are unknown for a status that the interface does not have', () => {
+    for (const status of [0, 5, -1]) {
+      const { items } = toLockResults(data(`[{"assetNum":"1","status":${status}}]`), ['1']);
+      expect(items).toEqual([{ assetNum: '1', status: 'unknown' }]);
+    }
+  });
+
+  it('are matched where upstream sends the number as a number', () => {
+    const { items } = toLockResults(data('[{"assetNum":12345678901234567,"status":1}]'), [
+      '12345678901234567',
+    ]);
+    expect(items).toEqual([{ assetNum: '12345678901234567', status: 'succeeded' }]);
+  });
+
+  it('never claim success where upstream says both', () => {
+    const both = ['{"assetNum":"1","status":3}', '{"assetNum":"1","status":1}'];
+    for (const order of [both, both.toReversed()]) {
+      expect(toLockResults(data(`[${order.join()}]`), ['1']).succeeded).toBe(0);
+    }
+  });
+
+  it.each([
+    'null',
+    '{}',
+    '[null]',
+    '[{}]',
+    '[{"assetNum":"1"}]',
+    '[{"assetNum":"1","status":"1"}]',
+    '[{"status":1}]',
+  ])('do not fit as %s', (json) => {
+    expect(() => toLockResults(data(json), ['1'])).toThrow(WireMisfit);
+  });
+});
+
+describe('asset numbers', () => {
+  it('carry their region', () => {
+    expect(toAssetNumDigits(data('["8000000001","6000000002"]'))).toEqual([
+      { digits: '8000000001', region: 'domestic' },
+      { digits: '6000000002', region: 'singapore' },
+    ]);
+  });
+
+  it.each(['7000000001', '800000001', '80000000011', '', 'x', '8 00000001', '８000000001'])(
+    'of an unknown form (%s) are delivered all the same: they are consumed upstream',
+    (digits) => {
+      expect(toAssetNumDigits(data(JSON.stringify([digits])))).toEqual([{ digits, region: 'unknown' }]);
+    },
+  );
+
+  it('are delivered where upstream sends them as numbers: they are consumed too', () => {
+    expect(toAssetNumDigits(data('[8000000001,60000000020000000]'))).toEqual([
+      { digits: '8000000001', region: 'domestic' },
+      { digits: '60000000020000000', region: 'unknown' },
+    ]);
+  });
+
+  it.each(['null', '{}', '"8000000001"', '[null]', '[[]]', '[true]', '[{}]'])('do not fit as %s', (json) => {
+    expect(() => toAssetNumDigits(data(json))).toThrow(WireMisfit);
+  });
+});

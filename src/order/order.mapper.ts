@@ -1,0 +1,127 @@
+import { isJsonText, numberText } from '../json/parse-json.ts';
+import { Reader, readList, type TimestampUnit, WireMisfit } from '../upstream/wire/reader.ts';
+import type {
+  WireAsset,
+  WireAssignment,
+  WireCustomer,
+  WireEnterprise,
+  WireEnterpriseMember,
+  WireExtension,
+  WireLockResult,
+} from '../upstream/wire/order.ts';
+import type { AssetAssignmentDto, AssetDto, ExtensionDto } from './dto/asset.dto.ts';
+import type { AssetNumDigitsDto } from './dto/asset-num.dto.ts';
+import type { CustomerDto } from './dto/customer.dto.ts';
+import type { EnterpriseDto, EnterpriseMemberDto } from './dto/enterprise.dto.ts';
+import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
+
+/** The order module's answers in the gateway's vocabulary. Pure; throws {@link WireMisfit} where an answer is not as the interface says. */
+
+export function toCustomer(data: unknown): CustomerDto {
+  return readCustomer(new Reader<WireCustomer>(data, 'data'));
+}
+
+export function toCustomers(data: unknown): CustomerDto[] {
+  return readList<WireCustomer, CustomerDto>(data, 'data', readCustomer);
+}
+
+function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
+  return {
+    customerId: wire.requiredId('customerId'),
+    channelCode: wire.text('channelCode'),
+    channelCustomerId: wire.id('channelCustomerId'),
+    enterpriseGlobalId: wire.id('enterpriseGlobalId'),
+    enterpriseName: wire.text('enterpriseName'),
+    isDefault: wire.boolean('isDefault'),
+  };
+}
+
+export function toEnterprise(data: unknown): EnterpriseDto {
+  const wire = new Reader<WireEnterprise>(data, 'data');
+  return {
+    enterpriseGlobalId: wire.requiredId('enterpriseGlobalId'),
+    isDefault: wire.boolean('defaultType'),
+    members:
+      wire.list<WireEnterpriseMember, EnterpriseMemberDto>('members', (member) => ({
+        memberGlobalId: member.id('memberGlobalId'),
+        memberIdentity: member.id('memberIdentity'),
+      })) ?? [],
+  };
+}
+
+export function toAssets(data: unknown, unit: TimestampUnit): AssetDto[] {
+  return readList<WireAsset, AssetDto>(data, 'data', (wire) => ({
+    id: wire.requiredId('id'),
+    licenseType: wire.text('licenseType'),
+    assetNum: wire.id('assetNum'),
+    grantable: wire.boolean('grantable'),
+    customerId: wire.id('customerId'),
+    keyShellNumber: wire.id('keyShellNumber'),
+    keyGeneration: keyGeneration(wire),
+    locked: wire.boolean('locked'),
+    frozen: wire.boolean('freezing'),
+    createTime: wire.time('createTime', unit),
+    updateTime: wire.time('updateTime', unit),
+    limitStartTime: wire.time('limitStartTime', unit),
+    limitEndTime: wire.time('limitEndTime', unit),
+    assignStatus: wire.object<WireAssignment, AssetAssignmentDto>('assignStatus', (status) => ({
+      id: status.id('id'),
+      assignStatus: status.text('assignStatus'),
+      memberGlobalId: status.id('assignMemberId'),
+      createTime: status.timeText('createTime', unit),
+      updateTime: status.timeText('updateTime', unit),
+    })),
+    assetLimits: wire.opaque('assetLimits'),
+    extensions: wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
+      code: extension.text('extendCode'),
+      value: extension.text('extendValue'),
+    })),
+    lent: wire.boolean('borrowedUsbKey'),
+  }));
+}
+
+function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null | undefined {
+  const chip = wire.integer('keyChipType');
+  if (chip === null || chip === undefined) return chip;
+  if (chip === 1) return 4;
+  if (chip === 2) return 5;
+  throw new WireMisfit(`${wire.place}.keyChipType`, '1 or 2');
+}
+
+/** Interface section 2.7. */
+const LOCK_STATUSES = new Map<number, LockStatus>([
+  [1, 'succeeded'],
+  [2, 'not_found'],
+  [3, 'failed'],
+  [4, 'wrong_type'],
+]);
+
+/** One result for each number asked, in that order: `unknown` where upstream left it out, contradicts itself or says something new. */
+export function toLockResults(data: unknown, asked: readonly string[]): LockResultsDto {
+  const answered = new Map<string, LockStatus>();
+  for (const [assetNum, status] of readList<WireLockResult, [string, LockStatus]>(data, 'data', lockResult)) {
+    answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
+  }
+  const items = asked.map((assetNum) => ({ assetNum, status: answered.get(assetNum) ?? 'unknown' }));
+  const succeeded = items.filter(({ status }) => status === 'succeeded').length;
+  return { items, succeeded, failed: items.length - succeeded };
+}
+
+function lockResult(wire: Reader<WireLockResult>): [string, LockStatus] {
+  return [wire.requiredId('assetNum'), LOCK_STATUSES.get(wire.requiredInteger('status')) ?? 'unknown'];
+}
+
+const REGIONS = new Map<string, AssetNumDigitsDto['region']>([
+  ['8', 'domestic'],
+  ['6', 'singapore'],
+]);
+
+/** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
+export function toAssetNumDigits(data: unknown): AssetNumDigitsDto[] {
+  if (!Array.isArray(data)) throw new WireMisfit('data', 'a list');
+  return data.map((value: unknown, index) => {
+    const digits = isJsonText(value) ? value : numberText(value);
+    if (digits === undefined) throw new WireMisfit(`data[${index}]`, 'text');
+    return { digits, region: (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown' };
+  });
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { nothing } from '../upstream/wire/reader.ts';
+import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
+import type { AssetDto, ListAssetsQuery } from './dto/asset.dto.ts';
+import type { AssetNumDigitsDto, ReserveAssetNumsDto } from './dto/asset-num.dto.ts';
+import type {
+  BindCustomerDto,
+  CustomerDto,
+  FindCustomersQuery,
+  UpdateCustomerDto,
+} from './dto/customer.dto.ts';
+import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
+import type { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
+import {
+  toAssetNumDigits,
+  toAssets,
+  toCustomer,
+  toCustomers,
+  toEnterprise,
+  toLockResults,
+} from './order.mapper.ts';
+
+/** The order module's operations but for orders themselves: map in, call, map out. */
+@Injectable()
+export class OrderService {
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly config: UpstreamConfig,
+  ) {}
+
+  bindCustomer(call: CallContext, customer: BindCustomerDto): Promise<CustomerDto> {
+    const body: WireBindRequest = { ...customer };
+    return this.upstream.call('bindCustomer', call, { body }, toCustomer);
+  }
+
+  findCustomers(
+    call: CallContext,
+    { channelCode, channelCustomerId, defaultOnly }: FindCustomersQuery,
+  ): Promise<CustomerDto[]> {
+    const query = { channelCode, channelCustomerId, defaultCustomer: defaultOnly ? 'Y' : 'N' };
+    return this.upstream.call('queryCustomers', call, { query }, toCustomers);
+  }
+
+  updateCustomer(call: CallContext, crmCustomerId: string, changes: UpdateCustomerDto): Promise<void> {
+    const body: WireEnterpriseRequest = { crmCustomerId, ...changes };
+    return this.upstream.call('updateCustomer', call, { body }, nothing);
+  }
+
+  createEnterprise(call: CallContext, enterprise: CreateEnterpriseDto): Promise<EnterpriseDto> {
+    const body: WireEnterpriseRequest = { ...enterprise };
+    return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
+  }
+
+  listAssets(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    { extendCode }: ListAssetsQuery,
+  ): Promise<AssetDto[]> {
+    const request = { ids: { enterpriseGlobalId }, query: { extendCode } };
+    return this.upstream.call('listAssets', call, request, (data) =>
+      toAssets(data, this.config.timestampUnit),
+    );
+  }
+
+  switchLocks(
+    call: CallContext,
+    operation: 'disableLocks' | 'enableLocks',
+    locks: LocksDto,
+  ): Promise<LockResultsDto> {
+    const { assetNums, operatorIdentity = call.caller.name } = locks;
+    const body: WireLockRequest = { assetNums, operatorIdentity };
+    return this.upstream.call(operation, call, { body }, (data) => toLockResults(data, assetNums));
+  }
+
+  reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<AssetNumDigitsDto[]> {
+    return this.upstream.call('obtainAssetNums', call, { body: { size } }, toAssetNumDigits);
+  }
+}

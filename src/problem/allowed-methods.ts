@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+
+/** Which methods a path has, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
+@Injectable()
+export class AllowedMethods {
+  readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
+
+  add(method: string | readonly string[], template: string): void {
+    if (template.includes('*')) return;
+    const segments = template
+      .split('/')
+      .map((segment) => (segment.startsWith(':') ? '[^/]+' : RegExp.escape(segment)));
+    const path = new RegExp(`^${segments.join('/')}$`);
+    for (const each of [method].flat()) this.#routes.push({ path, method: each });
+  }
+
+  of(url: string): readonly string[] {
+    const [path = ''] = url.split('?');
+    return [
+      ...new Set(this.#routes.filter((route) => route.path.test(path)).map(({ method }) => method)),
+    ].sort();
+  }
+}

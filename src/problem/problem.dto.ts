@@ -1,0 +1,64 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { problemSlugs } from './catalogue.ts';
+
+const NEVER_SHOWN = 'absent where it does not apply';
+
+export class UpstreamAnswerDto {
+  /** The platform's operation that answered. */
+  operation!: string;
+  /** Its business code, where it gave one. */
+  code?: string;
+  /** The HTTP status it came with. */
+  status!: number;
+}
+
+export class RequestFaultDto {
+  @ApiProperty({ description: `JSON pointer (RFC 6901) into the body; ${NEVER_SHOWN}`, required: false })
+  pointer?: string;
+
+  @ApiProperty({ description: `Query parameter, path parameter or header; ${NEVER_SHOWN}`, required: false })
+  parameter?: string;
+
+  /** What is allowed there. */
+  detail!: string;
+}
+
+/** RFC 9457 problem details: the one body of every error. */
+export class ProblemDto {
+  @ApiProperty({ format: 'uri-reference', description: 'The page that explains the problem' })
+  type!: string;
+
+  title!: string;
+
+  @ApiProperty({ type: 'integer' })
+  status!: number;
+
+  /** What happened this time. */
+  detail?: string;
+
+  @ApiProperty({ enum: problemSlugs, description: 'What callers branch on; it never changes once published' })
+  code!: string;
+
+  @ApiProperty({
+    enum: ['not_processed', 'processed', 'unknown'],
+    description:
+      'What is known about the effect on the platform; `not_processed` means that provably nothing happened',
+  })
+  outcome!: string;
+
+  /** Whether the same request may be sent again as it is. */
+  retryable!: boolean;
+
+  /** There when the platform answered. */
+  upstream?: UpstreamAnswerDto;
+
+  @ApiProperty({
+    type: () => [RequestFaultDto],
+    required: false,
+    description: 'One entry a fault of the request',
+  })
+  errors?: RequestFaultDto[];
+
+  /** The `X-Request-Id` of this exchange. */
+  requestId!: string;
+}

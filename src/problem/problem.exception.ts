@@ -1,0 +1,82 @@
+import { HttpException } from '@nestjs/common';
+import { problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
+import type { Outcome } from './definition.ts';
+
+/** One fault of a request: where (RFC 6901 pointer into the body, or a parameter or header name) and what is allowed. */
+export type RequestFault =
+  | { readonly pointer: string; readonly detail: string }
+  | { readonly parameter: string; readonly detail: string };
+
+/** What upstream answered, where it did. */
+export interface UpstreamAnswer {
+  readonly operation: string;
+  readonly code?: string;
+  readonly status: number;
+}
+
+/** The body of every error: RFC 9457 with the members of our own. */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail?: string;
+  readonly code: ProblemSlug;
+  readonly outcome: Outcome;
+  readonly retryable: boolean;
+  readonly upstream?: UpstreamAnswer;
+  readonly errors?: readonly RequestFault[];
+  readonly requestId?: string;
+}
+
+interface ProblemDetails {
+  readonly status?: number;
+  readonly detail?: string;
+  readonly outcome?: Outcome;
+  readonly retryable?: boolean;
+  readonly upstream?: UpstreamAnswer;
+  readonly errors?: readonly RequestFault[];
+  /** Seconds, for `Retry-After`. */
+  readonly retryAfter?: number;
+  /** Methods, for `Allow`. */
+  readonly allow?: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** A problem of the catalogue on its way to the caller. */
+export class ProblemException extends HttpException {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    readonly slug: ProblemSlug,
+    details: ProblemDetails = {},
+  ) {
+    const definition = problemDefinition(slug);
+    const status = details.status ?? definition.statuses[0];
+    const body: ProblemBody = {
+      type: problemType(slug),
+      title: definition.title,
+      status,
+      detail: details.detail,
+      code: slug,
+      outcome: details.outcome ?? definition.outcome,
+      retryable: details.retryable ?? definition.retryable,
+      upstream: details.upstream,
+      errors: details.errors,
+    };
+    super(body, status, { cause: details.cause });
+    this.headers = {
+      ...(details.retryAfter !== undefined && { 'retry-after': String(details.retryAfter) }),
+      ...(details.allow && { allow: details.allow.join(', ') }),
+    };
+  }
+
+  /** The whole answer: what happened, or at least what the problem means. */
+  answer(requestId: string): ProblemBody {
+    const { body } = this;
+    return { ...body, detail: body.detail ?? problemDefinition(this.slug).meaning, requestId };
+  }
+
+  get body(): ProblemBody {
+    return this.getResponse() as ProblemBody;
+  }
+}

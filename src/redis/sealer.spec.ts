@@ -1,0 +1,93 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Sealer } from './sealer.ts';
+
+const newKey = (kid: string) => ({ kid, key: createSecretKey(randomBytes(32)) });
+const first = newKey('2026-11');
+const second = newKey('2026-05');
+const sealer = new Sealer([first, second]);
+
+const PLACE = 'env:tok:app:auth_order:1';
+
+describe('a sealed text', () => {
+  it('opens at its own place, whatever it says', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, place) => {
+        expect(sealer.open(sealer.seal(text, place), place)).toBe(text);
+      }),
+    );
+  });
+
+  it('shows nothing of itself, and never looks the same twice', () => {
+    const text = randomBytes(32).toString('base64url');
+    const values = Array.from({ length: 100 }, () => sealer.seal(text, PLACE));
+    expect(new Set(values).size).toBe(100);
+    for (const value of values) {
+      expect(value).not.toContain(text);
+      expect(Buffer.from(value.split('.')[2] ?? '', 'base64url').includes(text)).toBe(false);
+    }
+  });
+
+  it('names the first key, and opens under every key of the list', () => {
+    expect(sealer.seal('text', PLACE)).toMatch(/^v1\.2026-11\.[\w-]+$/);
+    const older = new Sealer([second]).seal('text', PLACE);
+    expect(sealer.open(older, PLACE)).toBe('text');
+    expect(new Sealer([second, first]).open(sealer.seal('text', PLACE), PLACE)).toBe('text');
+  });
+
+  it('does not open at another place', () => {
+    expect(sealer.open(sealer.seal('text', PLACE), `${PLACE}2`)).toBeUndefined();
+    expect(sealer.open(sealer.seal('text', PLACE), '')).toBeUndefined();
+  });
+
+  it('does not open without its key, under another key of the same name, or under another key of the list', () => {
+    const value = sealer.seal('text', PLACE);
+    expect(new Sealer([second]).open(value, PLACE)).toBeUndefined();
+    expect(new Sealer([newKey(first.kid)]).open(value, PLACE)).toBeUndefined();
+    expect(sealer.open(value.replace(first.kid, second.kid), PLACE)).toBeUndefined();
+  });
+
+  it('does not open with any bit of it flipped', () => {
+    const value = sealer.seal('text', PLACE);
+    const [format, kid, encoded = ''] = value.split('.');
+    const bytes = Buffer.from(encoded, 'base64url');
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const flipped = Buffer.from(bytes);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(sealer.open(`${format}.${kid}.${flipped.toString('base64url')}`, PLACE)).toBeUndefined();
+    }
+  });
+
+  it('does not open cut short, or with a shorter tag', () => {
+    const [format, kid, encoded = ''] = sealer.seal('a longer text', PLACE).split('.');
+    const bytes = Buffer.from(encoded, 'base64url');
+    for (let length = 0; length < bytes.length; length++) {
+      const cut = bytes.subarray(0, length).toString('base64url');
+      expect(sealer.open(`${format}.${kid}.${cut}`, PLACE)).toBeUndefined();
+    }
+  });
+
+  it('never opens as anything else, whatever stands there instead', () => {
+    const value = sealer.seal('text', PLACE);
+    const edited = fc
+      .tuple(fc.nat(value.length), fc.nat(value.length), fc.string({ maxLength: 5 }))
+      .map(([from, length, piece]) => value.slice(0, from) + piece + value.slice(from + length));
+    const other = fc.oneof(
+      fc.string(),
+      edited,
+      fc.constantFrom('', '..', 'v1..', 'v2' + value.slice(2), `v1.__proto__.AAAA`),
+    );
+    fc.assert(
+      fc.property(other, (forged) => {
+        expect(['text', undefined]).toContain(sealer.open(forged, PLACE));
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(sealer.open(`v2${value.slice(2)}`, PLACE)).toBeUndefined();
+  });
+});
+
+it('there is no sealing without a key', () => {
+  expect(() => new Sealer([])).toThrow('at least one key');
+});

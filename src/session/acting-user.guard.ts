@@ -1,0 +1,58 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
+import { AliasUsers } from './alias-users.ts';
+import { SessionService } from './session.service.ts';
+import { ALIAS } from './users-file.ts';
+
+const ACTING_USER = 'x-acting-user';
+const SESSION_ID = 'x-session-id';
+const DEFAULT_ALIAS = 'default';
+
+/** Settles on whose behalf the platform is called, after the caller guard and on every request, before any cache. */
+@Injectable()
+export class ActingUserGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly aliases: AliasUsers,
+    private readonly sessions: SessionService,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const policy = this.reflector.get<OperationPolicy | undefined>(OPERATION_POLICY, context.getHandler());
+    if (!policy?.actsAsUser) return true;
+    const { headers, state } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { call } = state;
+    if (!call) throw new ProblemException('forbidden');
+    const alias = headers[ACTING_USER];
+    const sessionId = headers[SESSION_ID];
+    if (alias !== undefined && sessionId !== undefined) {
+      const detail = 'must not be given together with X-Session-Id';
+      throw new ProblemException('validation-failed', { errors: [{ parameter: 'X-Acting-User', detail }] });
+    }
+    const user =
+      sessionId === undefined
+        ? this.#byAlias(call, alias as string | undefined)
+        : await this.sessions.actingUser(String(sessionId), call.caller.name);
+    state.call = { ...call, user };
+    return true;
+  }
+
+  #byAlias({ caller }: CallContext, given: string | undefined): ActingUser {
+    const alias = given ?? DEFAULT_ALIAS;
+    if (!ALIAS.test(alias)) {
+      const detail = 'must be 1 to 64 of A-Z a-z 0-9 _ . -';
+      throw new ProblemException('validation-failed', { errors: [{ parameter: 'X-Acting-User', detail }] });
+    }
+    const user = this.aliases.find(alias);
+    if (!user && given === undefined) throw new ProblemException('user-required');
+    // An alias that is unknown and one that is not granted look the same from outside.
+    if (!user || !isGranted(caller.grants.users, alias)) {
+      throw new ProblemException('forbidden', { detail: 'This acting user is not granted to the caller.' });
+    }
+    return user;
+  }
+}

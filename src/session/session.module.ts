@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { TokenModule } from '../token/token.module.ts';
+import { AliasUsers } from './alias-users.ts';
+import { SessionService } from './session.service.ts';
+import { SessionStore } from './session.store.ts';
+import { SessionsController } from './sessions.controller.ts';
+
+/** Sessions and configured users of the platform: who is acting. */
+@Module({
+  imports: [TokenModule],
+  controllers: [SessionsController],
+  providers: [AliasUsers, SessionStore, SessionService],
+  exports: [AliasUsers, SessionService],
+})
+export class SessionModule {}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { AccessToken } from '../token/principal.ts';
+import { TokenEndpoint } from '../token/token.endpoint.ts';
+import { TokenFailure } from '../token/token-failure.ts';
+import type { ActingUser } from '../upstream/call-context.ts';
+import { type SessionRecord, SessionStore } from './session.store.ts';
+
+const ID_BYTES = 16;
+const SESSION_ID = /^[A-Za-z0-9_-]{22}$/;
+/** Where upstream gives refresh tokens a session could go on forever; a working day is enough. */
+const MAX_LIFE_MS = 12 * 3600 * 1000;
+
+/** Sessions of upstream users: opened with a password that is passed on and forgotten, renewed by refresh token only. */
+@Injectable()
+export class SessionService {
+  /** Renewals under way in this process, by session. */
+  readonly #renewals = new Map<string, Promise<AccessToken>>();
+
+  constructor(
+    private readonly store: SessionStore,
+    private readonly endpoint: TokenEndpoint,
+  ) {}
+
+  async open(
+    caller: string,
+    username: string,
+    password: string,
+  ): Promise<{ sessionId: string; record: SessionRecord }> {
+    const token = await this.#login(username, password);
+    const now = Date.now();
+    const tokenEndsAt = now + token.usableMs;
+    const expiresAt = token.refreshToken === undefined ? tokenEndsAt : now + MAX_LIFE_MS;
+    const sessionId = randomBytes(ID_BYTES).toString('base64url');
+    const record = { username, caller, createdAt: now, expiresAt, token, tokenEndsAt };
+    await this.store.write(this.store.keyOf(sessionId), record);
+    return { sessionId, record };
+  }
+
+  /** The session of this id, or `session-expired`: unknown, ended and somebody else's look the same from outside. */
+  async find(sessionId: string, caller: string): Promise<{ key: string; record: SessionRecord }> {
+    const key = this.store.keyOf(sessionId);
+    const record = SESSION_ID.test(sessionId) ? await this.store.read(key) : undefined;
+    if (!record || record.caller !== caller || record.expiresAt <= Date.now()) throw expired();
+    return { key, record };
+  }
+
+  async end(sessionId: string, caller: string): Promise<void> {
+    const { key } = await this.find(sessionId, caller);
+    await this.store.remove(key);
+  }
+
+  async actingUser(sessionId: string, caller: string): Promise<ActingUser> {
+    const { key, record } = await this.find(sessionId, caller);
+    let { token, tokenEndsAt } = record;
+    let refusedVersion: string | undefined;
+    return {
+      kind: 'session',
+      name: key,
+      token: async (waitMs) => {
+        if (token.version === refusedVersion || Date.now() >= tokenEndsAt) {
+          token = await this.#renewed(key, refusedVersion, waitMs);
+          tokenEndsAt = Date.now() + token.usableMs;
+        }
+        return token;
+      },
+      refused: (version) => {
+        refusedVersion = version;
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #renewed(key: string, refusedVersion: string | undefined, waitMs: number): Promise<AccessToken> {
+    const running = this.#renewals.get(key);
+    if (running) return running;
+    const giveUpAt = performance.now() + waitMs;
+    const renewal = this.store
+      .exclusively(key, giveUpAt, () => this.#renew(key, refusedVersion))
+      .finally(() => this.#renewals.delete(key));
+    this.#renewals.set(key, renewal);
+    return renewal;
+  }
+
+  /** Another replica may have been first: then its token is the answer, and the refresh token is not used twice. */
+  async #renew(key: string, refusedVersion: string | undefined): Promise<AccessToken> {
+    const record = await this.store.read(key);
+    if (!record) throw expired();
+    const { token } = record;
+    if (token.version !== refusedVersion && Date.now() < record.tokenEndsAt) return token;
+    if (token.refreshToken === undefined) return this.#over(key);
+    const next = await this.endpoint.refresh(token.refreshToken).catch((error: unknown) => {
+      if (error instanceof TokenFailure && error.kind === 'rejected') return undefined;
+      throw error;
+    });
+    if (!next) return this.#over(key);
+    const kept = await this.store.write(
+      key,
+      { ...record, token: next, tokenEndsAt: Date.now() + next.usableMs },
+      true,
+    );
+    if (!kept) throw expired();
+    return next;
+  }
+
+  async #over(key: string): Promise<never> {
+    await this.store.remove(key);
+    throw expired();
+  }
+
+  async #login(username: string, password: string): Promise<AccessToken> {
+    try {
+      return await this.endpoint.login(username, password);
+    } catch (error) {
+      // invalid_grant speaks of the user (RFC 6749 5.2); every other refusal of the gateway itself.
+      if (error instanceof TokenFailure && error.reason === 'invalid_grant')
+        throw new ProblemException('login-failed');
+      throw error;
+    }
+  }
+}
+
+function expired(): ProblemException {
+  return new ProblemException('session-expired');
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { environmentName, sha256 } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { AccessToken } from '../token/principal.ts';
+
+/** A logged-in user of the platform. Times in ms since the epoch; the password is nowhere. */
+export interface SessionRecord {
+  readonly username: string;
+  /** The caller that opened it: nobody else can use it. */
+  readonly caller: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly token: AccessToken;
+  readonly tokenEndsAt: number;
+}
+
+const LOCK_MS = 10_000;
+const POLL_MS = 30;
+
+// Released by its owner only: after a pause longer than the lock's life it may be somebody else's.
+const UNLOCK = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
+
+/**
+ * Sessions, by the hash of their id: who reads the store cannot use what is in it. With Redis they are sealed there and read
+ * on every request, so a session that was ended is dead at once on every replica; without Redis they live in the process.
+ * Nothing is answered from memory while Redis is away: that is 503 `dependency-unavailable`.
+ */
+@Injectable()
+export class SessionStore {
+  readonly #local = new Map<string, SessionRecord>();
+  readonly #environment: string;
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+  ) {
+    this.#environment = environmentName(config.baseUrl);
+  }
+
+  /** Where the session of this id is kept. */
+  keyOf(sessionId: string): string {
+    return `${this.#environment}:ses:{${sha256(sessionId)}}`;
+  }
+
+  async read(key: string): Promise<SessionRecord | undefined> {
+    const { client, sealer } = this.redis;
+    if (!client || !sealer) return this.#readLocal(key);
+    const value = await this.#ask(() => client.get(key));
+    const text = value === null ? undefined : sealer.open(value, key);
+    return text === undefined ? undefined : (JSON.parse(text) as SessionRecord);
+  }
+
+  /** Keeps a session to its end. With `onlyIfThere`, a session that was ended meanwhile stays ended; then false. */
+  async write(key: string, record: SessionRecord, onlyIfThere = false): Promise<boolean> {
+    const { client, sealer } = this.redis;
+    if (!client || !sealer) {
+      if (onlyIfThere && !this.#readLocal(key)) return false;
+      this.#sweepLocal();
+      this.#local.set(key, record);
+      return true;
+    }
+    const sealed = sealer.seal(JSON.stringify(record), key);
+    const lifeMs = Math.max(1, record.expiresAt - Date.now());
+    const done = await this.#ask(() =>
+      onlyIfThere ? client.set(key, sealed, 'PX', lifeMs, 'XX') : client.set(key, sealed, 'PX', lifeMs),
+    );
+    return done === 'OK';
+  }
+
+  async remove(key: string): Promise<void> {
+    const { client } = this.redis;
+    if (client) await this.#ask(() => client.del(key));
+    else this.#local.delete(key);
+  }
+
+  /** Runs `work` while no other replica does so for this session; waits its turn until `giveUpAt` (performance.now). */
+  async exclusively<T>(key: string, giveUpAt: number, work: () => Promise<T>): Promise<T> {
+    const { client } = this.redis;
+    if (!client) return work();
+    const lock = `${key}:lock`;
+    const owner = randomBytes(16).toString('hex');
+    while ((await this.#ask(() => client.set(lock, owner, 'PX', LOCK_MS, 'NX'))) !== 'OK') {
+      if (performance.now() >= giveUpAt)
+        throw new ProblemException('dependency-unavailable', { retryAfter: 1 });
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    try {
+      return await work();
+    } finally {
+      await client.eval(UNLOCK, 1, lock, owner).catch(() => undefined);
+    }
+  }
+
+  #readLocal(key: string): SessionRecord | undefined {
+    const record = this.#local.get(key);
+    return record && record.expiresAt > Date.now() ? record : undefined;
+  }
+
+  #sweepLocal(): void {
+    for (const [key, { expiresAt }] of this.#local) if (expiresAt <= Date.now()) this.#local.delete(key);
+  }
+
+  async #ask<T>(command: () => Promise<T>): Promise<T> {
+    try {
+      return await command();
+    } catch (error) {
+      throw new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { Body, Controller, Delete, Get, Post } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Call, HeaderValue } from '../caller/request-call.ts';
+import { Operation } from '../openapi/operation.decorator.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { CreateSessionDto, SessionCreatedDto, SessionDto } from './session.dto.ts';
+import { SessionService } from './session.service.ts';
+
+const sessionHeader = { name: 'X-Session-Id', required: true, description: 'From `createSession`' };
+
+@ApiTags('Sessions')
+@Controller('v1/sessions')
+export class SessionsController {
+  constructor(private readonly sessions: SessionService) {}
+
+  @Post()
+  @Operation({
+    id: 'createSession',
+    summary: 'Log a user of the platform in',
+    description: 'The tokens stay in the gateway. Only the caller that opened a session can use it.',
+    scope: 'sessions:write',
+    problems: ['login-failed', 'upstream-credential-rejected', 'dependency-unavailable'],
+    success: [{ status: 201, description: 'The session', type: SessionCreatedDto }],
+    body: {
+      type: CreateSessionDto,
+      examples: {
+        admin: {
+          summary: "The demo's administrator; the demo prints the password",
+          value: { username: 'admin@harbour', password: 'as printed by the demo' },
+        },
+      },
+    },
+  })
+  async createSession(
+    @Call() call: CallContext,
+    @Body() login: CreateSessionDto,
+  ): Promise<SessionCreatedDto> {
+    const { sessionId, record } = await this.sessions.open(call.caller.name, login.username, login.password);
+    return { sessionId, expiresAt: new Date(record.expiresAt).toISOString() };
+  }
+
+  @Get('current')
+  @ApiHeader(sessionHeader)
+  @Operation({
+    id: 'getSession',
+    summary: 'Who is logged in, and until when',
+    scope: 'sessions:write',
+    problems: ['user-required', 'session-expired', 'dependency-unavailable'],
+    success: [{ status: 200, description: 'The session of the header', type: SessionDto }],
+  })
+  async getSession(
+    @Call() call: CallContext,
+    @HeaderValue('x-session-id') sessionId?: string,
+  ): Promise<SessionDto> {
+    const { record } = await this.sessions.find(given(sessionId), call.caller.name);
+    return {
+      username: record.username,
+      createdAt: new Date(record.createdAt).toISOString(),
+      expiresAt: new Date(record.expiresAt).toISOString(),
+    };
+  }
+
+  @Delete('current')
+  @ApiHeader(sessionHeader)
+  @Operation({
+    id: 'deleteSession',
+    summary: 'Log out: the session is dead at once on every replica',
+    scope: 'sessions:write',
+    problems: ['user-required', 'session-expired', 'dependency-unavailable'],
+    success: [{ status: 204, description: 'Ended' }],
+  })
+  deleteSession(@Call() call: CallContext, @HeaderValue('x-session-id') sessionId?: string): Promise<void> {
+    return this.sessions.end(given(sessionId), call.caller.name);
+  }
+}
+
+function given(sessionId: string | undefined): string {
+  if (sessionId === undefined) throw new ProblemException('user-required');
+  return sessionId;
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { Secret } from '../config/secret.ts';
+
+/** The application itself: one token a scope (interface section 5). */
+export interface ApplicationPrincipal {
+  readonly kind: 'application';
+  readonly scope: string;
+}
+
+/** A configured user of the platform, for the password grant. */
+export interface UserPrincipal {
+  readonly kind: 'user';
+  readonly alias: string;
+  readonly username: string;
+  readonly password: Secret;
+}
+
+/** On whose behalf a token is asked for. */
+export type Principal = ApplicationPrincipal | UserPrincipal;
+
+/** A name for keys and metrics: no secret in it. */
+export function principalName(principal: Principal): string {
+  return principal.kind === 'application' ? `app:${principal.scope}` : `user:${principal.alias}`;
+}
+
+/** An access token as it is used. `usableMs` and `renewAfterMs` count from the moment it was received. */
+export interface AccessToken {
+  readonly value: string;
+  /** Names this token without telling it: a refusal must drop the token that was refused and no newer one. */
+  readonly version: string;
+  readonly usableMs: number;
+  readonly renewAfterMs: number;
+  /** For another token without the password (RFC 6749 6), where upstream gives one. */
+  readonly refreshToken?: string;
+}
+
+const DEFAULT_LIFE_S = 300;
+const MAX_LIFE_S = 24 * 3600;
+/** Visible ASCII, since it becomes a header; RFC 6749 appendix A.12 allows no more than that and the space. */
+const TOKEN = /^[\x21-\x7e]{1,8192}$/;
+
+/**
+ * A token from what the endpoint said. `expires_in` (seconds) may be missing, a string or nonsense.
+ * A token is used until max(60 s, 10 %) before its end, half of its life where that is under 120 s, and renewed in the
+ * background from 80 % of it (± 10 %, so that replicas do not renew in step). `usableMs` 0: for this one call only.
+ * Returns undefined where the token cannot be a header.
+ */
+export function accessToken(
+  value: unknown,
+  expiresIn: unknown,
+  random = Math.random,
+): AccessToken | undefined {
+  if (typeof value !== 'string' || !TOKEN.test(value)) return undefined;
+  const life = Math.min(lifeSeconds(expiresIn), MAX_LIFE_S);
+  const usable = life < 120 ? life / 2 : life - Math.max(60, life / 10);
+  const usableMs = Math.max(0, Math.floor(usable * 1000));
+  return {
+    value,
+    version: createHash('sha256').update(value).digest('base64url').slice(0, 16),
+    usableMs,
+    renewAfterMs: Math.floor(usableMs * 0.8 * (0.9 + 0.2 * random())),
+  };
+}
+
+function lifeSeconds(expiresIn: unknown): number {
+  const seconds = typeof expiresIn === 'string' && expiresIn.trim() !== '' ? Number(expiresIn) : expiresIn;
+  if (typeof seconds !== 'number' || Number.isNaN(seconds)) return DEFAULT_LIFE_S;
+  return Math.max(0, seconds);
+}

@@ -1,0 +1,247 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../test/support/redis.ts';
+import { credential, settings } from '../../test/support/settings.ts';
+import { issueTokens, json, raw, TokenServer } from '../../test/support/token-server.ts';
+import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
+import type { AccessToken } from './principal.ts';
+import { TokenEndpoint } from './token.endpoint.ts';
+import { TokenFailure } from './token-failure.ts';
+
+let server: TokenServer;
+let elsewhere: TokenServer;
+const pools: UpstreamPools[] = [];
+
+beforeAll(async () => {
+  [server, elsewhere] = await Promise.all([TokenServer.start(), TokenServer.start()]);
+});
+beforeEach(() => {
+  server.requests.length = 0;
+  elsewhere.requests.length = 0;
+  server.answer = issueTokens;
+});
+afterAll(async () => {
+  await Promise.all(pools.map((each) => each.onApplicationShutdown()));
+  await Promise.all([server.close(), elsewhere.close()]);
+});
+
+function endpoint(environment: Record<string, string> = {}): TokenEndpoint {
+  const { upstream } = settings({ UPSTREAM_TOKEN_URL: server.url, ...environment });
+  const own = new UpstreamPools(upstream);
+  pools.push(own);
+  return new TokenEndpoint(upstream, own);
+}
+
+const request = (of = endpoint()): Promise<AccessToken> =>
+  of.request({ kind: 'application', scope: 'auth_order' });
+
+async function failureOf(of = endpoint()): Promise<TokenFailure> {
+  const outcome = await request(of).catch((error: unknown) => error);
+  if (outcome instanceof TokenFailure) return outcome;
+  throw new Error('was no token failure', { cause: outcome });
+}
+
+// With what Basic authentication and forms have to encode.
+const key = `${credential()}:+%/ é&=`;
+const secret = `${credential()}:+%/ é&=?#`;
+
+describe('a token request', () => {
+  it('is one form post with the scope', async () => {
+    expect((await request()).value).toBe('access_token_1');
+    const [sent] = server.requests;
+    expect(server.requests).toHaveLength(1);
+    expect(sent?.method).toBe('POST');
+    expect(sent?.headers['content-type']).toMatch(/^application\/x-www-form-urlencoded/);
+    expect(sent?.form.get('grant_type')).toBe('client_credentials');
+    expect(sent?.form.get('scope')).toBe('auth_order');
+  });
+
+  it('carries key and secret in the header, each form-encoded (RFC 6749 2.3.1)', async () => {
+    await request(
+      endpoint({ UPSTREAM_TOKEN_AUTH: 'basic', UPSTREAM_APP_KEY: key, UPSTREAM_APP_SECRET: secret }),
+    );
+    const [sent] = server.requests;
+    const [, encoded = ''] = /^Basic (\S+)$/.exec(sent?.headers.authorization ?? '') ?? [];
+    const credentials = Buffer.from(encoded, 'base64').toString('latin1').split(':');
+    expect(credentials.map((each) => new URLSearchParams(`a=${each}`).get('a'))).toEqual([key, secret]);
+    expect(sent?.form.has('client_secret')).toBe(false);
+  });
+
+  it('carries them in the body where that is configured, and in no header', async () => {
+    await request(
+      endpoint({ UPSTREAM_TOKEN_AUTH: 'body', UPSTREAM_APP_KEY: key, UPSTREAM_APP_SECRET: secret }),
+    );
+    const [sent] = server.requests;
+    expect(sent?.form.get('client_id')).toBe(key);
+    expect(sent?.form.get('client_secret')).toBe(secret);
+    expect(sent?.headers.authorization).toBeUndefined();
+  });
+});
+
+describe('a token that arrives', () => {
+  it.each<[string, object]>([
+    ['without a type', {}],
+    ['as bearer', { token_type: 'bearer' }],
+    ['as Bearer', { token_type: 'Bearer' }],
+    ['with members of its own', { uid: 12345678901234567n.toString(), nested: { a: [1.5] } }],
+    ['with members that are null', { token_type: null, scope: null, refresh_token: null, id_token: null }],
+    ['with a scope', { scope: 'auth_order' }],
+  ])('%s is taken', async (_, members) => {
+    server.answer = (response) =>
+      json(response, { access_token: 'access_token_9', expires_in: 3600, ...members });
+    expect(await request()).toMatchObject({ value: 'access_token_9', usableMs: 3_240_000 });
+  });
+
+  it('is taken whatever the content type is called, as long as it is JSON', async () => {
+    for (const type of ['application/json;charset=UTF-8', 'application/json; charset=utf-8']) {
+      server.answer = (response) => raw(response, '{"access_token":"a"}', 200, { 'content-type': type });
+      expect((await request()).value).toBe('a');
+    }
+  });
+
+  it('is taken compressed too', async () => {
+    const body = gzipSync('{"access_token":"a"}');
+    server.answer = (response) =>
+      raw(response, body, 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    expect((await request()).value).toBe('a');
+  });
+
+  it.each<[string, json: string, usableMs: number]>([
+    ['missing', '', 240_000],
+    ['null', ',"expires_in":null', 240_000],
+    ['0', ',"expires_in":0', 0],
+    ['negative', ',"expires_in":-1', 0],
+    ['text', ',"expires_in":"3600"', 3_240_000],
+    ['a fraction', ',"expires_in":3600.5', 3_240_450],
+    ['a float', ',"expires_in":3600.0', 3_240_000],
+    ['10^12', ',"expires_in":1000000000000', 77_760_000],
+    ['1e12', ',"expires_in":1e12', 77_760_000],
+    ['30 digits', `,"expires_in":${'9'.repeat(30)}`, 77_760_000],
+  ])('with its life %s is used as long as it may be', async (_, life, usableMs) => {
+    server.answer = (response) => json(response, `{"access_token":"a"${life}}`);
+    expect((await request()).usableMs).toBe(usableMs);
+  });
+});
+
+describe('credentials that are refused', () => {
+  it.each([
+    ['invalid_client', 400],
+    ['invalid_client', 401],
+    ['invalid_grant', 400],
+    ['unauthorized_client', 400],
+    ['invalid_scope', 400],
+  ])('as %s with HTTP %i are rejected', async (error, status) => {
+    server.answer = (response) => json(response, { error, error_description: `no, ${secret}` }, status);
+    const failure = await failureOf();
+    expect(failure).toMatchObject({ kind: 'rejected', reason: error });
+    expect(failure.message).not.toContain(secret);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('by a challenge are rejected', async () => {
+    server.answer = (response) => raw(response, '', 401, { 'www-authenticate': 'Basic realm="user center"' });
+    expect(await failureOf()).toMatchObject({ kind: 'rejected', reason: 'invalid_client' });
+  });
+});
+
+describe('an endpoint that gives no token', () => {
+  const jsonType = { 'content-type': 'application/json' };
+  it.each<[string, number, body: string, headers: Record<string, string>]>([
+    ['an error that may pass', 400, '{"error":"temporarily_unavailable"}', jsonType],
+    ['an error of its own', 400, '{"error":"E-500"}', jsonType],
+    ['an envelope', 200, '{"code":"500","message":"retry"}', jsonType],
+    ['an error without a word', 400, '{}', jsonType],
+    ['HTTP 500', 500, '{"error":"server_error"}', jsonType],
+    ['HTTP 502 in HTML', 502, '<html>', { 'content-type': 'text/html' }],
+    ['HTML', 200, '<html>', { 'content-type': 'text/html' }],
+    ['HTML called JSON', 200, '<html>', jsonType],
+    ['nothing', 200, '', jsonType],
+    ['HTTP 204', 204, '', {}],
+    ['null', 200, 'null', jsonType],
+    ['a list', 200, '[]', jsonType],
+    ['text', 200, '"token"', jsonType],
+    ['a token without a value', 200, '{"access_token":""}', jsonType],
+    ['a token that is a number', 200, '{"access_token":5}', jsonType],
+    ['a token that is null', 200, '{"access_token":null}', jsonType],
+    ['a token of 20 kB', 200, `{"access_token":"${'x'.repeat(20_000)}"}`, jsonType],
+    ['a token of two lines', 200, String.raw`{"access_token":"a\r\nb: c"}`, jsonType],
+    ['a token not in ASCII', 200, '{"access_token":"é"}', jsonType],
+    ['two tokens', 200, '{"access_token":"a","access_token":"b"}', jsonType],
+    ['too deep an answer', 200, `{"access_token":"a","x":${'['.repeat(9)}${']'.repeat(9)}}`, jsonType],
+    ['too large an answer', 200, `{"access_token":"a","x":"${'x'.repeat(64 * 1024)}"}`, jsonType],
+  ])('%s is unavailable', async (_, status, body, headers) => {
+    server.answer = (response) => raw(response, body, status, headers);
+    const failure = await failureOf();
+    expect(failure.kind).toBe('unavailable');
+    // Words of the protocol or of ours, never what the endpoint wrote.
+    expect(failure.reason).toMatch(/^[a-z_]{1,40}$/);
+  });
+
+  it('a bomb is unavailable, and is not blown up', async () => {
+    const body = gzipSync(`{"access_token":"a","x":"${'x'.repeat(50 * 1024 * 1024)}"}`);
+    server.answer = (response) =>
+      raw(response, body, 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    expect(await failureOf()).toMatchObject({ kind: 'unavailable', reason: 'answer_too_large' });
+  });
+
+  it('an endless answer is unavailable, and the connection is let go', async () => {
+    const gone = Promise.withResolvers<void>();
+    server.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.on('close', gone.resolve);
+      const more = () => {
+        while (response.write(' '.repeat(16 * 1024)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    expect(await failureOf()).toMatchObject({ kind: 'unavailable', reason: 'answer_too_large' });
+    await gone.promise;
+  });
+
+  it.each([301, 302, 303, 307, 308])(
+    'a redirect (%i) is unavailable and not followed, since the body holds the secret',
+    async (status) => {
+      server.answer = (response) => raw(response, '', status, { location: elsewhere.url });
+      expect((await failureOf()).kind).toBe('unavailable');
+      expect(elsewhere.requests).toEqual([]);
+    },
+  );
+
+  it.each([429, 503])('says when to come back (%i)', async (status) => {
+    server.answer = (response) => raw(response, '<html>', status, { 'retry-after': '30' });
+    expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter: 30 });
+    server.answer = (response) => json(response, { error: 'slow_down' }, status, { 'retry-after': '30' });
+    expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter: 30 });
+  });
+
+  it('may ask for up to an hour', async () => {
+    server.answer = (response) => raw(response, '', 429, { 'retry-after': '600' });
+    expect((await failureOf()).retryAfter).toBe(600);
+    server.answer = (response) => raw(response, '', 429, { 'retry-after': '1000000000' });
+    expect((await failureOf()).retryAfter).toBe(3_600);
+  });
+
+  it('a refused connection is unavailable', async () => {
+    const nobody = `http://127.0.0.1:${await freePort()}/token`;
+    expect(await failureOf(endpoint({ UPSTREAM_TOKEN_URL: nobody }))).toMatchObject({
+      kind: 'unavailable',
+      reason: 'no_answer',
+    });
+  });
+
+  it('a connection that breaks is unavailable', async () => {
+    const breaking = createServer((socket) => socket.once('data', () => socket.resetAndDestroy())).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(breaking, 'listening');
+    const { port } = breaking.address() as { port: number };
+    const failure = await failureOf(endpoint({ UPSTREAM_TOKEN_URL: `http://127.0.0.1:${port}/` }));
+    expect(failure).toMatchObject({ kind: 'unavailable', reason: 'no_answer' });
+    breaking.close();
+    await once(breaking, 'close');
+  });
+});

@@ -1,0 +1,246 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { issueTokens, json, TokenServer } from '../../test/support/token-server.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
+import type { Principal } from './principal.ts';
+import { TokenEndpoint } from './token.endpoint.ts';
+import { TokenFailure } from './token-failure.ts';
+import { TokenManager } from './token.manager.ts';
+import { TokenStore } from './token.store.ts';
+
+const order: Principal = { kind: 'application', scope: 'auth_order' };
+const member: Principal = { kind: 'application', scope: 'auth_me' };
+/** Long enough for every test; a test that waits for it fails. */
+const PATIENT_MS = 4_000;
+
+let server: TokenServer;
+let pools: UpstreamPools;
+let recorded: RecordedLog;
+let metrics: Metrics;
+let manager: TokenManager;
+
+/** Time as the process sees it, to be put forward. */
+let passedMs = 0;
+const clock = performance.now.bind(performance);
+
+beforeAll(async () => {
+  server = await TokenServer.start();
+  jest.spyOn(performance, 'now').mockImplementation(() => clock() + passedMs);
+});
+beforeEach(async () => {
+  await pools?.onApplicationShutdown();
+  passedMs = 0;
+  server.requests.length = 0;
+  server.answer = issueTokens;
+  const { upstream, redis } = settings({ UPSTREAM_TOKEN_URL: server.url });
+  recorded = new RecordedLog();
+  metrics = new Metrics();
+  pools = new UpstreamPools(upstream);
+  const store = new TokenStore(upstream, new SharedRedis(redis, recorded.log), recorded.log);
+  manager = new TokenManager(store, new TokenEndpoint(upstream, pools), metrics, recorded.log);
+});
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await pools.onApplicationShutdown();
+  await server.close();
+});
+
+const tokenFor = async (principal = order) => (await manager.get(principal, PATIENT_MS)).value;
+const failureOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+/** An endpoint that answers only once it is released. */
+function heldBack() {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  server.answer = async (...args) => {
+    resolve();
+    await released;
+    await issueTokens(...args);
+  };
+  return { asked, release };
+}
+
+describe('one flight', () => {
+  it('serves a thousand callers', async () => {
+    const used = await Promise.all(Array.from({ length: 1_000 }, () => tokenFor()));
+    expect(new Set(used)).toEqual(new Set(['access_token_1']));
+    expect(server.requests).toHaveLength(1);
+    expect(await tokenFor()).toBe('access_token_1');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is one for each scope', async () => {
+    await Promise.all([tokenFor(order), tokenFor(member), tokenFor(order), tokenFor(member)]);
+    expect(server.requests.map(({ form }) => form.get('scope')).sort()).toEqual(['auth_me', 'auth_order']);
+  });
+
+  it('goes on when a waiter runs out of time, and serves the others', async () => {
+    const { asked, release } = heldBack();
+    const hasty = failureOf(manager.get(order, 1));
+    const patient = tokenFor();
+    await asked;
+    expect(await hasty).toMatchObject({ kind: 'unavailable', reason: 'waited_too_long' });
+    expect(await failureOf(manager.get(order, -1))).toBeInstanceOf(TokenFailure);
+    release();
+    expect(await patient).toBe('access_token_1');
+    expect(await tokenFor()).toBe('access_token_1');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('that fails fails every waiter with the same reason, and the next caller starts another', async () => {
+    server.answer = (response) => json(response, { error: 'invalid_client' }, 400);
+    const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(tokenFor())));
+    for (const failure of failures)
+      expect(failure).toMatchObject({ kind: 'rejected', reason: 'invalid_client' });
+    expect(server.requests).toHaveLength(1);
+    expect(manager.healthy).toBe(false);
+  });
+
+  it('that fails after its last waiter left harms nobody', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const failed = recorded.next('token-request-failed');
+    server.answer = async (response) => {
+      await released;
+      response.destroy();
+    };
+    expect(await failureOf(manager.get(order, 1))).toMatchObject({ reason: 'waited_too_long' });
+    release();
+    expect(await failed).toMatchObject({ level: 'error', kind: 'unavailable', principal: 'app:auth_order' });
+  });
+});
+
+describe('a token that serves', () => {
+  it('is renewed in the background from about 80 % of its use on, while callers go on with the old one', async () => {
+    expect(await tokenFor()).toBe('access_token_1');
+    passedMs = 3_240_000 * 0.71;
+    expect(await tokenFor()).toBe('access_token_1');
+    expect(server.requests).toHaveLength(1);
+
+    const { asked, release } = heldBack();
+    passedMs = 3_240_000 * 0.89;
+    const used = await Promise.all(Array.from({ length: 100 }, () => tokenFor()));
+    expect(new Set(used)).toEqual(new Set(['access_token_1']));
+    await asked;
+    expect(await tokenFor()).toBe('access_token_1');
+    release();
+    while ((await tokenFor()) === 'access_token_1') await setImmediate();
+    // Its life counts from its own arrival: the new one serves where the first has ended.
+    passedMs = 3_240_000 * 1.5;
+    expect(await tokenFor()).toBe('access_token_2');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('serves on when its renewal fails', async () => {
+    await tokenFor();
+    passedMs = 3_240_000 * 0.9;
+    server.answer = (response) => response.destroy();
+    const failed = recorded.next('token-request-failed');
+    expect(await tokenFor()).toBe('access_token_1');
+    await failed;
+    expect(await tokenFor()).toBe('access_token_1');
+  });
+
+  it('is not used after its time', async () => {
+    await tokenFor();
+    passedMs = 3_240_001;
+    expect(await tokenFor()).toBe('access_token_2');
+  });
+
+  it('of no life is used by those who waited for it, and never again', async () => {
+    server.answer = (response, _, count) =>
+      json(response, { access_token: `access_token_${count}`, expires_in: 0 });
+    expect(await Promise.all([tokenFor(), tokenFor()])).toEqual(['access_token_1', 'access_token_1']);
+    expect(await tokenFor()).toBe('access_token_2');
+  });
+});
+
+describe('a refused token', () => {
+  it('is dropped, and the next caller gets a new one', async () => {
+    const { version } = await manager.get(order, PATIENT_MS);
+    await manager.refused(order, version);
+    expect(await tokenFor()).toBe('access_token_2');
+  });
+
+  it('of an older version drops nothing', async () => {
+    const { version } = await manager.get(order, PATIENT_MS);
+    await manager.refused(order, version);
+    await tokenFor();
+    await manager.refused(order, version);
+    await manager.refused(order, 'no version at all');
+    expect(await tokenFor()).toBe('access_token_2');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('in a thousand calls is renewed once', async () => {
+    const { version } = await manager.get(order, PATIENT_MS);
+    const used = await Promise.all(
+      Array.from({ length: 1_000 }, async () => {
+        await manager.refused(order, version);
+        return tokenFor();
+      }),
+    );
+    expect(new Set(used)).toEqual(new Set(['access_token_2']));
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('of one scope leaves the other alone', async () => {
+    const [{ version }] = await Promise.all([
+      manager.get(order, PATIENT_MS),
+      manager.get(member, PATIENT_MS),
+    ]);
+    const before = await tokenFor(member);
+    await manager.refused(order, version);
+    expect(await tokenFor(member)).toBe(before);
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('what is said of it', () => {
+  it('health follows the last request', async () => {
+    expect(manager.healthy).toBe(true);
+    server.answer = (response) => response.destroy();
+    await failureOf(tokenFor());
+    expect(manager.healthy).toBe(false);
+    server.answer = issueTokens;
+    await tokenFor();
+    expect(manager.healthy).toBe(true);
+  });
+
+  it('metrics count renewals, refusals and failures by kind of principal', async () => {
+    const { version } = await manager.get(order, PATIENT_MS);
+    await manager.refused(order, version);
+    server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
+    await failureOf(tokenFor());
+    server.answer = (response) => response.destroy();
+    await failureOf(tokenFor());
+    const text = await metrics.registry.getSingleMetricAsString('gateway_token_events_total');
+    for (const event of ['renewed', 'refused', 'rejected', 'unavailable']) {
+      expect(text).toContain(`{principal="application",event="${event}"} 1`);
+    }
+  });
+
+  it('no token and no secret is in the log or in a failure', async () => {
+    const { value, version } = await manager.get(order, PATIENT_MS);
+    await manager.refused(order, version);
+    server.answer = (response, { headers, form }) =>
+      json(
+        response,
+        { error: 'invalid_client', error_description: `${headers.authorization} ${form} ${value}` },
+        400,
+      );
+    const failure = await failureOf(tokenFor());
+    const { authorization = '' } = server.requests.at(-1)?.headers ?? {};
+    const basic = authorization.replace('Basic ', '');
+    expect(basic).not.toBe('');
+    for (const secret of [value, basic, Buffer.from(basic, 'base64').toString().split(':')[1] ?? '']) {
+      expect(recorded.text).not.toContain(secret);
+      expect(String(failure)).not.toContain(secret);
+    }
+    expect(recorded.lines.map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['token-refused', 'token-request-failed']),
+    );
+  });
+});

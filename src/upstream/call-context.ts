@@ -1,0 +1,38 @@
+import type { AccessToken } from '../token/principal.ts';
+
+/** The platform's user on whose behalf the member center is called (interface section 5). */
+export interface ActingUser {
+  readonly kind: 'alias' | 'session';
+  /** Tells users apart in cache keys and metrics; no secret, no session id. */
+  readonly name: string;
+  /** A usable token within `waitMs`, or a token failure. */
+  token(waitMs: number): Promise<AccessToken>;
+  /** Upstream refused the token of that version: the next {@link token} is another one, or a failure. */
+  refused(version: string): Promise<void>;
+}
+
+/** What a caller may name: ids of enterprises and channels, aliases of users; `*` stands for all. */
+export interface Grants {
+  readonly enterprises: ReadonlySet<string>;
+  readonly channels: ReadonlySet<string>;
+  readonly users: ReadonlySet<string>;
+}
+
+/** One request on its way through the gateway: for whom, and what it has cost so far. */
+export interface CallContext {
+  readonly requestId: string;
+  readonly caller: {
+    readonly name: string;
+    readonly grants: Grants;
+    /** The caller's own `appKey` for orders, where its entry has one. */
+    readonly appKey?: string;
+  };
+  /** Set on operations that act as a user. */
+  readonly user?: ActingUser;
+  /** Milliseconds spent waiting for upstream, for `Server-Timing`. */
+  upstreamMs: number;
+}
+
+export function isGranted(granted: ReadonlySet<string>, id: string): boolean {
+  return granted.has('*') || granted.has(id);
+}

@@ -1,0 +1,347 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { classify, type Classified, retryAfterSeconds, type WireAnswer } from './classify.ts';
+
+type Headers = WireAnswer['headers'];
+
+const answer = (status: number, body: string | Buffer, headers: Headers = {}): WireAnswer => ({
+  status,
+  headers,
+  body: Buffer.from(body),
+});
+
+const kindOf = (status: number, body: string | Buffer, headers?: Headers) =>
+  classify(answer(status, body, headers)).kind;
+
+function detailsOf(classified: Classified) {
+  if (classified.kind === 'success') throw new Error('was a success');
+  return classified.details;
+}
+
+describe('success', () => {
+  it.each(['0', '"0"'])('is HTTP 200 with code %s', (code) => {
+    expect(classify(answer(200, `{"code":${code},"message":"success","data":{"id":"a"}}`))).toEqual({
+      kind: 'success',
+      data: { id: 'a' },
+    });
+  });
+
+  it('does not need data or a message', () => {
+    expect(classify(answer(200, '{"code":0}'))).toEqual({ kind: 'success', data: undefined });
+    expect(classify(answer(200, '{"code":0,"data":null}'))).toEqual({ kind: 'success', data: null });
+  });
+
+  it('may begin with one byte order mark', () => {
+    expect(kindOf(200, '\ufeff{"code":0}')).toBe('success');
+    expect(kindOf(200, '\ufeff\ufeff{"code":0}')).toBe('unreadable');
+  });
+
+  // Everything here is 0 for somebody who converts before comparing, or for nobody at all.
+  it.each([
+    '0.0',
+    '-0',
+    '0e0',
+    'null',
+    '""',
+    '" "',
+    '" 0"',
+    '"0 "',
+    'true',
+    'false',
+    '[]',
+    '[0]',
+    '["0"]',
+    '{}',
+    '{"valueOf":0}',
+    `"${'0'.repeat(33)}"`,
+    `"${'9'.repeat(1024 * 1024)}"`,
+    '12345678901234567890',
+    '1.5',
+    '"0\\u0000"',
+    '"0\\n"',
+    '"零"',
+  ])('is not code %.40s: that is no code at all', (code) => {
+    const classified = classify(answer(200, `{"code":${code},"message":"m","data":[1]}`));
+    expect(classified).toEqual({ kind: 'nonconforming', details: { status: 200 } });
+  });
+
+  it.each(['"00"', '"+0"', '"-0"', '"0.0"', '"0x0"', '"success"'])(
+    'is not code %s: that is another code',
+    (code) => {
+      const classified = classify(answer(200, `{"code":${code}}`));
+      expect(classified.kind).toBe('refused');
+      expect(detailsOf(classified).code).toBe(JSON.parse(code));
+    },
+  );
+
+  it('is not an envelope without a code', () => {
+    expect(kindOf(200, '{}')).toBe('nonconforming');
+    expect(kindOf(200, '{"data":{"code":0}}')).toBe('nonconforming');
+    expect(kindOf(200, '{"Code":0}')).toBe('nonconforming');
+  });
+
+  it('is never found under any other status, code or type', () => {
+    const code = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.constant(null), fc.jsonValue());
+    const status = fc.oneof(fc.constantFrom(200, 299), fc.integer({ min: 100, max: 999 }));
+    fc.assert(
+      fc.property(status, code, (aStatus, aCode) => {
+        const body = JSON.stringify({ code: aCode, data: 1 });
+        expect(kindOf(aStatus, body) === 'success').toBe(aStatus === 200 && (aCode === 0 || aCode === '0'));
+      }),
+      {
+        numRuns: 1_000,
+        examples: [
+          [200, 0],
+          [200, '0'],
+          [299, 0],
+          [200, ''],
+        ],
+      },
+    );
+  });
+});
+
+describe('a business code', () => {
+  it.each([200, 299])('means the same as an integer and as text, with HTTP %i', (status) => {
+    for (const code of ['13004', '"13004"']) {
+      expect(classify(answer(status, `{"code":${code},"message":"name","cause":"stack"}`))).toEqual({
+        kind: 'refused',
+        details: { status, code: '13004', message: 'name', reason: 'stack' },
+      });
+    }
+  });
+
+  it('may be negative', () => {
+    expect(classify(answer(299, '{"code":-1}'))).toEqual({
+      kind: 'refused',
+      details: { status: 299, code: '-1' },
+    });
+  });
+
+  it.each(['0', '"0"'])('of success (%s) in a business exception breaks the contract', (code) => {
+    expect(classify(answer(299, `{"code":${code},"data":{}}`))).toEqual({
+      kind: 'nonconforming',
+      details: { status: 299 },
+    });
+  });
+
+  it.each(['[13004]', `"${'1'.repeat(1024 * 1024)}"`, '{"a":1}'])(
+    'that is none (%.20s) in a business exception breaks the contract',
+    (code) => {
+      expect(kindOf(299, `{"code":${code}}`)).toBe('nonconforming');
+    },
+  );
+});
+
+describe('a body that is no envelope', () => {
+  const deep = (depth: number) => `{"code":0,"data":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const cases: [string, string | Buffer][] = [
+    ['malformed JSON', '{"code":0,'],
+    ['nothing', ''],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['a list with an envelope', '[{"code":0}]'],
+    ['text', '"ok"'],
+    ['a number', '0'],
+    ['a marked number', '0.0'],
+    ['HTML', '<!doctype html><title>code 0</title>'],
+    ['two documents', '{"code":0}{"code":0}'],
+    [
+      'bytes in GBK',
+      Buffer.concat([Buffer.from('{"code":0,"message":"'), Buffer.from([0xc9, 0xfa]), Buffer.from('"}')]),
+    ],
+    ['UTF-16', Buffer.from('{"code":0}', 'utf16le')],
+    ['a repeated key', '{"code":1,"code":0}'],
+    ['a repeated key deep inside', '{"code":0,"data":{"a":[{"b":1,"b":2}]}}'],
+    ['10,000 levels', deep(10_000)],
+    ['one level too many', deep(64)],
+  ];
+
+  it.each(cases)('is unreadable: %s', (_, body) => {
+    for (const status of [200, 299]) {
+      expect(classify(answer(status, body))).toEqual({ kind: 'unreadable', details: { status } });
+    }
+  });
+
+  it('is not one that is just not too deep', () => {
+    expect(kindOf(200, deep(63))).toBe('success');
+  });
+
+  it.each(['gzip', 'gzip, gzip', 'br', 'deflate', 'x'])(
+    'is not even opened when it is coded (%s)',
+    (coding) => {
+      expect(kindOf(200, '{"code":0}', { 'content-encoding': coding })).toBe('unreadable');
+    },
+  );
+
+  it('is opened when it is coded as itself', () => {
+    expect(kindOf(200, '{"code":0}', { 'content-encoding': 'identity' })).toBe('success');
+    expect(kindOf(200, '{"code":0}', { 'content-encoding': ['identity', 'gzip'] })).toBe('unreadable');
+  });
+});
+
+describe('HTTP statuses that the interface does not have', () => {
+  it.each([401, 403])('%i without an envelope refuses our credentials', (status) => {
+    for (const body of ['', '<html>', '{"error":"denied"}', '{"code":0}', '{"code":null}']) {
+      expect(classify(answer(status, body))).toEqual({ kind: 'unauthorized', details: { status } });
+    }
+  });
+
+  it.each([401, 403])('%i with an envelope is that refusal', (status) => {
+    expect(classify(answer(status, '{"code":"60005","message":"user"}'))).toEqual({
+      kind: 'refused',
+      details: { status, code: '60005', message: 'user' },
+    });
+  });
+
+  it.each([
+    100, 103, 201, 202, 204, 206, 298, 300, 301, 302, 304, 307, 308, 400, 404, 418, 422, 499, 600, 999,
+  ])('%i is unreadable, whatever it carries', (status) => {
+    for (const body of ['', '{"code":0}', '{"code":"13004"}']) {
+      expect(classify(answer(status, body, { location: 'http://elsewhere.invalid/' }))).toEqual({
+        kind: 'unreadable',
+        details: { status },
+      });
+    }
+  });
+
+  it.each([429, 500, 502, 503, 504, 511, 599])(
+    '%i says that it is unavailable, whatever it carries',
+    (status) => {
+      for (const body of ['', '<html>', '{"code":0,"data":{}}']) {
+        expect(classify(answer(status, body, { 'retry-after': '3' }))).toEqual({
+          kind: 'unavailable',
+          details: { status, retryAfter: 3 },
+        });
+      }
+      expect(detailsOf(classify(answer(status, ''))).retryAfter).toBeUndefined();
+    },
+  );
+});
+
+describe('Retry-After', () => {
+  const now = Date.UTC(2026, 10, 21, 8, 0, 0);
+
+  it.each<[string, string | string[] | undefined, number | undefined]>([
+    ['seconds', '3', 3],
+    ['no time', '0', 0],
+    ['more than a minute', '61', 60],
+    ['30 years', '1000000000', 60],
+    ['more digits than a number has', '9'.repeat(5_000), 60],
+    ['an HTTP date', 'Sat, 21 Nov 2026 08:00:07 GMT', 7],
+    ['an HTTP date in the past', 'Thu, 01 Jan 1970 00:00:00 GMT', 0],
+    ['an HTTP date far away', 'Fri, 31 Dec 9999 23:59:59 GMT', 60],
+    ['an obsolete HTTP date', 'Saturday, 21-Nov-26 08:00:07 GMT', 7],
+    ['nothing', undefined, undefined],
+    ['an empty header', '', undefined],
+    ['a negative number', '-1', undefined],
+    ['a fraction', '1.5', undefined],
+    ['an exponent', '1e1', undefined],
+    ['a hexadecimal number', '0x10', undefined],
+    ['a signed number', '+3', undefined],
+    ['a date in another form', '2026-11-21T08:00:07Z', undefined],
+    ['a word', 'soon', undefined],
+    ['words with a number', 'Foo 5', undefined],
+    ['a day that is none', 'Sat, 99 Nov 2026 08:00:07 GMT', undefined],
+    ['two headers', ['1', '2'], undefined],
+    ['no header', [], undefined],
+  ])('as %s', (_, header, seconds) => {
+    expect(retryAfterSeconds(header, now)).toBe(seconds);
+  });
+
+  it('is a whole number from 0 to 60 or absent, whatever upstream writes', () => {
+    const header = fc.oneof(
+      fc.string(),
+      fc.bigInt().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    );
+    fc.assert(
+      fc.property(header, (text) => {
+        const seconds = retryAfterSeconds(text, now) ?? 0;
+        expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 60).toBe(true);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe("upstream's words", () => {
+  const wordsOf = (message: unknown, secrets: string[] = []) =>
+    detailsOf(
+      classify(answer(299, JSON.stringify({ code: '13004', message, cause: message })), () => secrets),
+    );
+
+  it.each([null, 5, true, {}, ['text'], 1.5])('are only text: %j is none', (message) => {
+    expect(wordsOf(message)).toEqual({ status: 299, code: '13004' });
+  });
+
+  it('come without what forges log lines or disguises text', () => {
+    const dangerous = [
+      ...['\r\n', '\n', '\u0000', '\u001b', '\u0085', '\u009b'],
+      ...['\u200b', '\u200e', '\u2028', '\u202e', '\u2066', '\ufeff', '\u061c'],
+    ];
+    for (const character of dangerous) {
+      expect(wordsOf(`name${character}is wrong`)).toMatchObject({
+        message: 'name is wrong',
+        reason: 'name is wrong',
+      });
+    }
+    expect(wordsOf('\u001b[31mred\u001b[0m').message).toBe('[31mred [0m');
+    expect(wordsOf('名称 Zoë 😀 <b>').message).toBe('名称 Zoë 😀 <b>');
+  });
+
+  it('are cut at 500 characters, and never inside one', () => {
+    expect(wordsOf('x'.repeat(1024 * 1024)).message).toBe('x'.repeat(500));
+    expect(wordsOf('😀'.repeat(600)).message).toBe('😀'.repeat(500));
+    expect(wordsOf(`${'x'.repeat(499)}\ud83d`).message?.isWellFormed()).toBe(true);
+  });
+
+  it('mask a secret of ours wherever it stands', () => {
+    const secret = randomBytes(24).toString('base64url');
+    expect(wordsOf(`Bearer ${secret}, again ${secret}.`, ['', secret])).toMatchObject({
+      message: 'Bearer [secret], again [secret].',
+      reason: 'Bearer [secret], again [secret].',
+    });
+    expect(wordsOf('x'.repeat(495) + secret, [secret]).message).toBe(`${'x'.repeat(495)}[secr`);
+  });
+
+  it('mask the longer one of two secrets that begin alike', () => {
+    const password = randomBytes(8).toString('hex');
+    const longer = password + randomBytes(8).toString('hex');
+    expect(wordsOf(`refused: ${longer}`, [password, longer]).message).toBe('refused: [secret]');
+  });
+
+  it('show no piece of a secret, however long it is and however often it is echoed', () => {
+    const pieceLength = 12;
+    const scene = fc.record({
+      length: fc.integer({ min: 16, max: 8_192 }),
+      before: fc.integer({ min: 0, max: 12_000 }),
+      echoes: fc.integer({ min: 1, max: 12 }),
+      gap: fc.integer({ min: 0, max: 40 }),
+    });
+    fc.assert(
+      fc.property(scene, ({ length, before, echoes, gap }) => {
+        const secret = randomBytes(length).toString('hex').slice(0, length);
+        const text = '.'.repeat(before) + (secret + '.'.repeat(gap)).repeat(echoes);
+        const { message = '' } = wordsOf(text, [secret]);
+        const pieces = message.match(new RegExp(`[0-9a-f]{${pieceLength},}`, 'g')) ?? [];
+        expect(pieces).toEqual([]);
+      }),
+      { numRuns: 300, examples: [[{ length: 8_192, before: 1, echoes: 2, gap: 1 }]] },
+    );
+  });
+
+  it('ask for the secrets only when there are words', () => {
+    let asked = 0;
+    const secrets = () => {
+      asked++;
+      return [];
+    };
+    classify(answer(200, '{"code":0,"message":"success"}'), secrets);
+    classify(answer(503, '{"code":1,"message":"m"}'), secrets);
+    expect(asked).toBe(0);
+    classify(answer(299, '{"code":1,"message":"m"}'), secrets);
+    expect(asked).toBeGreaterThan(0);
+  });
+});

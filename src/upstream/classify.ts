@@ -1,0 +1,103 @@
+import { isJsonText, parseJson } from '../json/parse-json.ts';
+import { cleanText } from './clean-text.ts';
+import type { FailureDetails, FailureKind } from './upstream-failure.ts';
+
+/** Deeper answers are refused before anything walks them; the interface's own deepest shape is a merchandise tree. */
+const MAX_DEPTH = 64;
+const MAX_RETRY_AFTER_SECONDS = 60;
+/** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone also takes words and bare years. */
+const HTTP_DATE =
+  /^[A-Z][a-z]{2,8},? (\d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} [\d:]{8} GMT|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
+
+/** One HTTP answer, whole. Header names are in lower case. */
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** What must not show in upstream's words; asked for only when there are some. */
+type Secrets = () => readonly string[];
+
+export type Classified =
+  | { readonly kind: 'success'; readonly data: unknown }
+  | { readonly kind: FailureKind; readonly details: FailureDetails; readonly data?: unknown };
+
+/**
+ * Says what an answer means (errors.md, "What counts as success upstream"): success is HTTP 200 with `code` 0 or "0",
+ * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
+ */
+export function classify(answer: WireAnswer, secrets: Secrets = () => []): Classified {
+  const { status } = answer;
+  if (status !== 200 && status !== 299) return classifyStatus(answer, secrets);
+  const envelope = readEnvelope(answer);
+  if (envelope === undefined) return { kind: 'unreadable', details: { status } };
+  const code = businessCode(envelope['code']);
+  if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
+  // No code at all, or a business exception (299) that claims success.
+  if (code === undefined || code === '0') return { kind: 'nonconforming', details: { status } };
+  return { kind: 'refused', details: { status, code, ...words(envelope, secrets) }, data: envelope['data'] };
+}
+
+/** HTTP statuses that the interface does not have (it knows 200 and 299 only). */
+function classifyStatus(answer: WireAnswer, secrets: Secrets): Classified {
+  const { status } = answer;
+  if (status === 401 || status === 403) {
+    const envelope = readEnvelope(answer);
+    const code = businessCode(envelope?.['code']);
+    return envelope && code !== undefined && code !== '0'
+      ? { kind: 'refused', details: { status, code, ...words(envelope, secrets) } }
+      : { kind: 'unauthorized', details: { status } };
+  }
+  if (status === 429 || (status >= 500 && status <= 599)) {
+    return {
+      kind: 'unavailable',
+      details: { status, retryAfter: retryAfterSeconds(answer.headers['retry-after']) },
+    };
+  }
+  return { kind: 'unreadable', details: { status } };
+}
+
+function readEnvelope(answer: WireAnswer): Record<string, unknown> | undefined {
+  const encoding = answer.headers['content-encoding'];
+  // We ask for identity; a coded body could be a bomb, so it is not even opened.
+  if (encoding !== undefined && encoding !== 'identity') return undefined;
+  try {
+    const value = parseJson(answer.body, { maxDepth: MAX_DEPTH });
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The code as a string, or undefined where it is no code at all (missing, null, empty, a boolean, a list, 0.0, very long). */
+function businessCode(code: unknown): string | undefined {
+  if (typeof code === 'number') return String(code);
+  return isJsonText(code) && /^[\x21-\x7e]{1,32}$/.test(code) ? code : undefined;
+}
+
+function words(envelope: Record<string, unknown>, secrets: Secrets): FailureDetails {
+  const { message, cause } = envelope;
+  return {
+    ...(isJsonText(message) && { message: cleanText(message, secrets()) }),
+    ...(isJsonText(cause) && { reason: cleanText(cause, secrets()) }),
+  };
+}
+
+/**
+ * RFC 9110 10.2.3: seconds or a date; anything else counts as absent. Bounded, so that upstream cannot close a route for
+ * years. `now` is in ms since the epoch.
+ */
+export function retryAfterSeconds(
+  header: string | string[] | undefined,
+  now = Date.now(),
+  max = MAX_RETRY_AFTER_SECONDS,
+): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  const isDate = HTTP_DATE.test(header);
+  if (!isDate && !/^\d+$/.test(header)) return undefined;
+  const seconds = isDate ? Math.ceil((Date.parse(header) - now) / 1000) : Number(header);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), max);
+}

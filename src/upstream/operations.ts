@@ -1,0 +1,85 @@
+/**
+ * The platform's 19 operations as data (interface sections 4.1 and 4.2). A new one is a line here.
+ *
+ * `effect` decides what may be repeated: `read` changes nothing, `repeatable` has the same effect when repeated,
+ * `once` must never be sent again while its outcome is open.
+ */
+
+export type UpstreamModule = 'order' | 'member';
+export type Effect = 'read' | 'repeatable' | 'once';
+
+export interface Operation {
+  readonly name: OperationName;
+  readonly module: UpstreamModule;
+  /** The endpoint's number in its table of the interface. */
+  readonly number: number;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the module's prefix; `{name}` stands for one path segment. */
+  readonly path: string;
+  readonly effect: Effect;
+  /** A business code that comes with data of its own: part of the request was carried out. */
+  readonly partialCode?: string;
+  /** It has a deadline of its own, and a connection that was never idle: see UpstreamPools. */
+  readonly placesOrders?: true;
+}
+
+export const modulePrefix: Readonly<Record<UpstreamModule, string>> = {
+  order: '/order/api/order/v1',
+  member: '/me/api/v1',
+};
+
+type Row = readonly [
+  Operation['method'],
+  path: string,
+  Effect,
+  special?: Pick<Operation, 'partialCode' | 'placesOrders'>,
+];
+
+const order = {
+  bindCustomer: ['POST', '/enterprise/user/bind', 'once'],
+  createEnterprise: ['POST', '/enterprise/user/create', 'once'],
+  queryCustomers: ['GET', '/enterprise/user/query', 'read'],
+  updateCustomer: ['POST', '/enterprise/user/update', 'repeatable'],
+  batchOrder: ['POST', '/licenseOrder/batchOrder', 'once', { placesOrders: true }],
+  disableLocks: ['POST', '/asset/lock', 'once'],
+  enableLocks: ['POST', '/asset/unlock', 'once'],
+  listAssets: ['GET', '/asset/{enterpriseGlobalId}/list', 'read'],
+  obtainAssetNums: ['POST', '/shellnums', 'once'],
+} as const satisfies Record<string, Row>;
+
+const member = {
+  addMembers: ['POST', '/enterprise/{enterpriseGlobalId}/member', 'once', { partialCode: '60027' }],
+  editMember: ['PUT', '/enterprise/{enterpriseGlobalId}/member/{memberGlobalId}', 'repeatable'],
+  resetPassword: [
+    'PUT',
+    '/enterprise/{enterpriseGlobalId}/member/{memberGlobalId}/resetPassword',
+    'repeatable',
+  ],
+  deleteMember: ['DELETE', '/enterprise/{enterpriseGlobalId}/member/{memberGlobalId}', 'repeatable'],
+  listMembers: ['GET', '/enterprise/{enterpriseGlobalId}/members', 'read'],
+  listAssetNums: ['GET', '/enterprise/{enterpriseGlobalId}/asset/assetNums', 'read'],
+  listAssetProducts: ['GET', '/enterprise/asset/{assetId}/merchandiseProducts', 'read'],
+  listLentLocks: ['GET', '/enterprise/{enterpriseGlobalId}/asset/borrowUsbKeys', 'read'],
+  changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'once'],
+  borrowAssets: ['POST', '/enterprise/member/{memberGlobalId}/borrow', 'once'],
+} as const satisfies Record<string, Row>;
+
+export type OperationName = keyof typeof order | keyof typeof member;
+
+function rows(module: UpstreamModule, table: Record<string, Row>): Operation[] {
+  return Object.entries(table).map(([name, [method, path, effect, special]], index) => ({
+    name: name as OperationName,
+    module,
+    number: index + 1,
+    method,
+    path,
+    effect,
+    ...special,
+  }));
+}
+
+export const operationList: readonly Operation[] = [...rows('order', order), ...rows('member', member)];
+
+export const operations = Object.fromEntries(operationList.map((each) => [each.name, each])) as Readonly<
+  Record<OperationName, Operation>
+>;

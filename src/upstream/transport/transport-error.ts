@@ -1,0 +1,15 @@
+/**
+ * What the wire did instead of a whole answer. `sent` is false only when provably no byte of the request left the process.
+ * `too-large` means that the answer went over its limit and was cut off by us.
+ */
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+
+  constructor(
+    readonly kind: 'unreachable' | 'connect-timeout' | 'timeout' | 'lost' | 'malformed' | 'too-large',
+    readonly sent: boolean,
+    cause?: unknown,
+  ) {
+    super(kind, { cause });
+  }
+}

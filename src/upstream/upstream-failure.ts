@@ -1,0 +1,55 @@
+import type { Operation } from './operations.ts';
+
+/**
+ * Why a call upstream did not succeed:
+ * - `refused`: an envelope with a business code other than 0
+ * - `unauthorized`: HTTP 401 or 403 without an envelope
+ * - `unavailable`: HTTP 429 or 5xx
+ * - `unreachable`: no connection, so no byte left; `connect-timeout`: the same by time
+ * - `timeout`: the deadline passed
+ * - `lost`: the connection ended before the answer was whole
+ * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
+ * - `nonconforming`: an envelope that says something the interface does not allow
+ */
+export type FailureKind =
+  | 'refused'
+  | 'unauthorized'
+  | 'unavailable'
+  | 'unreachable'
+  | 'connect-timeout'
+  | 'timeout'
+  | 'lost'
+  | 'unreadable'
+  | 'nonconforming';
+
+export interface FailureDetails {
+  /** HTTP status, where upstream answered. */
+  readonly status?: number;
+  /** Business code, for `refused`. */
+  readonly code?: string;
+  /** Upstream's words, cleaned and scrubbed: `message` for people, `reason` (its `cause`) for the log only. */
+  readonly message?: string;
+  readonly reason?: string;
+  /** Whose token the call carried besides the application's. */
+  readonly actingAs?: 'alias' | 'session';
+  /** Seconds, from `Retry-After`. */
+  readonly retryAfter?: number;
+  /** What in our own process or on the wire led here. */
+  readonly cause?: unknown;
+}
+
+/** A call that did not succeed. `sent` is false only when provably no byte of it left the process. */
+export class UpstreamFailure extends Error {
+  override readonly name = 'UpstreamFailure';
+
+  constructor(
+    readonly operation: Operation,
+    readonly kind: FailureKind,
+    readonly sent: boolean,
+    readonly details: FailureDetails = {},
+  ) {
+    super(`${operation.name}: ${kind}${details.code === undefined ? '' : ` ${details.code}`}`, {
+      cause: details.cause,
+    });
+  }
+}

@@ -1,0 +1,42 @@
+import { modulePrefix, type Operation } from './operations.ts';
+
+/** What an id must look like before it becomes part of a path upstream: no dot, slash, percent or anything to encode. */
+export const PATH_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export interface UpstreamRequest {
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: object;
+}
+
+/**
+ * The path and query of a call, below the base URL. Throws where an id is missing or unfit, or where the built path is
+ * not the operation's own: `encodeURIComponent('..')` is `..`, so encoding alone would let an id reach another operation.
+ */
+export function upstreamPath(operation: Operation, { ids = {}, query = {} }: UpstreamRequest): string {
+  const template = modulePrefix[operation.module] + operation.path;
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const id = Object.hasOwn(ids, name) ? ids[name] : undefined;
+    if (id === undefined || !PATH_ID.test(id))
+      throw new Error(`${operation.name}: path id ${name} is not usable`);
+    return id;
+  });
+  if (!matchesTemplate(path, template))
+    throw new Error(`${operation.name}: the built path left its template`);
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, value);
+  return `${path}?${search}`;
+}
+
+function matchesTemplate(path: string, template: string): boolean {
+  // Parsed as any client or proxy on the way would parse it: dot segments must have nothing to resolve.
+  const parsed = new URL(path, 'http://template.invalid').pathname.split('/');
+  const wanted = template.split('/');
+  return (
+    parsed.length === wanted.length &&
+    wanted.every(
+      (segment, index) =>
+        segment === parsed[index] || (segment.startsWith('{') && PATH_ID.test(parsed[index] ?? '')),
+    )
+  );
+}

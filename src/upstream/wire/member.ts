@@ -1,0 +1,149 @@
+/** The member center's wire, as the interface has it (sections 2.9 to 2.12 and 4.2). Longs of time are in the configured unit. */
+
+/** A long that goes out with all its digits, also beyond 2^53. */
+export type WireLong = object;
+
+const engine = JSON as unknown as { rawJSON(text: string): object };
+
+/** `digits` must be an integer of JSON: without a leading zero. */
+export function wireLong(digits: string | undefined): WireLong | undefined {
+  return digits === undefined ? undefined : engine.rawJSON(digits);
+}
+
+export interface WireMemberTerms {
+  userName: string;
+  departmentId?: WireLong;
+  name: string;
+  remark?: string;
+  passwordMobile?: string;
+}
+
+export interface WireNewMember extends WireMemberTerms {
+  password: string;
+}
+
+export interface WireAddRequest {
+  userList: WireNewMember[];
+}
+
+export interface WireAddResult {
+  succeeded: WireMember[];
+  failed: WireAddFailure[];
+}
+
+export interface WireAddFailure {
+  userName: string;
+  message: string;
+}
+
+/** What adding answers (2.9) and what the list shows (2.10): the first has no passwordMobile, assets, online state and bound user. */
+export interface WireMember {
+  id: number;
+  userId: number;
+  globalId: string;
+  enterpriseId: number;
+  departmentId: number;
+  departmentName: string;
+  /** With the enterprise code appended. */
+  userName: string;
+  passwordMobile: string;
+  name: string;
+  assetNums: string[];
+  borrowNum: string;
+  onlineFlag: boolean;
+  remark: string;
+  deleted: boolean;
+  updateTime: number;
+  createTime: number;
+  boundUserInfo: unknown;
+}
+
+/** Of the page object only what is read: the rest follows from it. */
+export interface WirePage {
+  total: number;
+  pages: number;
+  list: WireMember[];
+}
+
+export interface WireAssetNum {
+  assetNum: string;
+  assetId: string;
+  cloudAccountGlobalId: string | null;
+  borrowedFlag: boolean;
+  onlineFlag: boolean;
+}
+
+export interface WireLentLock {
+  assetId: string;
+  assetNum: string;
+  borrowedFlag: boolean;
+  cloudAccountGlobalId: string;
+}
+
+export interface WireAssetProducts {
+  productInstanceList: WireProductInstance[];
+  children: WireMerchandiseInstance[];
+}
+
+export interface WireProductInstance {
+  id: string;
+  licenseType: string;
+  customerId: string;
+  assetId: string | null;
+  assetInsId: string | null;
+  merchandiseInsId: string | null;
+  assetNum: string | null;
+  productUri: string;
+  gmsPid: string;
+  appKey: string;
+  productName: string;
+  channelCode: string;
+  licenseOrderId: string;
+  channelOrderId: string;
+  limitStartTime: number;
+  limitEndTime: number;
+  limitAmount: number;
+  limitConcurrent: number;
+  limitTimeDuration: number;
+  /** 1 trial, 0 not. */
+  trial: number;
+  trialEndDate: number | null;
+  limitType: string;
+  prodDefExtend: boolean;
+  timeDurationExpression: string | null;
+  srcLicenseOrderId: string | null;
+  createTime: number;
+  updateTime: number | null;
+  activateFlag: boolean;
+  crmProductId: string;
+  productExtendInstanceList: unknown;
+}
+
+export interface WireMerchandiseInstance {
+  id: string;
+  licenseType: string;
+  merchandiseNum: string;
+  merchandiseName: string;
+  parentId: string | null;
+  parentMerchandiseNum: string;
+  customerId: string;
+  licenseOrderId: string;
+  channelOrderId: string;
+  createTime: number;
+  updateTime: number | null;
+  channelCode: string;
+  timeDurationExpression: string;
+  srcLicenseOrderId: string;
+  children: WireMerchandiseInstance[] | null;
+  productInstanceList: WireProductInstance[] | null;
+}
+
+export interface WirePrivileges {
+  deleteAssets: string[];
+  addAssets: string[];
+}
+
+export interface WireLoan {
+  borrowedUsbKey: string;
+  assetIDs: string[];
+}

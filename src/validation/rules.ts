@@ -1,0 +1,248 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform, Type } from 'class-transformer';
+import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
+import { isJsonText } from '../json/parse-json.ts';
+import { DISGUISING } from '../upstream/clean-text.ts';
+import { PATH_ID } from '../upstream/upstream-path.ts';
+
+/**
+ * The rules of request fields: one decorator declares what is checked, what the fault says, and what the OpenAPI
+ * document shows. Nothing is coerced in a body: a number in a string is a wrong type.
+ */
+
+export interface FieldDoc {
+  readonly description?: string;
+  readonly example?: unknown;
+}
+
+export type Test = (value: unknown, object: object) => boolean;
+
+export function rule(name: string, test: Test, allowed: string): PropertyDecorator {
+  return ValidateBy({
+    name,
+    validator: {
+      validate: (value, context) => test(value, context?.object ?? {}),
+      defaultMessage: () => allowed,
+    },
+  });
+}
+
+/** Where class-validator keeps a rule over a whole object, since it knows rules of properties only. */
+export const OBJECT_RULE = '$object';
+/** A class may have several: class-validator tells them apart by name. */
+let objectRules = 0;
+
+/** A rule over several fields, on the class; its fault points to the object itself. */
+export function ObjectRule<T extends object>(test: (object: T) => boolean, allowed: string): ClassDecorator {
+  const holds: Test = (_, object) => !Object.hasOwn(object, OBJECT_RULE) && test(object as T);
+  return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
+}
+
+/** The field may be left out; `null` is a wrong type. */
+export function Optional(): PropertyDecorator {
+  return applyDecorators(
+    ValidateIf((_, value) => value !== undefined),
+    ApiProperty({ required: false }),
+  );
+}
+
+/** Counted in characters (code points), as JSON Schema does. */
+function hasAtMost(value: string, max: number): boolean {
+  return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
+}
+
+function isPlainText(value: unknown, max: number, min = 1): value is string {
+  return (
+    isJsonText(value) &&
+    value.length >= min &&
+    hasAtMost(value, max) &&
+    value.isWellFormed() &&
+    !DISGUISING.test(value)
+  );
+}
+
+/** A character in normal form C comes of at most four: what is longer is too long in any form, and slow to normalise. */
+function normalised(value: unknown, max: number): unknown {
+  return isJsonText(value) && value.length <= 4 * max ? value.normalize('NFC') : value;
+}
+
+/** Text for people: `min` to `max` characters, brought to Unicode normal form C. */
+export function Text(max: number, doc: FieldDoc = {}, min = 1): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ value }) => normalised(value, max)),
+    rule(
+      'text',
+      (value) => isPlainText(value, max, min),
+      `must be text of ${min} to ${max} characters, none of them a control character`,
+    ),
+    ApiProperty({ type: String, minLength: min, maxLength: max, ...doc }),
+  );
+}
+
+/** Text that is passed on byte for byte and never shown, such as a licence password. */
+export function SecretText(max: number, doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule(
+      'secret',
+      (value) => isPlainText(value, max),
+      `must be text of 1 to ${max} characters, none of them a control character`,
+    ),
+    ApiProperty({ type: String, minLength: 1, maxLength: max, format: 'password', ...doc }),
+  );
+}
+
+const MAX_IDENTIFIER = 128;
+const isIdentifier = (value: unknown) => isPlainText(value, MAX_IDENTIFIER) && !/[\s\p{C}]/u.test(value);
+
+/** An id or number of another system in a body or query, compared byte by byte. */
+export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule(
+      'identifier',
+      isIdentifier,
+      `must be an id of 1 to ${MAX_IDENTIFIER} characters without white space`,
+    ),
+    ApiProperty({ type: String, minLength: 1, maxLength: MAX_IDENTIFIER, ...doc }),
+  );
+}
+
+/** A word of a fixed form. */
+export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule('word', (value) => isJsonText(value) && form.test(value), allowed),
+    ApiProperty({ type: String, pattern: form.source, ...doc }),
+  );
+}
+
+/** An id that becomes part of a path upstream. */
+export function PathId(doc: FieldDoc = {}): PropertyDecorator {
+  return Word(PATH_ID, 'must be 1 to 64 of A-Z a-z 0-9 _ -', doc);
+}
+
+export function Flag(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule('flag', (value) => typeof value === 'boolean', 'must be true or false'),
+    ApiProperty({ type: Boolean, ...doc }),
+  );
+}
+
+export function WholeNumber(min: number, max: number, doc: FieldDoc = {}): PropertyDecorator {
+  const test: Test = (value) =>
+    Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+  return applyDecorators(
+    rule('wholeNumber', test, `must be a whole number from ${min} to ${max}`),
+    ApiProperty({ type: 'integer', minimum: min, maximum: max, ...doc }),
+  );
+}
+
+export function OneOf(words: readonly string[], doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule('oneOf', (value) => words.includes(value as string), `must be one of ${words.join(', ')}`),
+    ApiProperty({ type: String, enum: [...words], ...doc }),
+  );
+}
+
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
+function isTimestamp(value: unknown): value is string {
+  const parts = isJsonText(value) ? RFC3339.exec(value) : null;
+  if (!parts || Number.isNaN(Date.parse(parts[0]))) return false;
+  const [, year, month, day] = parts.map(Number);
+  return new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
+}
+
+export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule('timestamp', isTimestamp, 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z'),
+    ApiProperty({ type: String, format: 'date-time', ...doc }),
+  );
+}
+
+/** `y-m-d`, the platform's time expression (interface section 2.4). */
+export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
+  return Word(/^\d{1,4}-\d{1,4}-\d{1,4}$/, 'must be years-months-days such as 1-0-0', {
+    example: '1-0-0',
+    ...doc,
+  });
+}
+
+interface Size {
+  readonly min?: number;
+  readonly max: number;
+}
+
+function isListOf(value: unknown, { min = 0, max }: Size, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isItem);
+}
+
+/** A list of ids, each at most once. */
+export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
+  const { min = 0, max } = size;
+  const test: Test = (value) =>
+    isListOf(value, size, isIdentifier) && new Set(value as string[]).size === (value as string[]).length;
+  return applyDecorators(
+    rule(
+      'identifierList',
+      test,
+      `must be a list of ${min} to ${max} different ids, each of 1 to ${MAX_IDENTIFIER} characters without white space`,
+    ),
+    ApiProperty({
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: MAX_IDENTIFIER },
+      minItems: min,
+      maxItems: max,
+      uniqueItems: true,
+      ...doc,
+    }),
+  );
+}
+
+export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
+  const maxLength = 256;
+  return applyDecorators(
+    rule(
+      'secretList',
+      (value) => isListOf(value, size, (item) => isPlainText(item, maxLength)),
+      `must be a list of at most ${size.max} texts`,
+    ),
+    ApiProperty({
+      type: 'array',
+      items: { type: 'string', format: 'password', maxLength },
+      maxItems: size.max,
+      ...doc,
+    }),
+  );
+}
+
+type ClassOf<T> = new () => T;
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function ListOf(item: () => ClassOf<object>, size: Size, doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    Type(item),
+    ValidateNested(),
+    ListRule(size),
+    ApiProperty({ type: () => item(), isArray: true, minItems: size.min ?? 0, maxItems: size.max, ...doc }),
+  );
+}
+
+/** The bounds of a list of objects, where {@link ListOf} is not enough because the items are of several classes. */
+export function ListRule(size: Size): PropertyDecorator {
+  const { min = 0, max } = size;
+  return rule(
+    'list',
+    (value) => isListOf(value, size, isObject),
+    `must be a list of ${min} to ${max} objects`,
+  );
+}
+
+export function Nested(type: () => ClassOf<object>, doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    Type(type),
+    ValidateNested(),
+    rule('object', isObject, 'must be an object'),
+    ApiProperty({ type: () => type(), ...doc }),
+  );
+}

@@ -1,0 +1,537 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestGateway } from '../support/gateway.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox, {}, [
+    { name: 'shop', scopes: ['orders:write'], channels: ['crm'], enterprises: ['*'], appKey: 'shop-app' },
+  ]);
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+interface AssetView {
+  id: string;
+  assetNum: string;
+  licenseType: string;
+  limitEndTime: string | null;
+}
+
+const HARBOUR = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+
+async function assetsOf(enterprise = 'ent-harbour', query = ''): Promise<AssetView[]> {
+  const answer = await gateway.get(`/v1/enterprises/${enterprise}/assets${query}`);
+  expect(answer.status).toBe(200);
+  return answer.body['items'] as AssetView[];
+}
+
+function order(channelOrderId: string, item: object, more: object = {}): object {
+  return { channelCode: 'crm', channelOrderId, orders: [item], ...more };
+}
+
+function purchase(asset: object = {}): object {
+  return {
+    orderType: 'new_buy',
+    licenseType: 'cloud_account',
+    customerType: 'company',
+    customer: HARBOUR,
+    assets: [{ products: [{ productUri: 'draft.pro', limitConcurrent: 2 }], ...asset }],
+  };
+}
+
+async function sentBody(operation: string): Promise<unknown> {
+  const [entry] = await sandbox.journal(operation);
+  return entry?.body;
+}
+
+describe('customers', () => {
+  it('are bound to an enterprise, found again, and kept apart by channel', async () => {
+    const bound = await gateway.post('/v1/customers', {
+      channelCode: 'crm',
+      channelCustomerId: 'CH-77',
+      customerName: 'Zo\u0065\u0301 Survey',
+      enterpriseName: 'Harbour Engineering',
+      branchName: 'Coast',
+      passwordMobile: '13800000001',
+    });
+    expect(bound.status).toBe(201);
+    expect(bound.body).toMatchObject({
+      channelCode: 'crm',
+      channelCustomerId: 'CH-77',
+      enterpriseGlobalId: 'ent-harbour',
+    });
+    expect(await sentBody('bindCustomer')).toEqual({
+      channelCode: 'crm',
+      channelCustomerId: 'CH-77',
+      customerName: 'Zo\u00e9 Survey',
+      enterpriseName: 'Harbour Engineering',
+      branchName: 'Coast',
+      passwordMobile: '13800000001',
+    });
+
+    const found = await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-77');
+    expect(found.status).toBe(200);
+    expect(found.body['items']).toContainEqual(bound.body);
+    const elsewhere = await gateway.get('/v1/customers?channelCode=partner&channelCustomerId=CH-77');
+    expect(elsewhere.body).toEqual({ items: [] });
+  });
+
+  it('are narrowed to the default customer on demand', async () => {
+    await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001');
+    await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001&defaultOnly=true');
+    await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001&defaultOnly=false');
+    const asked = (await sandbox.journal('queryCustomers')).map(({ query }) => query['defaultCustomer']);
+    expect(asked).toEqual(['N', 'Y', 'N']);
+  });
+
+  it('take a change of name and address with 204 and no body', async () => {
+    const changed = await gateway.request('PATCH', '/v1/customers/CRM-1001', {
+      body: { customerName: 'Harbour Two' },
+    });
+    expect(changed.status).toBe(204);
+    expect(changed.text).toBe('');
+    expect(changed.headers.get('cache-control')).toBe('no-store');
+    expect(await sentBody('updateCustomer')).toEqual({
+      crmCustomerId: 'CRM-1001',
+      customerName: 'Harbour Two',
+    });
+  });
+
+  it('answers 422 in the words of the platform where it refuses the data', async () => {
+    const refused = await gateway.request('PATCH', '/v1/customers/CRM-0000', {
+      body: { address: 'nowhere' },
+    });
+    expect(refused.status).toBe(422);
+    expect(refused.body).toMatchObject({
+      code: 'upstream-rejected',
+      outcome: 'not_processed',
+      retryable: false,
+      upstream: { operation: 'updateCustomer', code: '13004', status: 299 },
+    });
+    expect(refused.body['detail']).toMatch(/crmCustomerId/);
+  });
+});
+
+describe('enterprises', () => {
+  it('come with their members, and have an empty list of assets', async () => {
+    const created = await gateway.post('/v1/enterprises', {
+      crmCustomerId: 'CRM-3001',
+      customerName: 'Lighthouse Design',
+    });
+    expect(created.status).toBe(201);
+    expect(created.body['isDefault']).toBe(true);
+    expect(created.body['members']).toHaveLength(2);
+    expect(await assetsOf(created.body['enterpriseGlobalId'] as string)).toEqual([]);
+  });
+
+  it('hand out ids beyond 2^53 byte for byte, also where the platform sends bare numbers', async () => {
+    await sandbox.fault({ operation: 'listAssets', action: { numericIds: true } });
+    const [asset] = await assetsOf('9007199254741993');
+    const [entry] = await sandbox.journal('listAssets');
+    expect(entry?.path).toBe('/order/api/order/v1/asset/9007199254741993/list');
+    expect(typeof asset?.id).toBe('string');
+    expect(BigInt(asset?.id ?? 0)).toBeGreaterThan(2n ** 53n);
+    expect(BigInt(asset?.id ?? 0) % 2n).toBe(1n);
+  });
+
+  it('list assets in the vocabulary of the gateway, with times in RFC 3339', async () => {
+    const assets = await assetsOf();
+    expect(assets.find(({ id }) => id === 'ast-1002')).toEqual({
+      id: 'ast-1002',
+      licenseType: 'cloud_account',
+      assetNum: '8000001002',
+      grantable: true,
+      customerId: 'cus-harbour-default',
+      keyShellNumber: '8000001002',
+      keyGeneration: null,
+      locked: false,
+      frozen: false,
+      createTime: '2026-01-05T08:00:00.000Z',
+      updateTime: '2026-01-05T08:00:00.000Z',
+      limitStartTime: null,
+      limitEndTime: null,
+      assignStatus: {
+        id: 'ast-1002',
+        assignStatus: 'assigned',
+        memberGlobalId: 'mem-harbour-anna',
+        createTime: '2026-01-05T08:00:00.000Z',
+        updateTime: null,
+      },
+      assetLimits: null,
+      extensions: [],
+      lent: false,
+    });
+    expect(assets.find(({ id }) => id === 'ast-1004')).toMatchObject({ keyGeneration: 4 });
+    expect((await assetsOf('ent-harbour', '?extendCode=site')).map(({ id }) => id)).toEqual([
+      'ast-1001',
+      'ast-1009',
+    ]);
+  });
+});
+
+describe('licence orders', () => {
+  it('buy, show the asset, revoke it, and show it no more', async () => {
+    const before = await assetsOf();
+    const bought = await gateway.post(
+      '/v1/license-orders',
+      order('SO-1', purchase({ limitEndTime: '2031-05-01T00:00:00.000Z' })),
+    );
+    expect(bought.status).toBe(201);
+    expect(bought.body).toMatchObject({
+      channelCode: 'crm',
+      channelOrderId: 'SO-1',
+      state: 'succeeded',
+      syncMode: 'sync',
+      items: [{ sequence: 1, customerId: 'cus-harbour-default' }],
+      reason: null,
+    });
+    const [{ licenseOrderId }] = bought.body['items'] as [{ licenseOrderId: string }];
+    const known = new Set(before.map(({ id }) => id));
+    const [asset] = (await assetsOf()).filter(({ id }) => !known.has(id));
+    expect(asset).toMatchObject({ licenseType: 'cloud_account', limitEndTime: '2031-05-01T00:00:00.000Z' });
+
+    const revoked = await gateway.post(
+      '/v1/license-orders',
+      order('SO-2', {
+        orderType: 'delete_asset',
+        licenseType: 'cloud_account',
+        srcLicenseOrderId: licenseOrderId,
+        customer: HARBOUR,
+        assets: [{ assetNums: [asset?.assetNum] }],
+      }),
+    );
+    expect(revoked.status).toBe(201);
+    expect(await assetsOf()).toEqual(before);
+  });
+
+  it('reach the wire with every field of the interface under its name there', async () => {
+    const time = '2026-11-20T08:00:00.000Z';
+    const long = Date.parse(time);
+    const product = {
+      crmProductId: 'P1',
+      parentCrmProductId: 'P0',
+      productUri: 'draft.pro',
+      productName: 'Draft Pro',
+      gmsPid: 'g1',
+      appKey: 'a1',
+      productType: 'tool',
+      limitStartTime: time,
+      limitEndTime: time,
+      limitConcurrent: 3,
+      limitTimeDuration: 3600,
+      strictMatchWhenDelete: true,
+      trial: true,
+      trialEndDate: time,
+      passwords: ['lock-pass'],
+      timeUnit: 'day',
+      timeUnitQuantity: 30,
+      timeDurationExpression: '1-0-0',
+      srcLicenseOrderId: 'lic-5001',
+      features: [
+        { code: 'f', name: 'F', value: 'on', valueType: 'string', trial: false, trialEndDate: time },
+      ],
+    };
+    const wireProduct = {
+      crmProductId: 'P1',
+      parentCrmProductId: 'P0',
+      productUri: 'draft.pro',
+      productName: 'Draft Pro',
+      gmsPid: 'g1',
+      appKey: 'a1',
+      productType: 'tool',
+      limitStartDate: long,
+      limitEndDate: long,
+      limitConcurrent: 3,
+      limitTimeDuration: 3600,
+      strictMatchWhenDelete: true,
+      trial: 1,
+      trialEndDate: long,
+      passwords: ['lock-pass'],
+      timeUnit: 'day',
+      timeUnitQuantity: 30,
+      timeDurationExpression: '1-0-0',
+      srcLicenseOrderId: 'lic-5001',
+      productFeatures: [
+        {
+          featureCode: 'f',
+          featureName: 'F',
+          featureValue: 'on',
+          featureValueType: 'string',
+          trial: 0,
+          trialEndDate: long,
+        },
+      ],
+    };
+    const answer = await gateway.post('/v1/license-orders', {
+      channelCode: 'crm',
+      channelOrderId: 'SO-3',
+      syncMode: 'async',
+      orders: [
+        {
+          orderType: 'new_buy',
+          sequence: 7,
+          licenseType: 'softkey',
+          customerType: 'company',
+          customer: {
+            customerId: 'cus-harbour-default',
+            crmCustomerId: 'CRM-1001',
+            customerName: 'Harbour',
+            channelCustomerId: 'CH-1001',
+            enterpriseGlobalId: 'ent-harbour',
+            address: '1 Quay Street',
+            passwordMobile: '13800000001',
+          },
+          admin: { name: 'Ada', account: 'ada', email: 'ada@example.com', cellNumber: '13800000002' },
+          branch: { code: 'B1', name: 'Coast' },
+          assets: [
+            {
+              extensions: [{ code: 'site', value: 'pier-9' }],
+              limitStartTime: time,
+              limitEndTime: time,
+              lent: false,
+              transferred: true,
+              products: [product],
+              merchandises: [
+                {
+                  crmProductId: 'M1',
+                  parentCrmProductId: 'M0',
+                  merchandiseNum: 'PKG-1',
+                  merchandiseName: 'Package',
+                  timeDurationExpression: '0-6-0',
+                  children: [
+                    {
+                      merchandiseNum: 'PKG-2',
+                      parentMerchandiseNum: 'PKG-1',
+                      products: [{ productUri: 'draft.view' }],
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+    expect(answer.status).toBe(202);
+    expect(answer.body).toMatchObject({ state: 'accepted', syncMode: 'async', settledAt: null });
+    expect(await sentBody('batchOrder')).toEqual({
+      channelCode: 'crm',
+      channelOrderId: 'SO-3',
+      syncMode: 'async',
+      orderList: [
+        {
+          sequence: 7,
+          customerId: 'cus-harbour-default',
+          crmCustomerId: 'CRM-1001',
+          customerName: 'Harbour',
+          channelCustomerId: 'CH-1001',
+          adminName: 'Ada',
+          adminAccount: 'ada',
+          adminEmail: 'ada@example.com',
+          adminCellNumber: '13800000002',
+          passwordMobile: '13800000001',
+          address: '1 Quay Street',
+          customerType: 'company',
+          branchCode: 'B1',
+          branchName: 'Coast',
+          enterpriseGlobalId: 'ent-harbour',
+          licenseType: 'softkey',
+          orderType: 'new_buy',
+          assets: [
+            {
+              assetExtendList: [{ extendCode: 'site', extendValue: 'pier-9' }],
+              limitStartDate: long,
+              limitEndDate: long,
+              borrowedUsbKey: false,
+              transferedAssetNum: true,
+              products: [wireProduct],
+              merchandises: [
+                {
+                  crmProductId: 'M1',
+                  parentCrmProductId: 'M0',
+                  merchandiseNum: 'PKG-1',
+                  merchandiseName: 'Package',
+                  timeDurationExpression: '0-6-0',
+                  children: [
+                    {
+                      merchandiseNum: 'PKG-2',
+                      parentMerchandiseNum: 'PKG-1',
+                      children: null,
+                      licenseOrderProductList: [{ productUri: 'draft.view' }],
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+    const [entry] = await sandbox.journal('batchOrder');
+    expect(entry?.query).toMatchObject({ appKey: sandbox.appKey });
+  });
+
+  it('answer the items of a batch in its order, with sequences counted from 1', async () => {
+    const placed = await gateway.post('/v1/license-orders', {
+      channelCode: 'crm',
+      channelOrderId: 'SO-4',
+      orders: [purchase(), purchase(), purchase()],
+    });
+    expect((placed.body['items'] as { sequence: number }[]).map(({ sequence }) => sequence)).toEqual([
+      1, 2, 3,
+    ]);
+    const sent = (await sentBody('batchOrder')) as { orderList: { sequence: number }[] };
+    expect(sent.orderList.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  });
+
+  it('delete from all orders only when that is said, by leaving the source order out on the wire', async () => {
+    const all = await gateway.post(
+      '/v1/license-orders',
+      order('SO-5', {
+        orderType: 'delete_product',
+        licenseType: 'normal_recover_usbkey',
+        allOrders: true,
+        customer: HARBOUR,
+        assets: [{ assetNums: ['8000001003'], products: [{ productUri: 'draft.pro' }] }],
+      }),
+    );
+    expect(all.status).toBe(201);
+    const sent = (await sentBody('batchOrder')) as { orderList: Record<string, unknown>[] };
+    expect(sent.orderList[0]).not.toHaveProperty('srcLicenseOrderId');
+    expect(sent.orderList[0]).not.toHaveProperty('allOrders');
+  });
+
+  it('are only checked and shown with validateOnly: secrets masked, nothing sent', async () => {
+    const asset = { products: [{ productUri: 'draft.pro', passwords: ['lock-pass'] }] };
+    const preview = await gateway.post(
+      '/v1/license-orders?validateOnly=true',
+      order('SO-6', purchase(asset)),
+    );
+    expect(preview.status).toBe(200);
+    expect(preview.text).not.toContain('lock-pass');
+    expect(preview.body).toMatchObject({
+      method: 'POST',
+      path: '/order/api/order/v1/licenseOrder/batchOrder',
+      body: {
+        channelOrderId: 'SO-6',
+        orderList: [{ assets: [{ products: [{ passwords: ['[secret]'] }] }] }],
+      },
+    });
+    const broken = await gateway.post(
+      '/v1/license-orders?validateOnly=true',
+      order('SO-6', purchase({ products: [] })),
+    );
+    expect(broken.status).toBe(400);
+    expect(await sandbox.calls()).toEqual([]);
+  });
+
+  it.each([
+    ['no data', { data: null }],
+    ['an empty list', { data: [] }],
+    ['an item that was not asked for', { data: [{ sequence: 9, licenseOrderId: 'x', customerId: 'y' }] }],
+    ['an item without its licence order', { data: [{ sequence: 1, customerId: 'y' }] }],
+  ])('whose success comes with %s are 502 with an unknown outcome, and sent once', async (_, patch) => {
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', action: { patch } });
+    const answer = await gateway.post('/v1/license-orders', order('SO-7', purchase()));
+    expect(answer.status).toBe(502);
+    expect(answer.body).toMatchObject({
+      code: 'upstream-contract-violation',
+      outcome: 'unknown',
+      retryable: false,
+    });
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
+
+  it('carry the appKey of a caller that has one of its own', async () => {
+    await gateway.post('/v1/license-orders', order('SO-8', purchase()), { key: gateway.keys['shop'] });
+    const [entry] = await sandbox.journal('batchOrder');
+    expect(entry?.query['appKey']).toBe('shop-app');
+  });
+});
+
+describe('locks', () => {
+  it('answer 200 when all were switched, and the state shows in the asset list', async () => {
+    const disabled = await gateway.post('/v1/locks/disable', { assetNums: ['8000001003'] });
+    expect(disabled.status).toBe(200);
+    expect(disabled.body).toEqual({
+      items: [{ assetNum: '8000001003', status: 'succeeded' }],
+      succeeded: 1,
+      failed: 0,
+    });
+    expect(await assetsOf()).toContainEqual(
+      expect.objectContaining({ assetNum: '8000001003', locked: true }),
+    );
+    expect(await sentBody('disableLocks')).toEqual({ assetNums: ['8000001003'], operatorIdentity: 'tester' });
+
+    const enabled = await gateway.post('/v1/locks/enable', {
+      assetNums: ['8000001003'],
+      operatorIdentity: 'Ada',
+    });
+    expect(enabled.status).toBe(200);
+    expect(await assetsOf()).toContainEqual(
+      expect.objectContaining({ assetNum: '8000001003', locked: false }),
+    );
+    expect(await sentBody('enableLocks')).toEqual({ assetNums: ['8000001003'], operatorIdentity: 'Ada' });
+  });
+
+  it('answer 207 with a word for each number otherwise', async () => {
+    const mixed = await gateway.post('/v1/locks/disable', {
+      assetNums: ['8000001003', '8999999999', '8000001008', '8000001004'],
+    });
+    expect(mixed.status).toBe(207);
+    expect(mixed.body).toEqual({
+      items: [
+        { assetNum: '8000001003', status: 'succeeded' },
+        { assetNum: '8999999999', status: 'not_found' },
+        { assetNum: '8000001008', status: 'failed' },
+        { assetNum: '8000001004', status: 'wrong_type' },
+      ],
+      succeeded: 1,
+      failed: 3,
+    });
+  });
+
+  it('say unknown for a number that the answer leaves out', async () => {
+    await sandbox.fault({ operation: 'enableLocks', phase: 'after', action: { patch: { data: [] } } });
+    const answer = await gateway.post('/v1/locks/enable', { assetNums: ['8000001003'] });
+    expect(answer.status).toBe(207);
+    expect(answer.body['items']).toEqual([{ assetNum: '8000001003', status: 'unknown' }]);
+  });
+});
+
+describe('asset numbers', () => {
+  it('are handed out once each, with their region', async () => {
+    const first = await gateway.post('/v1/asset-nums', { size: 2 });
+    const second = await gateway.post('/v1/asset-nums', { size: 1 });
+    expect(first.status).toBe(201);
+    const items = [...(first.body['items'] as object[]), ...(second.body['items'] as object[])] as {
+      digits: string;
+      region: string;
+    }[];
+    expect(new Set(items.map(({ digits }) => digits)).size).toBe(3);
+    for (const { digits, region } of items) {
+      expect(digits).toMatch(/^8\d{9}$/);
+      expect(region).toBe('domestic');
+    }
+  });
+
+  it('of another form are delivered as of an unknown region, since they are consumed', async () => {
+    await sandbox.fault({
+      operation: 'obtainAssetNums',
+      action: { patch: { data: ['6000000001', '7000000001', '81'] } },
+    });
+    const answer = await gateway.post('/v1/asset-nums', { size: 3 });
+    expect(answer.body['items']).toEqual([
+      { digits: '6000000001', region: 'singapore' },
+      { digits: '7000000001', region: 'unknown' },
+      { digits: '81', region: 'unknown' },
+    ]);
+  });
+});

@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { newApiKey } from '../../src/caller/api-key.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { freePort } from '../support/redis.ts';
+
+/** The shipped gateway (the build, through `npm start`) as a process of its own, and the demo. */
+
+jest.setTimeout(30_000);
+
+let sandbox: TestSandbox;
+let folder: string;
+const { key, hash } = newApiKey();
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  folder = mkdtempSync(join(tmpdir(), 'gateway-process-'));
+  const caller = {
+    name: 'p',
+    keys: [hash],
+    scopes: ['orders:read', 'orders:write'],
+    enterprises: ['*'],
+    channels: ['*'],
+  };
+  writeFileSync(join(folder, 'callers.json'), JSON.stringify({ callers: [caller] }));
+});
+beforeEach(() => sandbox.reset());
+afterEach(() => {
+  for (const { pid, exitCode, signalCode } of children.splice(0)) {
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
+  }
+});
+afterAll(async () => {
+  await sandbox.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const good = (): Record<string, string> => ({
+  UPSTREAM_BASE_URL: sandbox.url,
+  UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
+  UPSTREAM_APP_KEY: sandbox.appKey,
+  UPSTREAM_APP_SECRET: sandbox.appSecret,
+  CALLERS_FILE: join(folder, 'callers.json'),
+});
+
+function run(command: string, args: string[], environment: Record<string, string | undefined>): ChildProcess {
+  const child = spawn(command, args, {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    stdio: 'pipe',
+    detached: true,
+  });
+  children.push(child);
+  return child;
+}
+
+async function ended(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+async function startedByNpm(): Promise<{
+  child: ChildProcess;
+  url: string;
+  end: Promise<{ code: number | null; output: string }>;
+}> {
+  const port = String(await freePort());
+  const child = run('npm', ['start'], { ...good(), PORT: port, MANAGEMENT_PORT: '0', LOG_LEVEL: 'info' });
+  const end = ended(child);
+  const ready = new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      if (line.includes('"event":"listening"')) resolve();
+    });
+    void end.then(({ output }) => reject(new Error(output)));
+  });
+  await ready;
+  return { child, url: `http://127.0.0.1:${port}`, end };
+}
+
+describe('a start', () => {
+  it.each<[string, Record<string, string | undefined>, RegExp]>([
+    [
+      'without its required settings',
+      { UPSTREAM_BASE_URL: undefined, CALLERS_FILE: undefined },
+      /UPSTREAM_BASE_URL is required.*CALLERS_FILE is required/,
+    ],
+    [
+      'with plain http beyond the loopback',
+      { UPSTREAM_BASE_URL: 'http://platform.example.com' },
+      /UPSTREAM_BASE_URL must be https/,
+    ],
+    [
+      'with a key of the wrong length',
+      { REDIS_URL: 'redis://127.0.0.1:1', ENCRYPTION_KEYS: 'k1:c2hvcnQ=' },
+      /ENCRYPTION_KEYS must be kid:base64\(32 bytes\)/,
+    ],
+    [
+      'with Redis and no key',
+      { REDIS_URL: 'redis://127.0.0.1:1' },
+      /ENCRYPTION_KEYS is required with REDIS_URL/,
+    ],
+    ['in production without Redis', { NODE_ENV: 'production' }, /REDIS_URL is required in production/],
+    [
+      'with callers from nowhere',
+      { CALLERS_FILE: '/nowhere.json' },
+      /CALLERS_FILE must be the path of a readable JSON file/,
+    ],
+    ['with a port that is none', { PORT: '70000' }, /PORT must be a whole number from 0 to 65535/],
+  ])('%s fails at once, naming the variable and no value', async (_, change, message) => {
+    const child = run(process.execPath, ['dist/main.js'], { ...good(), MANAGEMENT_PORT: '0', ...change });
+    const { code, output } = await ended(child);
+    expect(code).toBe(1);
+    expect(output).toMatch(message);
+    for (const secret of [sandbox.appSecret, sandbox.appKey, 'c2hvcnQ=', 'platform.example.com'])
+      expect(output).not.toContain(secret);
+  });
+});
+
+describe('npm start', () => {
+  it('serves, and on SIGTERM finishes what is in flight and exits 0', async () => {
+    const { child, url, end } = await startedByNpm();
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 700 } });
+    const inFlight = fetch(`${url}/v1/enterprises/ent-harbour/assets`, { headers: { 'x-api-key': key } });
+    while ((await sandbox.journal('listAssets')).length === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    child.kill('SIGTERM');
+    const answer = await inFlight;
+    expect(answer.status).toBe(200);
+    expect(((await answer.json()) as { items: object[] }).items.length).toBeGreaterThan(5);
+    const { code, output } = await end;
+    expect(code).toBe(0);
+    for (const secret of [sandbox.appSecret, sandbox.appKey, key]) expect(output).not.toContain(secret);
+    await expect(fetch(`${url}/health/live`)).rejects.toThrow();
+  });
+});
+
+describe('npm run demo', () => {
+  it.each(['PORT', 'SANDBOX_PORT', 'MANAGEMENT_PORT'])(
+    'says at once that %s is taken, and prints no key',
+    async (name) => {
+      const taken = new URL(sandbox.url).port;
+      const free = {
+        PORT: String(await freePort()),
+        SANDBOX_PORT: String(await freePort()),
+        MANAGEMENT_PORT: String(await freePort()),
+      };
+      const { code, output } = await ended(
+        run('npm', ['run', 'demo'], { ...free, [name]: taken, DEMO_SKIP_BUILD: '1' }),
+      );
+      expect(code).toBe(1);
+      expect(output).toContain(`Port ${taken} is in use: ${name}=<another port> npm run demo`);
+      expect(output).not.toContain('lgw_');
+    },
+  );
+
+  it('prints a key and a request that work together, and ends cleanly on Ctrl-C', async () => {
+    const environment = {
+      PORT: String(await freePort()),
+      SANDBOX_PORT: String(await freePort()),
+      MANAGEMENT_PORT: '0',
+      DEMO_SKIP_BUILD: '1',
+    };
+    const child = run('npm', ['run', 'demo'], environment);
+    const end = ended(child);
+    const line = await new Promise<string>((resolve, reject) => {
+      createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (each) => {
+        if (each.includes('curl -s')) resolve(each);
+      });
+      void end.then(({ output }) => reject(new Error(output)));
+    });
+    const [, url = '', name = '', value = ''] = /curl -s (\S+) -H '([^:]+): ([^']+)'/.exec(line) ?? [];
+    const answer = await fetch(url, { headers: { [name]: value } });
+    expect(answer.status).toBe(200);
+    expect(((await answer.json()) as { items: object[] }).items.length).toBeGreaterThan(5);
+    expect((await fetch(`http://127.0.0.1:${environment.PORT}/docs`)).status).toBe(200);
+    // As a terminal does it: to the whole process group.
+    process.kill(-(child.pid as number), 'SIGINT');
+    const { code, output } = await end;
+    expect(code).toBe(0);
+    expect(output).toContain('Demo ended.');
+    await expect(fetch(`http://127.0.0.1:${environment.SANDBOX_PORT}/__sandbox/health`)).rejects.toThrow();
+  });
+});

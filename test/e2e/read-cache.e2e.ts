@@ -1,0 +1,499 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+jest.setTimeout(20_000);
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const MERIDIAN = '/v1/enterprises/ent-meridian/assets';
+const CUSTOMERS = '/v1/customers?channelCode=crm&channelCustomerId=CH-1001';
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+const LOCK = '8000001003';
+
+let sandbox: TestSandbox;
+const running: TestGateway[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset());
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((gateway) => gateway.stop()));
+});
+afterAll(() => sandbox.close());
+
+async function start(
+  environment: Record<string, string>,
+  callers?: Parameters<typeof TestGateway.start>[2],
+): Promise<TestGateway> {
+  const gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000', ...environment }, callers);
+  running.push(gateway);
+  return gateway;
+}
+
+const calls = async (operation = 'listAssets') => (await sandbox.journal(operation)).length;
+const fresh = { headers: { 'cache-control': 'no-cache' } };
+/** With a `Cache-Control` of its own, since fetch adds `no-cache` to conditional requests that have none. */
+const knowing = ({ headers }: TestAnswer) => ({
+  headers: { 'if-none-match': headers.get('etag') ?? '', 'cache-control': 'max-age=0' },
+});
+
+function isLocked({ body }: TestAnswer): boolean | undefined {
+  const items = body['items'] as { assetNum: string; locked: boolean }[];
+  return items.find(({ assetNum }) => assetNum === LOCK)?.locked;
+}
+
+async function lock(gateway: TestGateway, locked: boolean): Promise<void> {
+  const path = `/v1/locks/${locked ? 'disable' : 'enable'}`;
+  expect((await gateway.post(path, { assetNums: [LOCK] })).status).toBe(200);
+}
+
+async function results(gateway: TestGateway): Promise<Record<string, number>> {
+  const lines = (await gateway.metrics()).matchAll(
+    /^gateway_read_cache_total\{operation="listAssets",result="(\w+)"\} (\d+)$/gm,
+  );
+  return Object.fromEntries([...lines].map(([, result = '', count]) => [result, Number(count)]));
+}
+
+/** What holds of the cache of one process, and of the one that two replicas share. */
+function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): void {
+  it('serves a second read without the platform, says its age, and counts it', async () => {
+    const [one, other] = await replicas();
+    const first = await one.get(ASSETS);
+    expect(first.headers.has('age')).toBe(false);
+    expect(first.headers.has('server-timing')).toBe(true);
+    for (const gateway of [one, other, other]) {
+      const second = await gateway.get(ASSETS);
+      expect(second.status).toBe(200);
+      expect(second.text).toBe(first.text);
+      expect(second.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
+      expect(second.headers.get('age')).toMatch(/^\d+$/);
+      expect(second.headers.has('server-timing')).toBe(false);
+    }
+    expect(await calls()).toBe(1);
+    expect((await results(one))['miss']).toBe(1);
+    expect((await results(other))['hit']).toBeGreaterThanOrEqual(2);
+  });
+
+  it('answers HEAD as GET, without the body', async () => {
+    const [one] = await replicas();
+    const { text, headers } = await one.get(ASSETS);
+    const head = await one.request('HEAD', ASSETS);
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.headers.get('etag')).toBe(headers.get('etag'));
+    expect(head.headers.get('cache-control')).toBe('private, no-cache');
+    expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    const known = await one.request('HEAD', ASSETS, knowing(head));
+    expect(known.status).toBe(304);
+    expect(known.headers.has('age')).toBe(true);
+    expect(await calls()).toBe(1);
+  });
+
+  it('goes past itself for no-cache, and keeps what comes', async () => {
+    const [one, other] = await replicas();
+    await one.get(ASSETS);
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { patch: { data: [] } } });
+    const refreshed = await one.get(ASSETS, fresh);
+    expect(refreshed.body['items']).toEqual([]);
+    expect(refreshed.headers.has('age')).toBe(false);
+    expect((await one.get(ASSETS)).body['items']).toEqual([]);
+    expect((await other.get(ASSETS)).headers.has('age')).toBe(true);
+    expect(await calls()).toBe(2);
+  });
+
+  it('never lets a slow read take the place of a refresh that began after it', async () => {
+    const [one] = await replicas();
+    await one.get(CUSTOMERS);
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { patch: { data: [] }, delayMs: 300 } });
+    const slow = one.get(ASSETS);
+    await wait(100);
+    const refreshed = await one.get(ASSETS, fresh);
+    expect((await one.get(ASSETS)).text).toBe(refreshed.text);
+    expect((await slow).body['items']).toEqual([]);
+    expect((await one.get(ASSETS)).text).toBe(refreshed.text);
+    expect(await calls()).toBe(2);
+  });
+
+  it('keeps questions apart, whatever the order of their parameters', async () => {
+    const [one] = await replicas();
+    await one.get(ASSETS);
+    await one.get(`${ASSETS}?extendCode=site`);
+    await one.get(MERIDIAN);
+    await one.get(CUSTOMERS);
+    await one.get('/v1/customers?channelCustomerId=CH-1001&channelCode=crm');
+    await one.get(`${CUSTOMERS}&defaultOnly=true`);
+    expect(await calls()).toBe(3);
+    expect(await calls('queryCustomers')).toBe(2);
+  });
+
+  it('shares one call among a hundred equal reads', async () => {
+    const [one] = await replicas();
+    await one.get(CUSTOMERS);
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 50 } });
+    const answers = await Promise.all(Array.from({ length: 100 }, () => one.get(ASSETS)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(await calls()).toBe(1);
+    const { miss, shared = 0, hit = 0 } = await results(one);
+    expect(miss).toBe(1);
+    expect(shared + hit).toBe(99);
+    expect(shared).toBeGreaterThan(0);
+  });
+
+  it('lets no-cache neither join nor be joined', async () => {
+    const [one] = await replicas();
+    await one.get(CUSTOMERS);
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 200 } });
+    await Promise.all([one.get(ASSETS), one.get(ASSETS, fresh), one.get(ASSETS, fresh), one.get(ASSETS)]);
+    expect(await calls()).toBe(3);
+  });
+
+  it('never shares writes', async () => {
+    const [one] = await replicas();
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => one.post('/v1/asset-nums', { size: 1 })),
+    );
+    expect(await calls('obtainAssetNums')).toBe(5);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(5);
+  });
+
+  it('keeps no failure, and shares one only among those who were waiting', async () => {
+    const [one] = await replicas();
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { code: '60010', delayMs: 200 } });
+    const answers = await Promise.all([one.get(ASSETS), one.get(ASSETS)]);
+    for (const { status, headers } of answers) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.has('etag')).toBe(false);
+    }
+    const ids = answers.map(({ body }) => body['requestId']);
+    expect(new Set(ids).size).toBe(2);
+    expect(await calls()).toBe(1);
+    expect((await one.get(ASSETS)).status).toBe(200);
+    expect(await calls()).toBe(2);
+  });
+
+  it('keeps no overview, which may lack what failed, but tags it', async () => {
+    const [one] = await replicas();
+    const path = '/v1/enterprises/ent-harbour/overview';
+    await sandbox.fault({ operation: 'listLentLocks', times: 1, action: { code: '60010' } });
+    const lacking = await one.get(path);
+    expect(lacking.body['unreachable']).toHaveLength(1);
+    const whole = await one.get(path, knowing(lacking));
+    expect(whole.status).toBe(200);
+    expect(whole.body['unreachable']).toEqual([]);
+    expect(whole.headers.has('age')).toBe(false);
+    expect((await one.get(path, knowing(whole))).status).toBe(304);
+  });
+
+  it('shows a write to the very next read, on every replica', async () => {
+    const gateways = await replicas();
+    let locked = false;
+    for (let round = 0; round < 40; round++) {
+      const [writer, reader] = round % 2 ? gateways : gateways.toReversed();
+      // Reads before, during and after: the ones that overlap may see either state, the last ones only the new.
+      const overlapping = gateways.flatMap((gateway) => [gateway.get(ASSETS), gateway.get(ASSETS)]);
+      locked = !locked;
+      await lock(writer as TestGateway, locked);
+      expect(isLocked(await (reader as TestGateway).get(ASSETS))).toBe(locked);
+      expect(isLocked(await (writer as TestGateway).get(ASSETS))).toBe(locked);
+      await Promise.all(overlapping);
+      expect(isLocked(await (reader as TestGateway).get(ASSETS))).toBe(locked);
+      expect(isLocked(await (writer as TestGateway).get(ASSETS))).toBe(locked);
+    }
+  });
+
+  it('shows a write to all readers while many read and write', async () => {
+    const gateways = await replicas();
+    const done = new AbortController();
+    let [begun, completed] = [0, 0];
+    let reads = 0;
+    // State n is locked where n is odd. A read that began after write n completed, and ended before n + 1 began, sees n.
+    const readers = gateways.flatMap((gateway) =>
+      Array.from({ length: 4 }, async () => {
+        while (!done.signal.aborted) {
+          const least = completed;
+          const seen = isLocked(await gateway.get(ASSETS));
+          if (least === begun) {
+            expect(seen).toBe(least % 2 === 1);
+            reads++;
+          }
+        }
+      }),
+    );
+    for (let write = 1; write <= 60; write++) {
+      begun = write;
+      await lock(gateways[write % 2] as TestGateway, write % 2 === 1);
+      completed = write;
+      await wait(write % 30);
+    }
+    done.abort();
+    await Promise.all(readers);
+    expect(reads).toBeGreaterThan(50);
+  });
+
+  it('keeps out a slow read that saw the state before a write', async () => {
+    const [one, other] = await replicas();
+    await one.get(CUSTOMERS);
+    await sandbox.fault({ operation: 'listAssets', times: 1, phase: 'after', action: { delayMs: 500 } });
+    const slow = one.get(ASSETS);
+    await wait(100);
+    await lock(other, true);
+    expect(isLocked(await one.get(ASSETS))).toBe(true);
+    expect(isLocked(await slow)).toBe(false);
+    expect(isLocked(await one.get(ASSETS))).toBe(true);
+    expect(isLocked(await other.get(ASSETS))).toBe(true);
+  });
+
+  it('drops what a failed write may have changed all the same', async () => {
+    const [one, other] = await replicas();
+    expect(isLocked(await one.get(ASSETS))).toBe(false);
+    await sandbox.fault({ operation: 'disableLocks', phase: 'after', action: { close: 'before-headers' } });
+    expect((await other.post('/v1/locks/disable', { assetNums: [LOCK] })).status).toBeGreaterThanOrEqual(500);
+    expect(isLocked(await one.get(ASSETS))).toBe(true);
+  });
+
+  it('serves nobody with what another right or another user was shown', async () => {
+    const [one] = await replicas();
+    const [all, harbour, same] = [one.keys['all'], one.keys['harbour'], one.keys['same']];
+    await one.get(ASSETS, { key: all });
+    await one.get(ASSETS, { key: harbour });
+    expect(await calls()).toBe(2);
+    await one.get(ASSETS, { key: same });
+    expect(await calls()).toBe(2);
+    await one.get(MERIDIAN, { key: all });
+    expect((await one.get(MERIDIAN, { key: harbour })).status).toBe(403);
+    expect((await one.get(ASSETS, { key: one.keys['nobody'] })).status).toBe(403);
+    expect((await one.get(ASSETS, { key: null })).status).toBe(401);
+
+    const members = await one.get(MEMBERS);
+    expect(members.status).toBe(200);
+    expect((await one.get(MEMBERS)).headers.has('age')).toBe(true);
+    expect(await calls('listMembers')).toBe(1);
+    await one.get(MEMBERS, { headers: { 'x-acting-user': 'anna' }, undocumented: true });
+    expect(await calls('listMembers')).toBe(2);
+  });
+
+  it('drops what a member write changed in its enterprise, and leaves others alone', async () => {
+    const [one, other] = await replicas();
+    const before = await one.get(MEMBERS);
+    await one.get(MERIDIAN);
+    const change = { userName: 'anna', name: 'Anna Other' };
+    const path = `${MEMBERS}/mem-harbour-anna`;
+    expect((await other.request('PUT', path, { body: change })).status).toBe(204);
+    const after = await one.get(MEMBERS);
+    expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
+    expect(after.text).toContain('Anna Other');
+    await one.get(MERIDIAN);
+    expect(await calls()).toBe(1);
+  });
+}
+
+const CALLERS = [
+  { name: 'all', scopes: ['orders:read'], enterprises: ['*'] },
+  { name: 'harbour', scopes: ['orders:read'], enterprises: ['ent-harbour'] },
+  { name: 'same', scopes: ['orders:read', 'orders:write'], enterprises: ['ent-harbour'] },
+  { name: 'nobody', scopes: ['locks:write'], enterprises: ['*'] },
+];
+
+describe('the cache of one process', () => {
+  itWorks(async () => {
+    const gateway = await start({}, CALLERS);
+    return [gateway, gateway];
+  });
+
+  it('is not emptied by writes that were refused before anything was sent', async () => {
+    const gateway = await start({}, CALLERS);
+    await gateway.get(ASSETS);
+    expect((await gateway.post('/v1/locks/disable', {})).status).toBe(400);
+    expect((await gateway.post('/v1/license-orders?validateOnly=true', {})).status).toBe(400);
+    expect((await gateway.get(ASSETS)).headers.has('age')).toBe(true);
+  });
+
+  it('ends with the lifetime, which is not quite the same every time', async () => {
+    const gateway = await start({ CACHE_TTL_MS: '200' });
+    const lifetimes = [];
+    for (let round = 0; round < 8; round++) {
+      await gateway.get(ASSETS, fresh);
+      const born = performance.now();
+      while ((await gateway.get(ASSETS)).headers.has('age')) await wait(1);
+      lifetimes.push(performance.now() - born);
+    }
+    expect(Math.min(...lifetimes)).toBeGreaterThan(150);
+    // The median: a busy machine may hold up some of them.
+    expect(lifetimes.toSorted((one, other) => one - other)[4]).toBeLessThan(320);
+    expect(Math.max(...lifetimes) - Math.min(...lifetimes)).toBeGreaterThan(3);
+  });
+
+  it('is not there where the lifetime is 0, but tags are', async () => {
+    const gateway = await start({ CACHE_TTL_MS: '0' });
+    const first = await gateway.get(ASSETS);
+    const second = await gateway.get(ASSETS, knowing(first));
+    expect(second.status).toBe(304);
+    expect(second.headers.has('age')).toBe(false);
+    expect(await calls()).toBe(2);
+  });
+});
+
+describe('an entity tag', () => {
+  it('spares the body where the caller has it, with the headers that belong to it', async () => {
+    const gateway = await start({});
+    const first = await gateway.get(ASSETS);
+    expect(first.headers.get('cache-control')).toBe('private, no-cache');
+    const etag = first.headers.get('etag') ?? '';
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = await gateway.get(ASSETS, { headers: { 'if-none-match': known } });
+      expect(again.status).toBe(304);
+      expect(again.text).toBe('');
+      expect(again.headers.get('etag')).toBe(etag);
+      expect(again.headers.get('cache-control')).toBe('private, no-cache');
+      expect(again.headers.has('content-type')).toBe(false);
+    }
+    expect((await gateway.get(ASSETS, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+    await lock(gateway, true);
+    expect((await gateway.get(ASSETS, knowing(first))).status).toBe(200);
+  });
+
+  it('outlives the token it was fetched with', async () => {
+    const gateway = await start({});
+    const first = await gateway.get(ASSETS);
+    await sandbox.revokeTokens();
+    const second = await gateway.get(ASSETS, fresh);
+    expect(await calls()).toBe(3);
+    expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
+  });
+
+  it('stands on no write, no problem and nothing public', async () => {
+    const gateway = await start({});
+    const answers = [
+      await gateway.post('/v1/asset-nums', { size: 1 }),
+      await gateway.get('/health/live'),
+      await gateway.get('/problems'),
+      await gateway.get('/v1/enterprises/ent.x/assets'),
+    ];
+    for (const { headers } of answers) expect(headers.has('etag')).toBe(false);
+    expect(answers.map(({ headers }) => headers.get('cache-control'))).toEqual([
+      'no-store',
+      null,
+      null,
+      'no-store',
+    ]);
+  });
+
+  it('comes with links where the answer is a page', async () => {
+    const gateway = await start({});
+    const page = await gateway.get(`${MEMBERS}?page=2&pageSize=2`);
+    expect(page.status).toBe(200);
+    const of = (number: number) => `<${MEMBERS}?page=${number}&pageSize=2>`;
+    expect(page.headers.get('link')).toBe(
+      `${of(1)}; rel="first", ${of(1)}; rel="prev", ${of(3)}; rel="next", ${of(3)}; rel="last"`,
+    );
+    expect((await gateway.get(`${MEMBERS}?pageSize=2&page=2`)).headers.has('link')).toBe(true);
+    expect((await gateway.get(ASSETS)).headers.has('link')).toBe(false);
+  });
+});
+
+describe('the cache that replicas share', () => {
+  let redis: RunningRedis;
+  let store: Redis;
+  const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+  const shared = (more: Record<string, string> = {}) =>
+    start({ REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys, ...more }, CALLERS);
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    store = new Redis(redis.url, { retryStrategy: () => null });
+    store.on('error', () => undefined);
+  });
+  afterEach(async () => {
+    store.disconnect();
+    await redis.stop();
+  });
+
+  itWorks(async () => [await shared(), await shared()]);
+
+  it('outlives each of them, ends by itself, and shows nothing of what it holds', async () => {
+    const { text } = await (await shared()).get(ASSETS);
+    const [key = ''] = await store.keys('r1:*');
+    expect(await store.pttl(key)).toBeGreaterThan(50_000);
+    expect(await store.pttl(key)).toBeLessThanOrEqual(66_000);
+    const value = (await store.get(key)) ?? '';
+    expect(value).toMatch(/^v1\.k1\./);
+    expect(Buffer.from(value.split('.')[2] ?? '', 'base64url').includes('assetNum')).toBe(false);
+    const second = await (await shared()).get(ASSETS);
+    expect(second.text).toBe(text);
+    expect(await calls()).toBe(1);
+  });
+
+  it('takes a value that does not open for missing', async () => {
+    const { text } = await (await shared()).get(ASSETS);
+    const [key = ''] = await store.keys('r1:*');
+    const value = (await store.get(key)) ?? '';
+    for (const spoilt of ['', 'x', '{"value":{}}', value.slice(0, -8), value.replace('.k1.', '.k2.')]) {
+      await store.set(key, spoilt);
+      expect((await (await shared()).get(ASSETS)).text).toBe(text);
+    }
+    await store.del(key);
+    await store.lpush(key, 'a list');
+    const last = await shared();
+    expect((await last.get(ASSETS)).text).toBe(text);
+    expect(await calls()).toBe(7);
+  });
+
+  it('brings nothing back when what it counts with is lost', async () => {
+    const [one, other] = [await shared(), await shared()];
+    expect(isLocked(await one.get(ASSETS))).toBe(false);
+    expect(isLocked(await other.get(ASSETS))).toBe(false);
+    await lock(one, true);
+    for (const key of await store.keys('*:gen}*')) await store.del(key);
+    expect(isLocked(await other.get(ASSETS))).toBe(true);
+    expect(isLocked(await one.get(ASSETS))).toBe(true);
+    await lock(one, false);
+    await store.flushall();
+    expect(isLocked(await other.get(ASSETS))).toBe(false);
+    expect(isLocked(await one.get(ASSETS))).toBe(false);
+  });
+
+  it('is a miss while Redis is dead, and nobody notices', async () => {
+    const gateway = await shared();
+    await gateway.get(ASSETS);
+    const stop = new AbortController();
+    const statuses = new Set<number>();
+    const reader = (async () => {
+      while (!stop.signal.aborted) {
+        const answer = await gateway.get(ASSETS);
+        statuses.add(answer.status);
+      }
+    })();
+    await wait(50);
+    await redis.kill9();
+    await wait(200);
+    for (const locked of [true, false, true]) {
+      await lock(gateway, locked);
+      expect(isLocked(await gateway.get(ASSETS))).toBe(locked);
+    }
+    stop.abort();
+    await reader;
+    expect([...statuses]).toEqual([200]);
+    expect((await results(gateway))['error']).toBeGreaterThan(0);
+  });
+
+  it('shows no old answer after Redis was away for a write, on the replica that wrote', async () => {
+    const [one, other] = [await shared(), await shared()];
+    expect(isLocked(await one.get(ASSETS))).toBe(false);
+    // The server keeps its memory, but answers nobody.
+    redis.process.kill('SIGSTOP');
+    await lock(one, true);
+    expect(isLocked(await one.get(ASSETS))).toBe(true);
+    redis.process.kill('SIGCONT');
+    await wait(1_100);
+    expect(isLocked(await one.get(ASSETS))).toBe(true);
+    expect(isLocked(await other.get(ASSETS))).toBe(true);
+    expect((await one.get(ASSETS)).headers.has('age')).toBe(true);
+  });
+});

@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+let gateway: TestGateway;
+let replica: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  redis = await startRedis();
+  const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+  const callers = [
+    { name: 'anna-only', scopes: ['members:read'], enterprises: ['*'], users: ['anna'] },
+    { name: 'nobody', scopes: ['members:read', 'sessions:write'], enterprises: ['*'] },
+  ];
+  gateway = await TestGateway.start(sandbox, shared, callers);
+  replica = await TestGateway.start(sandbox, { ...shared, CALLERS_FILE: gateway.callersFile });
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await gateway.stop();
+  await replica.stop();
+  await redis.stop();
+  await sandbox.close();
+});
+
+async function logIn(username = 'anna@harbour', on = gateway): Promise<{ 'x-session-id': string }> {
+  const answer = await on.post('/v1/sessions', { username, password: sandbox.seedPassword });
+  expect(answer.status).toBe(201);
+  return { 'x-session-id': answer.body['sessionId'] as string };
+}
+
+const actingUsers = async () =>
+  (await sandbox.journal('listMembers')).map(({ headers }) => headers['usertoken']);
+
+describe('a member operation', () => {
+  it('carries the application token twice and the token of its acting user', async () => {
+    expect((await gateway.get(MEMBERS)).status).toBe(200);
+    expect((await gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna' } })).status).toBe(200);
+    const [first, second] = await sandbox.journal('listMembers');
+    expect(first?.headers['authorization']).toMatch(/^app:auth_me#\d+$/);
+    expect(first?.headers['clienttoken']).toBe(first?.headers['authorization']);
+    expect(first?.headers['usertoken']).toContain('admin@harbour');
+    expect(second?.headers['usertoken']).toContain('anna@harbour');
+  });
+
+  it('is refused an alias that is unknown or not granted, in the same words, and one that is none', async () => {
+    const key = gateway.keys['anna-only'];
+    const answers = await Promise.all(
+      ['meridian', 'nobody-knows', undefined].map((alias) =>
+        gateway.get(MEMBERS, { key, headers: alias === undefined ? {} : { 'x-acting-user': alias } }),
+      ),
+    );
+    for (const { status, body } of answers) {
+      expect(status).toBe(403);
+      expect(body['detail']).toBe('This acting user is not granted to the caller.');
+    }
+    expect((await gateway.get(MEMBERS, { key, headers: { 'x-acting-user': 'anna' } })).status).toBe(200);
+    expect((await gateway.get(MEMBERS, { headers: { 'x-acting-user': 'a b' } })).status).toBe(400);
+    const both = await gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna', 'x-session-id': 'x' } });
+    expect(both.status).toBe(400);
+    expect(await actingUsers()).toHaveLength(1);
+  });
+
+  it('without an acting user is 401 user-required', async () => {
+    const lonely = await TestGateway.start(sandbox, { UPSTREAM_USERS_FILE: '' });
+    const answer = await lonely.get(MEMBERS);
+    expect(answer.status).toBe(401);
+    expect(answer.body).toMatchObject({ code: 'user-required', outcome: 'not_processed' });
+    await lonely.stop();
+  });
+
+  it('has the token of its user renewed once when the platform refuses it, and nobody else’s', async () => {
+    await gateway.get(MEMBERS);
+    await gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna' } });
+    await sandbox.revokeTokens({ username: 'anna@harbour' });
+    expect((await gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna' } })).status).toBe(200);
+    const before = (await sandbox.journal('token')).length;
+    expect((await gateway.get(MEMBERS)).status).toBe(200);
+    expect((await sandbox.journal('token')).length).toBe(before);
+  });
+
+  it('whose user is refused again is 502 after one more attempt', async () => {
+    await sandbox.fault({ operation: 'listMembers', action: { code: '60005' } });
+    const answer = await gateway.get(MEMBERS);
+    expect(answer.status).toBe(502);
+    expect(answer.body).toMatchObject({ code: 'upstream-credential-rejected', outcome: 'not_processed' });
+    expect(await sandbox.journal('listMembers')).toHaveLength(2);
+  });
+
+  it('takes a changed password from the users file without a restart', async () => {
+    const own = await TestGateway.start(sandbox, {});
+    own.writeUsers({ default: { username: 'admin@harbour', password: 'wrong' } });
+    await own.logged('users-reloaded');
+    expect((await own.get(MEMBERS)).body).toMatchObject({ code: 'upstream-credential-rejected' });
+    const reloaded = own.logged('users-reloaded');
+    own.writeUsers({ default: { username: 'admin@harbour', password: sandbox.seedPassword } });
+    await reloaded;
+    expect((await own.get(MEMBERS)).status).toBe(200);
+    await own.stop();
+  });
+});
+
+describe('a session', () => {
+  it('acts as its user on every replica, and says who that is and until when', async () => {
+    const headers = await logIn();
+    for (const each of [gateway, replica]) {
+      expect((await each.get(MEMBERS, { headers, key: gateway.key })).status).toBe(200);
+      const answer = await each.get('/v1/sessions/current', { headers, key: gateway.key });
+      expect(answer.status).toBe(200);
+      expect(answer.body['username']).toBe('anna@harbour');
+      const life =
+        Date.parse(answer.body['expiresAt'] as string) - Date.parse(answer.body['createdAt'] as string);
+      expect(life).toBe(12 * 3600 * 1000);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+    expect(await actingUsers()).toEqual([
+      expect.stringContaining('anna@harbour'),
+      expect.stringContaining('anna@harbour'),
+    ]);
+  });
+
+  it('is dead at once on every replica after logout', async () => {
+    const headers = await logIn();
+    expect((await replica.get(MEMBERS, { headers, key: gateway.key })).status).toBe(200);
+    expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(204);
+    for (const each of [replica, gateway]) {
+      const answer = await each.get(MEMBERS, { headers, key: gateway.key });
+      expect(answer.status).toBe(401);
+      expect(answer.body).toMatchObject({ code: 'session-expired', outcome: 'not_processed' });
+    }
+    expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(401);
+  });
+
+  it('is of no use to another caller, and neither is a made-up one', async () => {
+    const headers = await logIn();
+    const key = gateway.keys['nobody'];
+    expect((await gateway.get(MEMBERS, { headers, key })).status).toBe(401);
+    expect((await gateway.get('/v1/sessions/current', { headers, key })).status).toBe(401);
+    for (const id of ['x', randomBytes(16).toString('base64url'), '../..', ' ']) {
+      expect((await gateway.get('/v1/sessions/current', { headers: { 'x-session-id': id } })).status).toBe(
+        401,
+      );
+    }
+  });
+
+  it('with a wrong password is 401 login-failed', async () => {
+    const answer = await gateway.post('/v1/sessions', { username: 'anna@harbour', password: 'not-it' });
+    expect(answer.status).toBe(401);
+    expect(answer.body).toMatchObject({ code: 'login-failed', outcome: 'not_processed' });
+    expect(answer.text).not.toContain('not-it');
+  });
+
+  it('is renewed by its refresh token once, whoever asks at the same time on whichever replica', async () => {
+    const headers = await logIn();
+    await sandbox.revokeTokens({ username: 'anna@harbour' });
+    const before = (await sandbox.journal('token')).length;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 ? gateway : replica).get(MEMBERS, { headers, key: gateway.key }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    const grants = (await sandbox.journal('token'))
+      .slice(before)
+      .map(({ body }) => (body as { grant_type: string }).grant_type);
+    expect(grants.filter((grant) => grant === 'refresh_token')).toEqual(['refresh_token']);
+    expect(grants).not.toContain('password');
+  });
+
+  it('that cannot be renewed is 401 session-expired, and gone', async () => {
+    const headers = await logIn();
+    await sandbox.revokeTokens({ username: 'anna@harbour', tokens: 'all' });
+    const answer = await gateway.get(MEMBERS, { headers });
+    expect(answer.status).toBe(401);
+    expect(answer.body).toMatchObject({ code: 'session-expired' });
+    expect((await gateway.get('/v1/sessions/current', { headers })).status).toBe(401);
+  });
+
+  it('ends with its token where the platform gives no refresh token', async () => {
+    const brief = await TestSandbox.start({ refreshTokens: false, tokenLifetimeSeconds: 2 });
+    const own = await TestGateway.start(brief);
+    const answer = await own.post('/v1/sessions', { username: 'anna@harbour', password: brief.seedPassword });
+    const left = Date.parse(answer.body['expiresAt'] as string) - Date.now();
+    expect(left).toBeLessThanOrEqual(1_000);
+    const headers = { 'x-session-id': answer.body['sessionId'] as string };
+    expect((await own.get(MEMBERS, { headers })).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, left + 50));
+    expect((await own.get(MEMBERS, { headers })).status).toBe(401);
+    await own.stop();
+    await brief.close();
+  });
+
+  it('leaves neither its id, nor a token, nor a password in Redis or in the log', async () => {
+    const headers = await logIn();
+    await gateway.get(MEMBERS, { headers });
+    const client = new Redis(redis.url);
+    const keys = await client.keys('*');
+    const values = await Promise.all(
+      keys.map(async (key) => ((await client.type(key)) === 'string' ? client.get(key) : '')),
+    );
+    client.disconnect();
+    const everything = [...keys, ...values, ...gateway.logLines, ...replica.logLines].join('\n');
+    expect(keys.some((key) => key.includes(':ses:'))).toBe(true);
+    for (const secret of [headers['x-session-id'], sandbox.seedPassword, sandbox.appSecret, gateway.key]) {
+      expect(everything).not.toContain(secret);
+    }
+    expect(everything).not.toMatch(/anna@harbour|access_token/);
+  });
+});
+
+describe('sessions without their store', () => {
+  afterEach(() => redis.stop());
+
+  it('are 503, never taken on trust', async () => {
+    const headers = await logIn();
+    const closed = gateway.logged('redis-closed');
+    await redis.kill9();
+    await closed;
+    const answer = await gateway.get(MEMBERS, { headers });
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed' });
+    expect((await gateway.get(MEMBERS)).status).toBe(200);
+  });
+});

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+
+let sandbox: TestSandbox;
+const running: TestGateway[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start({ tokenLifetimeSeconds: 600 });
+});
+beforeEach(() => sandbox.reset({ tokens: true }));
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((gateway) => gateway.stop()));
+});
+afterAll(() => sandbox.close());
+
+async function gatewayWith(environment: Record<string, string> = {}): Promise<TestGateway> {
+  const gateway = await TestGateway.start(sandbox, environment);
+  running.push(gateway);
+  return gateway;
+}
+
+const tokenRequests = async () => (await sandbox.journal('token')).length;
+const labels = async () =>
+  (await sandbox.journal('listAssets')).map(({ headers }) => headers['authorization']);
+
+describe('an application token', () => {
+  it('is asked for once by a thousand callers at the same time', async () => {
+    const gateway = await gatewayWith();
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => gateway.get(ASSETS)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(await tokenRequests()).toBe(1);
+  });
+
+  it('that was revoked is renewed once for all callers in flight, and every one is served', async () => {
+    const gateway = await gatewayWith();
+    await gateway.get(ASSETS);
+    await sandbox.revokeTokens();
+    const answers = await Promise.all(Array.from({ length: 200 }, () => gateway.get(ASSETS)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(await tokenRequests()).toBe(2);
+    expect((await sandbox.journal('listAssets')).length).toBeLessThanOrEqual(1 + 200 * 2);
+    expect((await labels()).at(-1)).toBe('app:auth_order#2');
+  });
+
+  it('is sent in the body where the platform wants it so', async () => {
+    const gateway = await gatewayWith({ UPSTREAM_TOKEN_AUTH: 'body' });
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+    const [entry] = await sandbox.journal('token');
+    expect(entry?.headers['authorization']).toBeUndefined();
+  });
+
+  it('that ends is replaced before the platform could refuse it', async () => {
+    const short = await TestSandbox.start({ tokenLifetimeSeconds: 1 });
+    const gateway = await TestGateway.start(short);
+    const until = performance.now() + 2_500;
+    while (performance.now() < until) expect((await gateway.get(ASSETS)).status).toBe(200);
+    const codes = (await short.journal('listAssets')).map(({ code }) => code);
+    expect(new Set(codes)).toEqual(new Set(['0']));
+    expect((await short.journal('token')).length).toBeGreaterThan(2);
+    await gateway.stop();
+    await short.close();
+  });
+});
+
+describe('with Redis', () => {
+  let redis: RunningRedis;
+  const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+  const shared = () => ({ REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys });
+
+  beforeEach(async () => {
+    redis = await startRedis();
+  });
+  afterEach(() => redis.stop());
+
+  it('a token is shared by replicas and outlives each of them', async () => {
+    const first = await gatewayWith(shared());
+    await first.get(ASSETS);
+    const second = await gatewayWith(shared());
+    await second.get(ASSETS);
+    expect(await tokenRequests()).toBe(1);
+    expect(await labels()).toEqual(['app:auth_order#1', 'app:auth_order#1']);
+    expect((await second.get('/health/ready')).body).toEqual({ status: 'ok', redis: 'up', tokens: 'up' });
+  });
+
+  it('a revoked token is not brought back from the store', async () => {
+    const gateway = await gatewayWith(shared());
+    await gateway.get(ASSETS);
+    await sandbox.revokeTokens();
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+    expect((await labels()).at(-1)).toBe('app:auth_order#2');
+    expect(await labels()).toHaveLength(3);
+  });
+
+  it('another platform or another secret never gets the tokens of the first', async () => {
+    await (await gatewayWith(shared())).get(ASSETS);
+    const other = await TestSandbox.start();
+    const gateway = await TestGateway.start(other, shared());
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+    expect(await other.journal('token')).toHaveLength(1);
+    await gateway.stop();
+    await other.close();
+  });
+
+  it('Redis killed in between disturbs no caller, and readiness says degraded', async () => {
+    const gateway = await gatewayWith(shared());
+    await gateway.get(ASSETS);
+    const closed = gateway.logged('redis-closed');
+    await redis.kill9();
+    await closed;
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+    expect(await tokenRequests()).toBe(1);
+    expect((await gateway.get('/health/ready')).body).toEqual({
+      status: 'degraded',
+      redis: 'down',
+      tokens: 'up',
+    });
+  });
+
+  it('Redis away at start delays nothing', async () => {
+    await redis.kill9();
+    const gateway = await gatewayWith(shared());
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+  });
+});

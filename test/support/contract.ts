@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+/** The exported OpenAPI document as the judge of every answer that a test sees. */
+
+interface Media {
+  readonly schema?: object;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+interface Response {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly security?: readonly object[];
+  readonly requestBody?: { content: Record<string, { examples?: Record<string, { value: unknown }> }> };
+  readonly parameters?: readonly {
+    name: string;
+    in: string;
+    required?: boolean;
+    example?: unknown;
+    schema?: { example?: unknown };
+  }[];
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly 'x-upstream'?: { operation: string; method: string; path: string };
+}
+
+export const document = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as {
+  paths: Record<string, Record<string, OpenApiOperation>>;
+  components: object;
+};
+
+export interface DocumentedRoute {
+  readonly method: string;
+  readonly template: string;
+  readonly operation: OpenApiOperation;
+}
+
+export const routes: readonly DocumentedRoute[] = Object.entries(document.paths).flatMap(
+  ([template, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      template,
+      operation,
+    })),
+);
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema({ $id: 'document', ...(closed(document) as typeof document) });
+/** The schemas with nothing allowed that they do not name: an answer may not say more than the document. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closed);
+  if (typeof part !== 'object' || part === null) return part;
+  const members = Object.fromEntries(Object.entries(part).map(([key, member]) => [key, closed(member)]));
+  const isOpen =
+    members['type'] === 'object' &&
+    members['properties'] !== undefined &&
+    members['additionalProperties'] === undefined;
+  return isOpen ? { ...members, additionalProperties: false } : members;
+}
+
+const validators = new Map<object, ValidateFunction>();
+
+function validatorOf(schema: object): ValidateFunction {
+  const known = validators.get(schema);
+  if (known) return known;
+  const located = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object;
+  const validator = ajv.compile(located);
+  validators.set(schema, validator);
+  return validator;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/**
+ * Throws where the answer is not one that the document declares: status (or `default`, for codes that the platform does
+ * not document for the operation), media type, and schema of the body.
+ */
+export function assertDeclared(method: string, path: string, answer: Answer, allowDefault: boolean): void {
+  const route = routes.find((each) => each.method === method && matches(each.template, path));
+  if (!route) return;
+  const { responses, operationId } = route.operation;
+  const response = responses[String(answer.status)] ?? (allowDefault ? responses['default'] : undefined);
+  if (!response) throw new Error(`${operationId} does not declare ${answer.status}: ${answer.text}`);
+  const type = answer.headers.get('content-type')?.split(';')[0];
+  if (!response.content) {
+    if (answer.text !== '') throw new Error(`${operationId} ${answer.status} declares no body, but has one`);
+    return;
+  }
+  const media = type === undefined ? undefined : response.content[type];
+  if (!media) throw new Error(`${operationId} ${answer.status} does not declare ${type}`);
+  if (!media.schema || type === 'text/html') return;
+  const validate = validatorOf(media.schema);
+  if (!validate(JSON.parse(answer.text))) {
+    throw new Error(
+      `${operationId} ${answer.status} does not fit its schema: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 500)}`,
+    );
+  }
+}
+
+function matches(template: string, path: string): boolean {
+  const pattern = template.replace(/\{\w+\}/g, '[^/]+');
+  return new RegExp(`^${pattern}$`).test(path.split('?')[0] ?? '');
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
+
+export interface JournalEntry {
+  readonly id: number;
+  readonly operation: string | null;
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly committed: boolean;
+}
+
+/** The platform for a test: a real sandbox on a free port, with credentials made up for it, and its control side. */
+export class TestSandbox {
+  private constructor(
+    private readonly running: RunningSandbox,
+    readonly appKey: string,
+    readonly appSecret: string,
+  ) {}
+
+  static async start(options: Partial<Parameters<typeof startSandbox>[0]> = {}): Promise<TestSandbox> {
+    const appKey = randomBytes(8).toString('hex');
+    // With characters that Basic authentication has to encode.
+    const appSecret = `${randomBytes(16).toString('base64url')}:+%/é`;
+    return new TestSandbox(await startSandbox({ appKey, appSecret, ...options }), appKey, appSecret);
+  }
+
+  /** What every seeded user logs in with, as `account@enterprise`. */
+  get seedPassword(): string {
+    return this.running.seedPassword;
+  }
+
+  get url(): string {
+    return this.running.url;
+  }
+
+  get tokenUrl(): string {
+    return this.running.tokenUrl;
+  }
+
+  close(): Promise<void> {
+    return this.running.close();
+  }
+
+  /** Everything but tokens back to the seed. */
+  reset(body: object = {}): Promise<unknown> {
+    return this.#control('POST', '/reset', body);
+  }
+
+  fault(rule: object): Promise<unknown> {
+    return this.#control('POST', '/faults', rule);
+  }
+
+  async journal(operation?: string): Promise<JournalEntry[]> {
+    const query = operation ? `?operation=${operation}` : '';
+    return ((await this.#control('GET', `/journal${query}`)) as { entries: JournalEntry[] }).entries;
+  }
+
+  /** Calls of the platform's API, token requests left out. */
+  async calls(): Promise<JournalEntry[]> {
+    return (await this.journal()).filter(({ operation }) => operation !== 'token');
+  }
+
+  async commits(): Promise<{ channelCode: string; channelOrderId: string; licenseOrderIds: string[] }[]> {
+    return (await this.#control('GET', '/commits')) as never;
+  }
+
+  revokeTokens(which: object = {}): Promise<unknown> {
+    return this.#control('POST', '/tokens/revoke', which);
+  }
+
+  advance(advanceMs: number): Promise<unknown> {
+    return this.#control('PUT', '/clock', { advanceMs });
+  }
+
+  async #control(method: string, path: string, body?: object): Promise<unknown> {
+    const answer = await fetch(`${this.url}/__sandbox${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: body && JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`sandbox ${method} ${path}: ${answer.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  }
+}

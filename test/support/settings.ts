@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
+import { createLog, type Log } from '../../src/observability/log.ts';
+
+/** A credential for this run only. */
+export function credential(bytes = 16): string {
+  return randomBytes(bytes).toString('base64url');
+}
+
+/** A whole configuration, with credentials made up and `environment` on top. */
+export function settings(environment: Readonly<Record<string, string>> = {}): AppConfig {
+  return loadConfig({
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    UPSTREAM_TOKEN_URL: 'http://127.0.0.1:9/oauth/token',
+    UPSTREAM_APP_KEY: credential(),
+    UPSTREAM_APP_SECRET: credential(),
+    CALLERS_FILE: 'unused',
+    ...environment,
+  });
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** A log whose lines are kept, and can be waited for by their event. */
+export class RecordedLog {
+  readonly lines: LogLine[] = [];
+  readonly log: Log;
+  readonly #waiting = new Map<string, ((line: LogLine) => void)[]>();
+
+  constructor() {
+    const stream = new PassThrough();
+    stream.on('data', (chunk: Buffer) => {
+      for (const text of String(chunk).trim().split('\n')) this.#add(JSON.parse(text) as LogLine);
+    });
+    this.log = createLog('debug', stream);
+  }
+
+  /** The next line of that event from now on. */
+  next(event: string): Promise<LogLine> {
+    const { promise, resolve } = Promise.withResolvers<LogLine>();
+    this.#waiting.set(event, [...(this.#waiting.get(event) ?? []), resolve]);
+    return promise;
+  }
+
+  get text(): string {
+    return JSON.stringify(this.lines);
+  }
+
+  #add(line: LogLine): void {
+    this.lines.push(line);
+    const waiting = this.#waiting.get(line.event) ?? [];
+    this.#waiting.delete(line.event);
+    for (const resolve of waiting) resolve(line);
+  }
+}
