@@ -2,7 +2,7 @@
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test'],
-  testMatch: ['**/*.spec.ts', '**/*.e2e.ts'],
+  testMatch: ['**/*.spec.ts', '**/*.e2e.ts', '**/*.faults.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [

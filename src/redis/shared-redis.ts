@@ -6,6 +6,11 @@ import { Sealer } from './sealer.ts';
 
 const MAX_RECONNECT_DELAY_MS = 2_000;
 
+/** Redis is not there, and was not asked. */
+export class RedisAway extends Error {
+  override readonly name = 'RedisAway';
+}
+
 /**
  * The connection for what may fail open (tokens now; cache and limits later). Without a URL there is none, and everything
  * stays in the process. A command fails within 250 ms instead of waiting for a server that is away: with the defaults of
@@ -49,6 +54,16 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     }
     // A server that is away at start is tried again in the background.
     await this.client.connect().catch(() => undefined);
+  }
+
+  get configured(): boolean {
+    return this.client !== undefined;
+  }
+
+  /** Runs a command, or fails at once with {@link RedisAway} while Redis cannot be reached. */
+  async run<T>(command: (client: Redis) => Promise<T>): Promise<T> {
+    if (this.client?.status !== 'ready') throw new RedisAway();
+    return command(this.client);
   }
 
   /** `off` where none is configured. */

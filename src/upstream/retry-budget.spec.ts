@@ -33,7 +33,7 @@ describe('a retry budget', () => {
     expect(taken()).toBe(10);
   });
 
-  it('begins anew after ten seconds', () => {
+  it('forgets retries ten seconds later, and not before', () => {
     call(100);
     expect(taken()).toBe(20);
     now = 9_999;
@@ -43,26 +43,43 @@ describe('a retry budget', () => {
     expect(taken()).toBe(3);
   });
 
+  it('slides: the calls of the seconds before pay for the retries of this one', () => {
+    call(100);
+    now = 9_500;
+    call(1);
+    expect(taken()).toBe(20);
+    now = 10_500;
+    expect(budget.take()).toBe(false);
+    call(200);
+    expect(taken()).toBe(20);
+  });
+
   it('forgets calls of long ago: a busy hour does not pay for a quiet one', () => {
     call(1_000);
     now = 3_600_000;
     expect(taken()).toBe(3);
   });
 
-  it('never gives more than a fifth of the calls of a window, or three', () => {
+  it('never gives more than a fifth of the calls of the last ten seconds, or three', () => {
     const step = fc.record({ calls: fc.nat(40), asks: fc.nat(40), passes: fc.nat(4_000) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         now = 0;
         budget = new RetryBudget(() => now);
-        let [start, calls, retries] = [0, 0, 0];
+        const log: { second: number; calls: number; retries: number }[] = [];
         for (const each of steps) {
           now += each.passes;
-          if (each.calls + each.asks > 0 && now - start >= 10_000) [start, calls, retries] = [now, 0, 0];
+          const second = Math.floor(now / 1_000);
           call(each.calls);
-          calls += each.calls;
-          for (let ask = 0; ask < each.asks; ask++) if (budget.take()) retries++;
-          expect(retries).toBeLessThanOrEqual(Math.max(3, calls * 0.2));
+          const entry = { second, calls: each.calls, retries: 0 };
+          log.push(entry);
+          for (let ask = 0; ask < each.asks; ask++) {
+            if (!budget.take()) break;
+            entry.retries++;
+            const recent = log.filter((one) => one.second > second - 10);
+            const sum = (key: 'calls' | 'retries') => recent.reduce((total, one) => total + one[key], 0);
+            expect(sum('retries')).toBeLessThanOrEqual(Math.max(3, sum('calls') * 0.2));
+          }
         }
       }),
     );
