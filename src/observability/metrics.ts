@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export type TokenEvent =
+  'renewed' | 'shared' | 'refused' | 'held_off' | 'rejected' | 'unavailable' | 'remembered';
 
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
@@ -35,8 +38,21 @@ export class Metrics {
   });
   readonly #tokenEvents = new Counter({
     name: 'gateway_token_events_total',
-    help: 'Access tokens renewed, refused upstream, or not to be had, by kind of principal',
+    help: 'What happened to access tokens, by kind of principal; remembered: not asked for, since it failed a moment ago; held_off: not renewed, since the last renewal was refused too; shared: taken from another replica',
     labelNames: ['principal', 'event'],
+    registers: [this.registry],
+  });
+  readonly #tokenWaits = new Histogram({
+    name: 'gateway_token_wait_seconds',
+    help: 'Time that calls waited for an access token that was not at hand',
+    labelNames: ['principal'],
+    buckets: SECONDS,
+    registers: [this.registry],
+  });
+  readonly #unreadable = new Counter({
+    name: 'gateway_redis_unreadable_total',
+    help: 'Values in Redis that did not open (corrupted, foreign, sealed under an unknown key) and count as missing',
+    labelNames: ['store'],
     registers: [this.registry],
   });
   readonly #contractWarnings = new Counter({
@@ -68,8 +84,30 @@ export class Metrics {
     this.#upstreamSeconds.observe({ operation }, seconds);
   }
 
-  tokenEvent(principal: string, event: 'renewed' | 'refused' | 'rejected' | 'unavailable'): void {
+  tokenEvent(principal: string, event: TokenEvent): void {
     this.#tokenEvents.inc({ principal, event });
+  }
+
+  tokenWait(principal: string, seconds: number): void {
+    this.#tokenWaits.observe({ principal }, seconds);
+  }
+
+  /** `ages`: by kind of principal, of the oldest token in use, in seconds. Asked for when the metrics are read. */
+  tokenAges(ages: () => ReadonlyMap<string, number>): void {
+    new Gauge({
+      name: 'gateway_token_age_seconds',
+      help: 'Age of the oldest access token in use, by kind of principal',
+      labelNames: ['principal'],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [principal, seconds] of ages()) this.set({ principal }, seconds);
+      },
+    });
+  }
+
+  unreadable(store: 'tokens' | 'cache' | 'sessions'): void {
+    this.#unreadable.inc({ store });
   }
 
   readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
