@@ -49,6 +49,17 @@ export class Metrics {
     buckets: SECONDS,
     registers: [this.registry],
   });
+  #ages: () => ReadonlyMap<string, number> = () => new Map();
+  readonly #tokenAge: Gauge<'principal'> = new Gauge({
+    name: 'gateway_token_age_seconds',
+    help: 'Age of the oldest access token in use, by kind of principal',
+    labelNames: ['principal'],
+    registers: [this.registry],
+    collect: () => {
+      this.#tokenAge.reset();
+      for (const [principal, seconds] of this.#ages()) this.#tokenAge.set({ principal }, seconds);
+    },
+  });
   readonly #unreadable = new Counter({
     name: 'gateway_redis_unreadable_total',
     help: 'Values in Redis that did not open (corrupted, foreign, sealed under an unknown key) and count as missing',
@@ -92,18 +103,9 @@ export class Metrics {
     this.#tokenWaits.observe({ principal }, seconds);
   }
 
-  /** `ages`: by kind of principal, of the oldest token in use, in seconds. Asked for when the metrics are read. */
+  /** `ages`: of the oldest token in use, by kind of principal, in seconds. Asked for when the metrics are read. */
   tokenAges(ages: () => ReadonlyMap<string, number>): void {
-    new Gauge({
-      name: 'gateway_token_age_seconds',
-      help: 'Age of the oldest access token in use, by kind of principal',
-      labelNames: ['principal'],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [principal, seconds] of ages()) this.set({ principal }, seconds);
-      },
-    });
+    this.#ages = ages;
   }
 
   unreadable(store: 'tokens' | 'cache' | 'sessions'): void {

@@ -280,9 +280,9 @@ describe("an application's secret in a file", () => {
 
   /** Knows one secret. */
   const accept = (right: string) => {
-    server.answer = (response, request, count) =>
-      request.form.get('client_secret') === right
-        ? issueTokens(response, request, count)
+    server.answer = (response, asked, count) =>
+      asked.form.get('client_secret') === right
+        ? issueTokens(response, asked, count)
         : json(response, { error: 'invalid_client' }, 401);
   };
 

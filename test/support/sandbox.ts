@@ -73,6 +73,17 @@ export class TestSandbox {
     return this.#control('POST', '/tokens/revoke', which);
   }
 
+  /** From now on these are valid, and no others. */
+  acceptSecrets(...secrets: string[]): Promise<unknown> {
+    return this.#control('PUT', '/app-secrets', { secrets });
+  }
+
+  /** How many calls fault rules have spoiled since the last reset; counted when a call arrives. */
+  async spoiled(): Promise<number> {
+    const { faults } = (await this.#control('GET', '/faults')) as { faults: { hits: number }[] };
+    return faults.reduce((sum, { hits }) => sum + hits, 0);
+  }
+
   advance(advanceMs: number): Promise<unknown> {
     return this.#control('PUT', '/clock', { advanceMs });
   }
