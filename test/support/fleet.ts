@@ -10,11 +10,15 @@ import type { TestSandbox } from './sandbox.ts';
 
 type HowToStart = Parameters<typeof startGatewayProcess>[1];
 
+type Users = Record<string, { username: string; password: string }>;
+
 interface FleetOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** For each process on top of `environment`, in order. */
   readonly each?: readonly Readonly<Record<string, string>>[];
   readonly how?: HowToStart;
+  /** Upstream users by alias; else `default` and `anna`. */
+  readonly users?: Users;
 }
 
 export interface FleetAnswer {
@@ -27,23 +31,18 @@ export interface FleetAnswer {
 export class Fleet {
   readonly folder = mkdtempSync(join(tmpdir(), 'gateway-fleet-'));
   readonly usersFile = join(this.folder, 'users.json');
+  readonly redis: RunningRedis;
   readonly key: string;
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(
-    sandbox: TestSandbox,
-    readonly redis: RunningRedis,
-  ) {
+  private constructor(sandbox: TestSandbox, redis: RunningRedis) {
+    this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
     const callersFile = join(this.folder, 'callers.json');
     const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
     writeFileSync(callersFile, JSON.stringify({ callers: [caller] }));
-    this.writeUsers({
-      default: { username: 'admin@harbour', password: sandbox.seedPassword },
-      anna: { username: 'anna@harbour', password: sandbox.seedPassword },
-    });
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
@@ -59,6 +58,12 @@ export class Fleet {
 
   static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
     const fleet = new Fleet(sandbox, await startRedis());
+    fleet.writeUsers(
+      options.users ?? {
+        default: { username: 'admin@harbour', password: sandbox.seedPassword },
+        anna: { username: 'anna@harbour', password: sandbox.seedPassword },
+      },
+    );
     const own = (index: number) => ({
       ...fleet.environment,
       ...options.environment,
@@ -70,7 +75,7 @@ export class Fleet {
     return fleet;
   }
 
-  writeUsers(users: Record<string, { username: string; password: string }>): void {
+  writeUsers(users: Users): void {
     writeFileSync(this.usersFile, JSON.stringify(users));
   }
 

@@ -16,11 +16,15 @@ export interface JournalEntry {
 
 /** The platform for a test: a real sandbox on a free port, with credentials made up for it, and its control side. */
 export class TestSandbox {
-  private constructor(
-    private readonly running: RunningSandbox,
-    readonly appKey: string,
-    readonly appSecret: string,
-  ) {}
+  readonly appKey: string;
+  readonly appSecret: string;
+  readonly #running: RunningSandbox;
+
+  private constructor(running: RunningSandbox, appKey: string, appSecret: string) {
+    this.#running = running;
+    this.appKey = appKey;
+    this.appSecret = appSecret;
+  }
 
   static async start(options: Partial<Parameters<typeof startSandbox>[0]> = {}): Promise<TestSandbox> {
     const appKey = randomBytes(8).toString('hex');
@@ -31,19 +35,19 @@ export class TestSandbox {
 
   /** What every seeded user logs in with, as `account@enterprise`. */
   get seedPassword(): string {
-    return this.running.seedPassword;
+    return this.#running.seedPassword;
   }
 
   get url(): string {
-    return this.running.url;
+    return this.#running.url;
   }
 
   get tokenUrl(): string {
-    return this.running.tokenUrl;
+    return this.#running.tokenUrl;
   }
 
   close(): Promise<void> {
-    return this.running.close();
+    return this.#running.close();
   }
 
   /** Everything but tokens back to the seed. */
