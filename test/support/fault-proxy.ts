@@ -62,9 +62,9 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Connections open right now. */
+  /** Connections that their client still holds open. */
   get open(): number {
-    return this.#links.size;
+    return [...this.#links].filter((link) => link.isHeld).length;
   }
 
   async add(toxic: Toxic): Promise<void> {
@@ -136,6 +136,10 @@ class Link {
 
   count(direction: Direction, bytes: number): void {
     this.proxy.bytes[direction] += bytes;
+  }
+
+  get isHeld(): boolean {
+    return !this.client.readableEnded && !this.client.destroyed;
   }
 
   toxicsChanged(): void {
@@ -305,7 +309,10 @@ export class Blackhole {
     const child = spawn(process.execPath, ['-e', LISTEN_AND_SLEEP, host, String(port)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [printed] = (await once(child.stdout, 'data')) as [Buffer];
+    const printed = await Promise.race([
+      once(child.stdout, 'data').then(([chunk]) => chunk as Buffer),
+      once(child, 'exit').then(() => Promise.reject(new Error(`cannot listen on ${host} ${port}`))),
+    ]);
     const taken = Number(String(printed));
     // The kernel completes the first connections by itself, one more than the backlog; nobody ever accepts them.
     const fillers = Array.from({ length: 8 }, () =>
