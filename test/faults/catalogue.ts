@@ -251,7 +251,7 @@ export const sections: readonly CatalogueSection[] = [
         holds: '502 before anything walks them; the process lives',
       },
       { id: 'C19', fault: 'a key given twice', holds: '502' },
-      { id: 'C20', fault: 'numbers beyond every type, -0, hexadecimal', holds: '502' },
+      { id: 'C20', fault: 'numbers beyond int64, fractions, hexadecimal', holds: '502' },
       {
         id: 'C21',
         fault: 'a page that lies about itself',

@@ -7,10 +7,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { makeCertificates, type TestCertificates } from '../support/certificates.ts';
+import {
+  type Expected,
+  expectProblem,
+  metric,
+  order,
+  read,
+  READ_LATE,
+  READ_MISFIT,
+  REJECTED,
+  UNAVAILABLE,
+  UNKNOWN,
+  UNKNOWN_LATE,
+  write,
+} from '../support/expected.ts';
 import { Blackhole, FaultProxy, hasIpv6 } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { type OperationCase, operationCases, send } from '../support/operations.ts';
+import { type OperationCase, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /**
@@ -19,11 +33,6 @@ import { TestSandbox } from '../support/sandbox.ts';
  */
 
 jest.setTimeout(60_000);
-
-const caseOf = (id: string) => operationCases.find((each) => each.id === id) as OperationCase;
-const read = caseOf('findCustomers');
-const write = caseOf('disableLocks');
-const order = caseOf('placeOrder');
 
 let sandbox: TestSandbox;
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -134,36 +143,6 @@ function goodAnswer(head: string): string {
   return JSON.stringify({ code: 0, message: 'ok', data });
 }
 
-interface Expected {
-  readonly status: number;
-  readonly code: string;
-  readonly outcome: string;
-  readonly retryable: boolean;
-  readonly retryAfter: string | null;
-}
-const expected = (
-  status: number,
-  code: string,
-  outcome: string,
-  retryable = false,
-  retryAfter: string | null = null,
-): Expected => ({ status, code, outcome, retryable, retryAfter });
-
-const UNAVAILABLE = expected(503, 'upstream-unavailable', 'not_processed', true, '1');
-const READ_LATE = expected(504, 'upstream-timeout', 'not_processed', true);
-const READ_MISFIT = expected(502, 'upstream-contract-violation', 'not_processed');
-const REJECTED = expected(502, 'upstream-credential-rejected', 'not_processed');
-const UNKNOWN = expected(502, 'outcome-unknown', 'unknown');
-const UNKNOWN_LATE = expected(504, 'outcome-unknown', 'unknown');
-
-function expectProblem(answer: TestAnswer, { retryAfter, ...body }: Expected): void {
-  expect({ ...answer.body, retryAfter: answer.headers.get('retry-after') }).toMatchObject({
-    ...body,
-    retryAfter,
-  });
-  expect(answer.status).toBe(body.status);
-}
-
 /** All three at once, so that those that wait, wait together. */
 async function expectProblems(gateway: TestGateway, onRead: Expected, onWrite: Expected): Promise<void> {
   const [readAnswer, ...writeAnswers] = await Promise.all(
@@ -211,10 +190,11 @@ async function expectAllGood(gateway: TestGateway): Promise<void> {
 }
 
 /** Attempts by operation and outcome, as the gateway counts them. */
-async function attempts(gateway: TestGateway, operation: OperationCase, outcome: string): Promise<number> {
-  const series = `gateway_upstream_attempts_total{operation="${operation.upstream}",outcome="${outcome}"}`;
-  const line = (await gateway.metrics()).split('\n').find((each) => each.startsWith(series));
-  return Number(line?.slice(series.length) ?? 0);
+function attempts(gateway: TestGateway, operation: OperationCase, outcome: string): Promise<number> {
+  return metric(
+    gateway,
+    `gateway_upstream_attempts_total{operation="${operation.upstream}",outcome="${outcome}"}`,
+  );
 }
 
 /** What names resolve to, in place of the machine's resolver: addresses, or an error's code. */
