@@ -42,7 +42,7 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'U2',
         fault: 'the name does not resolve',
-        holds: 'as for a refused connection, and the next call asks for the name again',
+        holds: 'as for a refused connection, and nothing of it is remembered',
       },
       {
         id: 'U3',
@@ -286,7 +286,7 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'C27',
         fault: 'times whose size contradicts the configured unit',
-        holds: 'delivered as they convert, counted',
+        holds: 'delivered as they convert, counted; 502 where that gives a year of five digits',
       },
       {
         id: 'C28',
