@@ -19,5 +19,7 @@ export default {
     ],
   },
   maxWorkers: '100%',
+  // What hangs is told, what is only slow on a busy machine is not.
+  testTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/faults/fault-table.reporter.ts'],
 };

@@ -4,14 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newApiKey } from '../../src/caller/api-key.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { freePort } from '../support/redis.ts';
 
 /** The shipped gateway (the build, through `npm start`) as a process of its own, and the demo. */
-
-jest.setTimeout(30_000);
 
 let sandbox: TestSandbox;
 let folder: string;

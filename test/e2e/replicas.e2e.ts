@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
@@ -13,8 +13,6 @@ import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Two processes of the built gateway in front of one Redis, as they are deployed. */
-
-jest.setTimeout(30_000);
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const ASSETS = '/v1/enterprises/ent-harbour/assets';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
@@ -10,8 +10,6 @@ import { credential } from '../support/settings.ts';
 import { TokenServer } from '../support/token-server.ts';
 
 /** What the token endpoint can do to us (T), in front of one gateway or a fleet of processes. */
-
-jest.setTimeout(60_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';

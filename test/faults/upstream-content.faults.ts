@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   caseOf,
   type Expected,
@@ -22,8 +22,6 @@ import { type OperationCase, operationCases, send } from '../support/operations.
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What can be wrong with an answer of the platform that arrives whole, for a read, a write that must not run twice and an order. */
-
-jest.setTimeout(60_000);
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;

@@ -32,8 +32,6 @@ import { TestSandbox } from '../support/sandbox.ts';
  * U30 are in resilience.faults.ts.
  */
 
-jest.setTimeout(60_000);
-
 let sandbox: TestSandbox;
 const cleanUps: (() => Promise<unknown>)[] = [];
 
