@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { RedisErrorReason } from '../redis/redis-error.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -53,6 +54,21 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #redisErrors = new Counter({
+    name: 'gateway_redis_errors_total',
+    help: 'Redis commands and connections that failed, by reason',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly #redisUnreadable = new Counter({
+    name: 'gateway_redis_unreadable_total',
+    help: 'Values in Redis that were of another type or did not open, and count as missing',
+    labelNames: ['store'],
+    registers: [this.registry],
+  });
+  /** Not there where no Redis is configured: a 0 would raise an alarm. */
+  #redisUp: Gauge | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
@@ -74,6 +90,23 @@ export class Metrics {
 
   readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
     this.#readCache.inc({ operation, result });
+  }
+
+  redisError(reason: RedisErrorReason): void {
+    this.#redisErrors.inc({ reason });
+  }
+
+  redisUnreadable(store: 'tokens' | 'cache' | 'sessions'): void {
+    this.#redisUnreadable.inc({ store });
+  }
+
+  redisUp(up: boolean): void {
+    this.#redisUp ??= new Gauge({
+      name: 'gateway_redis_up',
+      help: 'Whether Redis can be used: 1 or 0',
+      registers: [this.registry],
+    });
+    this.#redisUp.set(up ? 1 : 0);
   }
 
   contractWarning(operation: string, what: string): void {

@@ -39,7 +39,7 @@ beforeEach(async () => {
   recorded = new RecordedLog();
   metrics = new Metrics();
   pools = new UpstreamPools(upstream);
-  const store = new TokenStore(upstream, new SharedRedis(redis, recorded.log), recorded.log);
+  const store = new TokenStore(upstream, new SharedRedis(redis, recorded.log, new Metrics()), recorded.log);
   manager = new TokenManager(store, new TokenEndpoint(upstream, pools), metrics, recorded.log);
 });
 afterAll(async () => {

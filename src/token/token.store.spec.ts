@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { Redis } from 'ioredis';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { TokenStore } from './token.store.ts';
@@ -47,7 +48,7 @@ const shared = {
 async function newProcess(environment: Record<string, string> = {}) {
   const { upstream, redis: slice } = settings({ REDIS_URL: redis.url, ...shared, ...environment });
   const recorded = new RecordedLog();
-  const connection = new SharedRedis(slice, recorded.log);
+  const connection = new SharedRedis(slice, recorded.log, new Metrics());
   connections.push(connection);
   await connection.onModuleInit();
   const log = recorded.log;
@@ -258,7 +259,7 @@ describe('with Redis away', () => {
     const { store, connection, recorded } = await newProcess({ REDIS_URL: mortal.url });
     const token = newToken();
     await store.save(order, token);
-    const closed = recorded.next('redis-closed');
+    const closed = recorded.next('redis-away');
     await mortal.kill9();
     await closed;
     return { store, connection, token, recorded };
@@ -332,7 +333,7 @@ describe('without Redis', () => {
 it('the connection becomes ready again after Redis came back', async () => {
   const first = await startRedis();
   const { connection, recorded, store } = await newProcess({ REDIS_URL: first.url });
-  const closed = recorded.next('redis-closed');
+  const closed = recorded.next('redis-away');
   const ready = recorded.next('redis-ready');
   await first.stop();
   await closed;

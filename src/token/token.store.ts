@@ -44,10 +44,12 @@ export class TokenStore {
   }
 
   async load(principal: Principal): Promise<HeldToken | undefined> {
-    const { client, sealer } = this.redis;
-    if (!client || !sealer) return this.peek(principal);
+    const { sealer } = this.redis;
+    if (!sealer) return this.peek(principal);
     const key = this.keyOf(principal);
-    const values = await this.#tolerate('load', async () => Promise.all([client.get(key), client.pttl(key)]));
+    const values = await this.#tolerate('load', () =>
+      this.redis.run((client) => Promise.all([client.get(key), client.pttl(key)])),
+    );
     // With Redis away, the token in the process serves on to its own end.
     if (!values) return this.#usable(principal);
     const [value, endsInMs] = values;
@@ -55,7 +57,7 @@ export class TokenStore {
     const text = sealer.open(value, key);
     if (text === undefined) {
       this.log.warn({ event: 'token-unreadable' }, 'A stored token did not open; it counts as missing');
-      await this.#tolerate('drop', () => client.del(key));
+      await this.#tolerate('drop', () => this.redis.run((client) => client.del(key)));
       return undefined;
     }
     const token = JSON.parse(text) as AccessToken;
@@ -64,11 +66,13 @@ export class TokenStore {
 
   async save(principal: Principal, token: AccessToken): Promise<HeldToken> {
     const held = this.#keepLocal(principal, token, token.usableMs);
-    const { client, sealer } = this.redis;
-    if (client && sealer && token.usableMs > 0) {
+    const { sealer } = this.redis;
+    if (sealer && token.usableMs > 0) {
       const key = this.keyOf(principal);
       await this.#tolerate('save', () =>
-        client.set(key, sealer.seal(JSON.stringify(token), key), 'PX', token.usableMs),
+        this.redis.run((client) =>
+          client.set(key, sealer.seal(JSON.stringify(token), key), 'PX', token.usableMs),
+        ),
       );
     }
     return held;
@@ -79,10 +83,10 @@ export class TokenStore {
     const name = this.keyOf(principal);
     if (this.#local.get(name)?.token.version === version) this.#local.delete(name);
     const stored = await this.load(principal);
-    const { client } = this.redis;
     if (stored?.version !== version) return;
     this.#local.delete(name);
-    if (client) await this.#tolerate('drop', () => client.del(this.keyOf(principal)));
+    if (this.redis.configured)
+      await this.#tolerate('drop', () => this.redis.run((client) => client.del(this.keyOf(principal))));
   }
 
   #usable(principal: Principal): HeldToken | undefined {
@@ -94,7 +98,7 @@ export class TokenStore {
     const now = performance.now();
     const endsAt = now + endsInMs;
     const held = { ...token, endsAt, renewAt: endsAt - (token.usableMs - token.renewAfterMs) };
-    const until = this.redis.client ? now + MAX_LOCAL_MS : Infinity;
+    const until = this.redis.configured ? now + MAX_LOCAL_MS : Infinity;
     if (endsInMs > 0) this.#local.set(this.keyOf(principal), { token: held, until });
     return held;
   }

@@ -109,7 +109,7 @@ describe('with Redis', () => {
   it('Redis killed in between disturbs no caller, and readiness says degraded', async () => {
     const gateway = await gatewayWith(shared());
     await gateway.get(ASSETS);
-    const closed = gateway.logged('redis-closed');
+    const closed = gateway.logged('redis-away');
     await redis.kill9();
     await closed;
     expect((await gateway.get(ASSETS)).status).toBe(200);
