@@ -1,0 +1,111 @@
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type JsonGeneralNames,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+/** What a TLS server is started with, in PEM. */
+interface ServerIdentity {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface TestCertificates {
+  /** The authority that signed all but `untrusted`, in PEM: what a client has to be told to trust. */
+  readonly ca: string;
+  /** For 127.0.0.1, ::1 and localhost. */
+  readonly good: ServerIdentity;
+  /** The same, until yesterday. */
+  readonly expired: ServerIdentity;
+  /** In its time, for another host. */
+  readonly wrongName: ServerIdentity;
+  /** Right in all but its authority, which nobody knows. */
+  readonly untrusted: ServerIdentity;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const CURVE = { name: 'ECDSA', namedCurve: 'P-256' } as const;
+const SIGNING = { name: 'ECDSA', hash: 'SHA-256' } as const;
+const LOOPBACK: JsonGeneralNames = [
+  { type: 'ip', value: '127.0.0.1' },
+  { type: 'ip', value: '::1' },
+  { type: 'dns', value: 'localhost' },
+];
+
+/** Certificates for this run only: nothing is written down, nothing expires in a repository. */
+export async function makeCertificates(): Promise<TestCertificates> {
+  const [authority, stranger] = await Promise.all([makeAuthority('Test'), makeAuthority('Unknown')]);
+  const [good, expired, wrongName, untrusted] = await Promise.all([
+    authority.issue(LOOPBACK),
+    authority.issue(LOOPBACK, { from: -10 * DAY_MS, to: -DAY_MS }),
+    authority.issue([{ type: 'dns', value: 'elsewhere.invalid' }]),
+    stranger.issue(LOOPBACK),
+  ]);
+  return { ca: authority.pem, good, expired, wrongName, untrusted };
+}
+
+interface Validity {
+  /** ms from now. */
+  readonly from: number;
+  readonly to: number;
+}
+
+async function makeAuthority(name: string) {
+  const keys = await generateKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${name} authority`,
+    serialNumber: serialNumber(),
+    notBefore: new Date(Date.now() - 30 * DAY_MS),
+    notAfter: new Date(Date.now() + DAY_MS),
+    keys,
+    signingAlgorithm: SIGNING,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ],
+  });
+  return {
+    pem: certificate.toString('pem'),
+    async issue(
+      names: JsonGeneralNames,
+      { from, to }: Validity = { from: -DAY_MS, to: DAY_MS },
+    ): Promise<ServerIdentity> {
+      const own = await generateKeys();
+      const issued = await X509CertificateGenerator.create({
+        subject: 'CN=server',
+        issuer: certificate.subject,
+        serialNumber: serialNumber(),
+        notBefore: new Date(Date.now() + from),
+        notAfter: new Date(Date.now() + to),
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        signingAlgorithm: SIGNING,
+        extensions: [
+          new BasicConstraintsExtension(false, undefined, true),
+          new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+          new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+          new SubjectAlternativeNameExtension(names),
+        ],
+      });
+      const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
+      return { key: PemConverter.encode(pkcs8, 'PRIVATE KEY'), cert: issued.toString('pem') };
+    },
+  };
+}
+
+function generateKeys() {
+  return webcrypto.subtle.generateKey(CURVE, true, ['sign', 'verify']);
+}
+
+/** Positive: a set first bit would make it negative in DER. */
+function serialNumber(): string {
+  return `01${randomBytes(15).toString('hex')}`;
+}
