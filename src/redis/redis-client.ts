@@ -9,8 +9,8 @@ const MAX_RECONNECT_DELAY_MS = 1_000;
 const READONLY_RECONNECT_MS = 5_000;
 
 /**
- * A client that does not connect yet. Nothing is queued, repeated or waited for: with the defaults a command hangs for more
- * than a minute while Redis is away, and one whose reply is lost is sent twice.
+ * A client that does not connect yet, to be used while its status is `ready` only. Nothing is sent twice or waits for Redis to
+ * come back: with the defaults a command hangs for more than a minute while it is away, and one whose reply is lost is repeated.
  */
 export function redisClient(address: RedisAddress): Redis | Cluster {
   const { kind, nodes, tls, master, sentinelUsername, sentinelPassword } = address;
@@ -33,7 +33,8 @@ export function redisClient(address: RedisAddress): Redis | Cluster {
   if (kind === 'cluster') {
     return new Cluster([...nodes], {
       lazyConnect: true,
-      enableOfflineQueue: false,
+      // Each node is connected by its first command, which has to wait for that. It ends by its timeout all the same.
+      enableOfflineQueue: true,
       redisOptions: options,
       clusterRetryStrategy: reconnectDelay,
       // One for a slot that moved, one more for a map that was old. Waiting is the caller's to decide.

@@ -88,7 +88,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
    * or one that says that nobody can be served, is everybody's.
    */
   async run<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {
-    if (!this.#client || !this.#up) throw new RedisAway();
+    if (!this.#up || this.#client?.status !== 'ready') throw new RedisAway();
     try {
       return await command(this.#client);
     } catch (error) {

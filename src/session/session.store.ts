@@ -6,7 +6,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { emptyIfForeign } from '../redis/redis-error.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
+import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
 /** A logged-in user of the platform. Times in ms since the epoch; the password is nowhere. */
@@ -47,6 +47,11 @@ export class SessionStore {
   /** Where the session of this id is kept. */
   keyOf(sessionId: string): string {
     return `${this.#environment}:ses:{${sha256(sessionId)}}`;
+  }
+
+  /** Before what is done for a session's sake elsewhere: throws where it could not be kept. */
+  assertUsable(): void {
+    if (this.redis.status === 'down') unavailable(new RedisAway());
   }
 
   async read(key: string): Promise<SessionRecord | undefined> {
