@@ -66,7 +66,7 @@ export default {
       comment: 'What runs imports neither specs nor what supports them, nor scripts, nor the build.',
       severity: 'error',
       from: { path: '^(src|sandbox)/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '\\.(spec|e2e)\\.ts$|^(test|scripts|dist)/' },
+      to: { path: '\\.(spec|e2e|faults)\\.ts$|^(test|scripts|dist)/' },
     },
     {
       name: 'development-only',
@@ -87,7 +87,11 @@ export default {
       name: 'no-orphans',
       comment: 'A file that nobody imports is dead or forgotten.',
       severity: 'error',
-      from: { orphan: true, path: '^(src|sandbox|test)/', pathNot: '\\.(spec|e2e)\\.ts$|(^|/)main\\.ts$' },
+      from: {
+        orphan: true,
+        path: '^(src|sandbox|test)/',
+        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)main\\.ts$',
+      },
       to: {},
     },
     {

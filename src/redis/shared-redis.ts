@@ -16,6 +16,8 @@ const PROBE_EVERY_MS = 500;
 /** Of a cluster, keys are asked for all over it: enough that a master who serves a tenth of it is hardly missed. */
 const PROBE_KEYS = 40;
 
+const STUCK: ReadonlySet<string> = new Set(['disconnecting', 'close', 'end']);
+
 /** Redis is not there, and was not asked. */
 export class RedisAway extends Error {
   override readonly name = 'RedisAway';
@@ -142,8 +144,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   async #answers(): Promise<void> {
     const client = this.#client;
     if (!client || this.#stopped) return;
-    // The client gives up for good where a reconnect is overtaken by the end of an older connection.
-    if (client.status === 'end' || client.status === 'close') void client.connect().catch(() => undefined);
+    // A cluster's client never gets out of these where a command that is redirected opens a connection while all are closed.
+    if (STUCK.has(client.status)) void client.connect().catch(() => undefined);
     if (client.status !== 'ready') return;
     try {
       await (client instanceof Cluster ? probeCluster(client) : client.ping());
