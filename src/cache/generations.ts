@@ -54,7 +54,7 @@ export class Generations implements OnModuleInit {
       const made = await this.redis.run((client) => client.mget(keys));
       if (made.every(isWord)) return made;
       // Something of another type is at the place of one. The next reader finds a word.
-      this.metrics.redisUnreadable('cache');
+      this.metrics.unreadable('cache');
       await this.#setAll(keys.filter((_, index) => !isWord(made[index])));
       return undefined;
     } catch (error) {

@@ -17,7 +17,7 @@ export class RedisStore {
     const sealed = await this.redis.run((client) => client.get(key)).catch(emptyIfForeign);
     if (sealed === null) return undefined;
     const value = this.redis.sealer?.open(sealed, key);
-    if (value === undefined) this.metrics.redisUnreadable('cache');
+    if (value === undefined) this.metrics.unreadable('cache');
     return value;
   }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Secret } from './secret.ts';
+import { RotatingSecret, type Secret } from './secret.ts';
 import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
 
 /** Where the two listeners are and what the public one shows. */
@@ -17,7 +17,9 @@ export class UpstreamConfig {
   tokenUrl!: URL;
   tokenAuth!: 'basic' | 'body';
   appKey!: Secret;
-  appSecret!: Secret;
+  appSecret!: RotatingSecret;
+  /** Where it came from, if from a file: re-read when that changes. */
+  appSecretFile!: string | undefined;
   scopes!: { readonly order: string; readonly member: string };
   timestampUnit!: 'ms' | 's';
   deadlineMs!: number;
@@ -82,7 +84,7 @@ export function loadConfig(environment: Environment): AppConfig {
     else faults.push(`${name} ${result.error.issues[0]?.message}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
-  return assemble(values as Values);
+  return assemble(values as Values, environment);
 }
 
 /** An empty variable counts as absent, since that is what `NAME=` in an environment file means. */
@@ -107,7 +109,7 @@ function rawValue(
   }
 }
 
-function assemble(values: Values): AppConfig {
+function assemble(values: Values, environment: Environment): AppConfig {
   const faults: string[] = [];
   const production = values.NODE_ENV === 'production';
   for (const name of ['UPSTREAM_BASE_URL', 'UPSTREAM_TOKEN_URL'] as const) {
@@ -132,7 +134,8 @@ function assemble(values: Values): AppConfig {
       tokenUrl: values.UPSTREAM_TOKEN_URL,
       tokenAuth: values.UPSTREAM_TOKEN_AUTH,
       appKey: values.UPSTREAM_APP_KEY,
-      appSecret: values.UPSTREAM_APP_SECRET,
+      appSecret: new RotatingSecret(values.UPSTREAM_APP_SECRET.reveal()),
+      appSecretFile: environment['UPSTREAM_APP_SECRET_FILE'] || undefined,
       scopes: { order: values.UPSTREAM_ORDER_SCOPE, member: values.UPSTREAM_MEMBER_SCOPE },
       timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT,
       deadlineMs: values.UPSTREAM_DEADLINE_MS,

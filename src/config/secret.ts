@@ -29,3 +29,34 @@ export class Secret {
     return MASK;
   }
 }
+
+/** A secret that may be replaced while the process runs. */
+export class RotatingSecret extends Secret {
+  #current: string;
+  #previous: string | undefined;
+
+  constructor(value: string) {
+    super(value);
+    this.#current = value;
+  }
+
+  override reveal(): string {
+    return this.#current;
+  }
+
+  /** The current value, then the one before it until {@link settled}: nobody changes a secret in two places at once. */
+  candidates(): readonly string[] {
+    return this.#previous === undefined ? [this.#current] : [this.#current, this.#previous];
+  }
+
+  rotate(value: string): void {
+    if (value === this.#current) return;
+    this.#previous = this.#current;
+    this.#current = value;
+  }
+
+  /** The current value works: the one before it is forgotten. */
+  settled(): void {
+    this.#previous = undefined;
+  }
+}

@@ -110,7 +110,12 @@ export const variables = {
     meaning: 'how key and secret are sent to the token endpoint: `basic` (header) or `body`',
   },
   UPSTREAM_APP_KEY: { schema: secret, meaning: "the application's key", example: '', secret: true },
-  UPSTREAM_APP_SECRET: { schema: secret, meaning: "the application's secret", example: '', secret: true },
+  UPSTREAM_APP_SECRET: {
+    schema: secret,
+    meaning: "the application's secret; a file of it is re-read when it changes",
+    example: '',
+    secret: true,
+  },
   UPSTREAM_ORDER_SCOPE: {
     schema: text.min(1).default('auth_order'),
     meaning: 'scope of the application token for the order module',

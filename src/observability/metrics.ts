@@ -4,6 +4,9 @@ import type { RedisErrorReason } from '../redis/redis-error.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+export type TokenEvent =
+  'renewed' | 'shared' | 'refused' | 'held_off' | 'rejected' | 'unavailable' | 'remembered';
+
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
 export class Metrics {
@@ -36,8 +39,32 @@ export class Metrics {
   });
   readonly #tokenEvents = new Counter({
     name: 'gateway_token_events_total',
-    help: 'Access tokens renewed, refused upstream, or not to be had, by kind of principal',
+    help: 'What happened to access tokens, by kind of principal; remembered: not asked for, since it failed a moment ago; held_off: not renewed, since the last renewal was refused too; shared: taken from another replica',
     labelNames: ['principal', 'event'],
+    registers: [this.registry],
+  });
+  readonly #tokenWaits = new Histogram({
+    name: 'gateway_token_wait_seconds',
+    help: 'Time that calls waited for an access token that was not at hand',
+    labelNames: ['principal'],
+    buckets: SECONDS,
+    registers: [this.registry],
+  });
+  #ages: () => ReadonlyMap<string, number> = () => new Map();
+  readonly #tokenAge: Gauge<'principal'> = new Gauge({
+    name: 'gateway_token_age_seconds',
+    help: 'Age of the oldest access token in use, by kind of principal',
+    labelNames: ['principal'],
+    registers: [this.registry],
+    collect: () => {
+      this.#tokenAge.reset();
+      for (const [principal, seconds] of this.#ages()) this.#tokenAge.set({ principal }, seconds);
+    },
+  });
+  readonly #unreadable = new Counter({
+    name: 'gateway_redis_unreadable_total',
+    help: 'Values in Redis that did not open (corrupted, foreign, sealed under an unknown key) and count as missing',
+    labelNames: ['store'],
     registers: [this.registry],
   });
   readonly #contractWarnings = new Counter({
@@ -60,12 +87,6 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly #redisUnreadable = new Counter({
-    name: 'gateway_redis_unreadable_total',
-    help: 'Values in Redis that were of another type or did not open, and count as missing',
-    labelNames: ['store'],
-    registers: [this.registry],
-  });
   /** Not there where no Redis is configured: a 0 would raise an alarm. */
   #redisUp: Gauge | undefined;
 
@@ -84,8 +105,21 @@ export class Metrics {
     this.#upstreamSeconds.observe({ operation }, seconds);
   }
 
-  tokenEvent(principal: string, event: 'renewed' | 'refused' | 'rejected' | 'unavailable'): void {
+  tokenEvent(principal: string, event: TokenEvent): void {
     this.#tokenEvents.inc({ principal, event });
+  }
+
+  tokenWait(principal: string, seconds: number): void {
+    this.#tokenWaits.observe({ principal }, seconds);
+  }
+
+  /** `ages`: of the oldest token in use, by kind of principal, in seconds. Asked for when the metrics are read. */
+  tokenAges(ages: () => ReadonlyMap<string, number>): void {
+    this.#ages = ages;
+  }
+
+  unreadable(store: 'tokens' | 'cache' | 'sessions'): void {
+    this.#unreadable.inc({ store });
   }
 
   readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
@@ -94,10 +128,6 @@ export class Metrics {
 
   redisError(reason: RedisErrorReason): void {
     this.#redisErrors.inc({ reason });
-  }
-
-  redisUnreadable(store: 'tokens' | 'cache' | 'sessions'): void {
-    this.#redisUnreadable.inc({ store });
   }
 
   redisUp(up: boolean): void {

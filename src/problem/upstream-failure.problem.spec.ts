@@ -355,7 +355,7 @@ describe('on the way out of a controller', () => {
   });
 
   it('a token endpoint that is down is 503 with the time to come back, and nothing happened', async () => {
-    expect(await outcomeOf(new TokenFailure('unavailable', 'no_answer', 30))).toMatchObject({
+    expect(await outcomeOf(new TokenFailure('unavailable', 'no_answer', { retryAfter: 30 }))).toMatchObject({
       slug: 'dependency-unavailable',
       body: { status: 503, outcome: 'not_processed', retryable: true },
       headers: { 'retry-after': '30' },

@@ -48,7 +48,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
         // With the account, so that an alias that comes to mean somebody else is somebody else to the cache.
         name: `${alias}=${principal.username}`,
         token: (waitMs) => this.tokens.get(principal, waitMs),
-        refused: (version) => this.tokens.refused(principal, version),
+        refused: (version, again) => this.tokens.refused(principal, version, again),
       }
     );
   }

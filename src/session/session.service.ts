@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
-import { TokenEndpoint } from '../token/token.endpoint.ts';
 import { TokenFailure } from '../token/token-failure.ts';
+import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser } from '../upstream/call-context.ts';
 import { type SessionRecord, SessionStore } from './session.store.ts';
 
@@ -20,7 +20,7 @@ export class SessionService {
 
   constructor(
     private readonly store: SessionStore,
-    private readonly endpoint: TokenEndpoint,
+    private readonly tokens: TokenManager,
   ) {}
 
   async open(
@@ -91,10 +91,13 @@ export class SessionService {
     const { token } = record;
     if (token.version !== refusedVersion && Date.now() < record.tokenEndsAt) return token;
     if (token.refreshToken === undefined) return this.#over(key);
-    const next = await this.endpoint.refresh(token.refreshToken).catch((error: unknown) => {
-      if (error instanceof TokenFailure && error.kind === 'rejected') return undefined;
-      throw error;
-    });
+    const { refreshToken } = token;
+    const next = await this.tokens
+      .once((endpoint) => endpoint.refresh(refreshToken))
+      .catch((error: unknown) => {
+        if (error instanceof TokenFailure && error.kind === 'rejected') return undefined;
+        throw error;
+      });
     if (!next) return this.#over(key);
     const kept = await this.store.write(
       key,
@@ -112,7 +115,7 @@ export class SessionService {
 
   async #login(username: string, password: string): Promise<AccessToken> {
     try {
-      return await this.endpoint.login(username, password);
+      return await this.tokens.once((endpoint) => endpoint.login(username, password));
     } catch (error) {
       // invalid_grant speaks of the user (RFC 6749 5.2); every other refusal of the gateway itself.
       if (error instanceof TokenFailure && error.reason === 'invalid_grant')

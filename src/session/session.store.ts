@@ -65,7 +65,7 @@ export class SessionStore {
     const text = sealer.open(value, key);
     if (text !== undefined) return JSON.parse(text) as SessionRecord;
     // It stays: a replica that has more encryption keys than this one may well read it.
-    this.metrics.redisUnreadable('sessions');
+    this.metrics.unreadable('sessions');
     return undefined;
   }
 

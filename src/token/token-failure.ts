@@ -4,15 +4,23 @@
  */
 export class TokenFailure extends Error {
   override readonly name = 'TokenFailure';
+  readonly kind: 'unavailable' | 'rejected';
+  /** The endpoint's `error` where it gave one, else a word of ours. Never a secret. */
+  readonly reason: string;
+  /** Seconds: from `Retry-After`, or until somebody asks again. */
+  readonly retryAfter: number | undefined;
+  /** Nobody can get a token: it could not be reached, or said so (429, 502 to 504). */
+  readonly ofEndpoint: boolean;
 
   constructor(
-    readonly kind: 'unavailable' | 'rejected',
-    /** The endpoint's `error` where it gave one, else a word of ours. Never a secret. */
-    readonly reason: string,
-    /** Seconds, from `Retry-After`. */
-    readonly retryAfter?: number,
-    cause?: unknown,
+    kind: TokenFailure['kind'],
+    reason: string,
+    details: { retryAfter?: number | undefined; ofEndpoint?: boolean; cause?: unknown } = {},
   ) {
-    super(`token ${kind}: ${reason}`, { cause });
+    super(`token ${kind}: ${reason}`, { cause: details.cause });
+    this.kind = kind;
+    this.reason = reason;
+    this.retryAfter = details.retryAfter;
+    this.ofEndpoint = details.ofEndpoint ?? false;
   }
 }

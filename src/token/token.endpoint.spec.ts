@@ -1,9 +1,13 @@
-import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../test/support/redis.ts';
-import { credential, settings } from '../../test/support/settings.ts';
+import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, raw, TokenServer } from '../../test/support/token-server.ts';
 import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
 import type { AccessToken } from './principal.ts';
@@ -31,7 +35,7 @@ function endpoint(environment: Record<string, string> = {}): TokenEndpoint {
   const { upstream } = settings({ UPSTREAM_TOKEN_URL: server.url, ...environment });
   const own = new UpstreamPools(upstream);
   pools.push(own);
-  return new TokenEndpoint(upstream, own);
+  return new TokenEndpoint(upstream, own, new RecordedLog().log);
 }
 
 const request = (of = endpoint()): Promise<AccessToken> =>
@@ -243,5 +247,105 @@ describe('an endpoint that gives no token', () => {
     expect(failure).toMatchObject({ kind: 'unavailable', reason: 'no_answer' });
     breaking.close();
     await once(breaking, 'close');
+  });
+});
+
+describe('whose failure it is', () => {
+  it.each<[string, boolean, (response: ServerResponse) => void]>([
+    ['a connection that breaks', true, (response) => response.destroy()],
+    ['HTTP 429', true, (response) => raw(response, '', 429, {})],
+    ['HTTP 503 with an error of the protocol', true, (response) => json(response, { error: 'busy' }, 503)],
+    ['HTTP 500, which may concern one user', false, (response) => json(response, { error: 'oops' }, 500)],
+    ['HTML with 200', false, (response) => raw(response, '<html>', 200, { 'content-type': 'text/html' })],
+    ['refused credentials', false, (response) => json(response, { error: 'invalid_grant' }, 400)],
+  ])("%s: the endpoint's is %s", async (_, ofEndpoint, answer) => {
+    server.answer = answer;
+    expect(await failureOf()).toMatchObject({ ofEndpoint });
+  });
+
+  it('a 429 without a time means a minute', async () => {
+    server.answer = (response) => raw(response, '', 429, {});
+    expect((await failureOf()).retryAfter).toBe(60);
+  });
+});
+
+describe("an application's secret in a file", () => {
+  const folder = mkdtempSync(join(tmpdir(), 'secret-'));
+  const file = join(folder, 'secret');
+  const watching: TokenEndpoint[] = [];
+  afterEach(() => {
+    for (const each of watching.splice(0)) each.onApplicationShutdown();
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Knows one secret. */
+  const accept = (right: string) => {
+    server.answer = (response, asked, count) =>
+      asked.form.get('client_secret') === right
+        ? issueTokens(response, asked, count)
+        : json(response, { error: 'invalid_client' }, 401);
+  };
+
+  async function watched(first: string) {
+    writeFileSync(file, `${first}\n`);
+    const { upstream } = settings({
+      UPSTREAM_TOKEN_URL: server.url,
+      UPSTREAM_TOKEN_AUTH: 'body',
+      UPSTREAM_APP_SECRET: '',
+      UPSTREAM_APP_SECRET_FILE: file,
+    });
+    const own = new UpstreamPools(upstream);
+    pools.push(own);
+    const recorded = new RecordedLog();
+    const made = new TokenEndpoint(upstream, own, recorded.log);
+    made.onModuleInit();
+    watching.push(made);
+    return { endpoint: made, recorded };
+  }
+
+  const rewritten = async (recorded: RecordedLog, content: string, event = 'secret-reloaded') => {
+    const told = recorded.next(event);
+    writeFileSync(file, content);
+    await told;
+  };
+
+  it('is re-read when it changes, and in no log', async () => {
+    const [before, after] = [credential(), credential()];
+    const { endpoint: of, recorded } = await watched(before);
+    accept(before);
+    await request(of);
+    accept(after);
+    expect(await failureOf(of)).toMatchObject({ reason: 'invalid_client' });
+    await rewritten(recorded, after);
+    expect((await request(of)).value).toBe('access_token_3');
+    for (const each of [before, after]) expect(recorded.text).not.toContain(each);
+  });
+
+  it('that changed before upstream knows it: the old one is tried as well, once', async () => {
+    const [before, after] = [credential(), credential()];
+    const { endpoint: of, recorded } = await watched(before);
+    accept(before);
+    await rewritten(recorded, after);
+    expect((await request(of)).value).toBe('access_token_2');
+    expect(server.requests.map(({ form }) => form.get('client_secret'))).toEqual([after, before]);
+    accept(after);
+    await request(of);
+    accept('neither');
+    expect(await failureOf(of)).toMatchObject({ reason: 'invalid_client' });
+    // After the first success of the new one nobody tries the old one any more.
+    expect(server.requests.map(({ form }) => form.get('client_secret'))).toEqual([
+      after,
+      before,
+      after,
+      after,
+    ]);
+  });
+
+  it('that is emptied leaves the last one standing', async () => {
+    const only = credential();
+    const { endpoint: of, recorded } = await watched(only);
+    accept(only);
+    await rewritten(recorded, '\n', 'secret-rejected');
+    expect((await request(of)).value).toBe('access_token_1');
   });
 });

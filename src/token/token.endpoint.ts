@@ -1,8 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { WatchedFile } from '../config/watched-file.ts';
 import { numberText, parseJson } from '../json/parse-json.ts';
+import { Log } from '../observability/log.ts';
 import { retryAfterSeconds } from '../upstream/classify.ts';
 import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
@@ -11,39 +14,52 @@ import { TokenFailure } from './token-failure.ts';
 const TIMEOUT_S = 5;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_RETRY_AFTER_S = 3_600;
+/** After a 429 that names no time. */
+const DEFAULT_RETRY_AFTER_S = 60;
 /** RFC 6749 5.2: answers that asking again with the same credentials cannot change. */
 const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
 
-/** The user center's token endpoint: one request, one token or a {@link TokenFailure}. Nothing is kept or repeated here. */
+/**
+ * The user center's token endpoint: one request, one token or a {@link TokenFailure}. Nothing is kept or repeated here, but
+ * for one case: while the application's secret is being changed, the one before it is tried as well.
+ */
 @Injectable()
-export class TokenEndpoint {
-  readonly #oauth: oauth.Configuration;
+export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
+  readonly #secretFile: WatchedFile<string> | undefined;
 
-  constructor(config: UpstreamConfig, pools: UpstreamPools) {
-    const secret = config.appSecret.reveal();
-    this.#oauth = new oauth.Configuration(
-      { issuer: config.tokenUrl.origin, token_endpoint: config.tokenUrl.href },
-      config.appKey.reveal(),
-      undefined,
-      config.tokenAuth === 'basic' ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret),
-    );
-    this.#oauth.timeout = TIMEOUT_S;
-    // Which URLs may be plain http was decided by the configuration.
-    if (config.tokenUrl.protocol === 'http:') oauth.allowInsecureRequests(this.#oauth);
-    this.#oauth[oauth.customFetch] = async (url, options) => {
-      const response = await undiciFetch(url, {
-        ...(options as Parameters<typeof undiciFetch>[1]),
-        redirect: 'manual',
-        dispatcher: pools.tokens,
-      });
-      return lenient(response);
-    };
+  constructor(
+    private readonly config: UpstreamConfig,
+    private readonly pools: UpstreamPools,
+    log: Log,
+  ) {
+    const { appSecret, appSecretFile } = config;
+    if (appSecretFile === undefined) return;
+    this.#secretFile = new WatchedFile(appSecretFile, readSecret, {
+      changed: (secret) => {
+        appSecret.rotate(secret);
+        log.info({ event: 'secret-reloaded' }, "The application's secret was re-read");
+      },
+      broken: () =>
+        log.error(
+          { event: 'secret-rejected' },
+          'UPSTREAM_APP_SECRET_FILE is empty or unreadable; the last one stands',
+        ),
+    });
+  }
+
+  onModuleInit(): void {
+    // It may have changed since the configuration was read.
+    if (this.#secretFile) this.config.appSecret.rotate(this.#secretFile.open());
+  }
+
+  onApplicationShutdown(): void {
+    this.#secretFile?.close();
   }
 
   /** The application's own token for a scope, or a configured user's: by refresh token where there is one, else by password. */
   request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     if (principal.kind === 'application') {
-      return this.#grant(() => oauth.clientCredentialsGrant(this.#oauth, { scope: principal.scope }));
+      return this.#grant((client) => oauth.clientCredentialsGrant(client, { scope: principal.scope }));
     }
     return refreshToken === undefined
       ? this.login(principal.username, principal.password.reveal())
@@ -52,18 +68,37 @@ export class TokenEndpoint {
 
   /** Password grant (RFC 6749 4.3): OAuth 2.1 has dropped it, the platform demands it. */
   login(username: string, password: string): Promise<AccessToken> {
-    return this.#grant(() => oauth.genericGrantRequest(this.#oauth, 'password', { username, password }));
+    return this.#grant((client) => oauth.genericGrantRequest(client, 'password', { username, password }));
   }
 
   /** Refresh grant (RFC 6749 6). The answer may carry another refresh token, which replaces this one. */
   async refresh(refreshToken: string): Promise<AccessToken> {
-    const token = await this.#grant(() => oauth.refreshTokenGrant(this.#oauth, refreshToken));
+    const token = await this.#grant((client) => oauth.refreshTokenGrant(client, refreshToken));
     return { refreshToken, ...token };
   }
 
-  async #grant(send: () => Promise<oauth.TokenEndpointResponse>): Promise<AccessToken> {
+  async #grant(
+    send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>,
+  ): Promise<AccessToken> {
+    const { appSecret } = this.config;
+    const [current, previous] = appSecret.candidates();
     try {
-      const answer = await send();
+      const token = await this.#ask(current as string, send);
+      appSecret.settled();
+      return token;
+    } catch (error) {
+      const wrongSecret = error instanceof TokenFailure && error.reason === 'invalid_client';
+      if (!wrongSecret || previous === undefined) throw error;
+      return this.#ask(previous, send);
+    }
+  }
+
+  async #ask(
+    secret: string,
+    send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>,
+  ): Promise<AccessToken> {
+    try {
+      const answer = await send(this.#client(secret));
       const token = accessToken(answer.access_token, answer['lifetime']);
       if (token && answer.refresh_token === undefined) return token;
       if (token) return { ...token, refreshToken: answer.refresh_token };
@@ -72,6 +107,34 @@ export class TokenEndpoint {
     }
     throw new TokenFailure('unavailable', 'unusable_token');
   }
+
+  #client(secret: string): oauth.Configuration {
+    const { tokenUrl, tokenAuth, appKey } = this.config;
+    const client = new oauth.Configuration(
+      { issuer: tokenUrl.origin, token_endpoint: tokenUrl.href },
+      appKey.reveal(),
+      undefined,
+      tokenAuth === 'basic' ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret),
+    );
+    client.timeout = TIMEOUT_S;
+    // Which URLs may be plain http was decided by the configuration.
+    if (tokenUrl.protocol === 'http:') oauth.allowInsecureRequests(client);
+    client[oauth.customFetch] = async (url, options) => {
+      const response = await undiciFetch(url, {
+        ...(options as Parameters<typeof undiciFetch>[1]),
+        redirect: 'manual',
+        dispatcher: this.pools.tokens,
+      });
+      return lenient(response);
+    };
+    return client;
+  }
+}
+
+function readSecret(path: string): string {
+  const secret = readFileSync(path, 'utf8').trim();
+  if (secret === '') throw new Error('is empty');
+  return secret;
 }
 
 /** As undici's fetch gives it. */
@@ -123,19 +186,25 @@ function asTokenFailure(error: unknown): TokenFailure {
     const kind = REJECTIONS.has(error.error) ? 'rejected' : 'unavailable';
     // Only words of the RFC are repeated: the rest of the answer is foreign text.
     const reason = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'error_response';
-    return new TokenFailure(kind, reason, retryAfter(error.response), error);
+    const { response } = error;
+    return new TokenFailure(kind, reason, {
+      ...(kind === 'unavailable' && ofStatus(response)),
+      cause: error,
+    });
   }
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    return new TokenFailure('rejected', 'invalid_client', undefined, error);
+    return new TokenFailure('rejected', 'invalid_client', { cause: error });
   }
-  return new TokenFailure(
-    'unavailable',
-    'no_answer',
-    cause instanceof Response ? retryAfter(cause) : undefined,
-    error,
-  );
+  return cause instanceof Response
+    ? new TokenFailure('unavailable', 'unusable_answer', { ...ofStatus(cause), cause: error })
+    : new TokenFailure('unavailable', 'no_answer', { ofEndpoint: true, cause: error });
 }
 
-function retryAfter(response: Response): number | undefined {
-  return retryAfterSeconds(response.headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
+/** What a status says of the endpoint: 429 and 502 to 504 speak of it as a whole, with a time or without. */
+function ofStatus({ status, headers }: Response): { ofEndpoint: boolean; retryAfter: number | undefined } {
+  const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
+  return {
+    ofEndpoint: [429, 502, 503, 504].includes(status),
+    retryAfter: named || (status === 429 ? DEFAULT_RETRY_AFTER_S : undefined),
+  };
 }

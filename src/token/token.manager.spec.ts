@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, TokenServer } from '../../test/support/token-server.ts';
+import { Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
@@ -39,8 +40,13 @@ beforeEach(async () => {
   recorded = new RecordedLog();
   metrics = new Metrics();
   pools = new UpstreamPools(upstream);
-  const store = new TokenStore(upstream, new SharedRedis(redis, recorded.log, new Metrics()), recorded.log);
-  manager = new TokenManager(store, new TokenEndpoint(upstream, pools), metrics, recorded.log);
+  const store = new TokenStore(
+    upstream,
+    new SharedRedis(redis, recorded.log, metrics),
+    recorded.log,
+    metrics,
+  );
+  manager = new TokenManager(store, new TokenEndpoint(upstream, pools, recorded.log), metrics, recorded.log);
 });
 afterAll(async () => {
   jest.restoreAllMocks();
@@ -90,7 +96,7 @@ describe('one flight', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('that fails fails every waiter with the same reason, and the next caller starts another', async () => {
+  it('that fails fails every waiter with the same reason', async () => {
     server.answer = (response) => json(response, { error: 'invalid_client' }, 400);
     const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(tokenFor())));
     for (const failure of failures)
@@ -133,14 +139,19 @@ describe('a token that serves', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('serves on when its renewal fails', async () => {
+  it('serves on when its renewal fails, and the renewal is tried again later', async () => {
     await tokenFor();
     passedMs = 3_240_000 * 0.9;
     server.answer = (response) => response.destroy();
     const failed = recorded.next('token-request-failed');
     expect(await tokenFor()).toBe('access_token_1');
     await failed;
-    expect(await tokenFor()).toBe('access_token_1');
+    for (let each = 0; each < 100; each++) expect(await tokenFor()).toBe('access_token_1');
+    expect(server.requests).toHaveLength(2);
+    server.answer = issueTokens;
+    passedMs += 2_000;
+    while ((await tokenFor()) === 'access_token_1') await setImmediate();
+    expect(server.requests).toHaveLength(3);
   });
 
   it('is not used after its time', async () => {
@@ -198,6 +209,145 @@ describe('a refused token', () => {
   });
 });
 
+describe('a renewed token that is refused as well', () => {
+  it('stays, and nobody renews it for ten seconds', async () => {
+    const first = await manager.get(order, PATIENT_MS);
+    await manager.refused(order, first.version);
+    const second = await manager.get(order, PATIENT_MS);
+    await manager.refused(order, second.version, true);
+    for (let each = 0; each < 100; each++) {
+      expect(await tokenFor()).toBe('access_token_2');
+      await manager.refused(order, second.version);
+    }
+    expect(server.requests).toHaveLength(2);
+    passedMs = 10_001;
+    await manager.refused(order, second.version);
+    expect(await tokenFor()).toBe('access_token_3');
+  });
+});
+
+describe('a failure', () => {
+  const rejecting = () => {
+    server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
+  };
+
+  it('is answered from memory until it is time to ask again, with the time that is left', async () => {
+    server.answer = (response) => response.destroy();
+    await failureOf(tokenFor());
+    for (let each = 0; each < 100; each++)
+      expect(await failureOf(tokenFor())).toMatchObject({
+        kind: 'unavailable',
+        reason: 'no_answer',
+        retryAfter: 2,
+      });
+    expect(server.requests).toHaveLength(1);
+    server.answer = issueTokens;
+    passedMs = 1_200;
+    expect(await tokenFor()).toBe('access_token_2');
+  });
+
+  it('of the endpoint is asked for again 1, 2, 4 … 60 s later, whoever calls', async () => {
+    server.answer = (response) => response.destroy();
+    const asked: number[] = [];
+    for (let second = 0; second < 200; second++) {
+      passedMs = second * 1_000;
+      const before = server.requests.length;
+      await Promise.all([order, member].map((principal) => failureOf(manager.get(principal, PATIENT_MS))));
+      // Two principals that start together do not know of each other's failure yet.
+      if (server.requests.length > before) asked.push(second);
+      expect(server.requests.length - before).toBeLessThanOrEqual(second === 0 ? 2 : 1);
+    }
+    expect(asked.length).toBeGreaterThanOrEqual(7);
+    expect(asked.length).toBeLessThanOrEqual(10);
+  });
+
+  it('obeys the Retry-After of the endpoint', async () => {
+    server.answer = (response) => json(response, { error: 'slow_down' }, 429, { 'retry-after': '1800' });
+    expect(await failureOf(tokenFor())).toMatchObject({ kind: 'unavailable', retryAfter: 1_800 });
+    passedMs = 1_799_000;
+    expect(await failureOf(tokenFor(member))).toMatchObject({ kind: 'unavailable' });
+    expect(server.requests).toHaveLength(1);
+    server.answer = issueTokens;
+    passedMs = 1_801_000;
+    expect(await tokenFor()).toBe('access_token_2');
+  });
+
+  it('of a password is tried at most three times in an hour of a thousand callers', async () => {
+    rejecting();
+    const user: Principal = {
+      kind: 'user',
+      alias: 'default',
+      username: 'anna@harbour',
+      password: new Secret('wrong'),
+    };
+    for (let caller = 0; caller < 1_000; caller++) {
+      passedMs = caller * 3_600;
+      expect(await failureOf(manager.get(user, PATIENT_MS))).toMatchObject({ kind: 'rejected' });
+    }
+    expect(server.requests).toHaveLength(3);
+    expect(await tokenForAfterChange(user)).toBe('access_token_4');
+  });
+
+  /** Another password is another principal, with no past. */
+  async function tokenForAfterChange(user: Principal & { kind: 'user' }): Promise<string> {
+    server.answer = issueTokens;
+    return (await manager.get({ ...user, password: new Secret('right') }, PATIENT_MS)).value;
+  }
+
+  it('of one principal is no failure of another', async () => {
+    server.answer = (response, { form }, count) =>
+      form.get('scope') === 'auth_order'
+        ? json(response, { error: 'invalid_scope' }, 400)
+        : issueTokens(response, { form } as never, count);
+    expect(await failureOf(tokenFor(order))).toMatchObject({ kind: 'rejected' });
+    expect(await tokenFor(member)).toMatch(/^access_token_/);
+  });
+
+  it('is over at the first success', async () => {
+    for (let round = 0; round < 3; round++) {
+      server.answer = (response) => response.destroy();
+      const { version } = await manager.get(order, PATIENT_MS).catch(() => ({ version: '' }));
+      if (version) await manager.refused(order, version);
+      // Always the first step of the backoff, since there was a success in between.
+      expect(await failureOf(tokenFor())).toMatchObject({ retryAfter: 2 });
+      server.answer = issueTokens;
+      passedMs += 2_000;
+      await tokenFor();
+    }
+  });
+});
+
+describe('a token that is kept elsewhere', () => {
+  it('is asked for each time, and never shared', async () => {
+    const request = () => manager.once((endpoint) => endpoint.login('anna', 'secret'));
+    const tokens = await Promise.all([request(), request(), request()]);
+    expect(new Set(tokens.map(({ value }) => value)).size).toBe(3);
+  });
+
+  it('is not asked for while the endpoint is known to fail, and its own failure counts as such', async () => {
+    server.answer = (response) => response.destroy();
+    expect(await failureOf(manager.once((endpoint) => endpoint.login('anna', 'secret')))).toMatchObject({
+      kind: 'unavailable',
+    });
+    expect(await failureOf(manager.once((endpoint) => endpoint.login('bo', 'secret')))).toMatchObject({
+      kind: 'unavailable',
+      retryAfter: 2,
+    });
+    expect(await failureOf(tokenFor())).toMatchObject({ kind: 'unavailable' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('refused to one user is refused to nobody else', async () => {
+    server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
+    for (let each = 0; each < 5; each++)
+      expect(await failureOf(manager.once((endpoint) => endpoint.login('anna', 'typo')))).toMatchObject({
+        reason: 'invalid_grant',
+      });
+    server.answer = issueTokens;
+    expect((await manager.once((endpoint) => endpoint.login('anna', 'right'))).value).toBe('access_token_6');
+  });
+});
+
 describe('what is said of it', () => {
   it('health follows the last request', async () => {
     expect(manager.healthy).toBe(true);
@@ -205,6 +355,7 @@ describe('what is said of it', () => {
     await failureOf(tokenFor());
     expect(manager.healthy).toBe(false);
     server.answer = issueTokens;
+    passedMs = 2_000;
     await tokenFor();
     expect(manager.healthy).toBe(true);
   });
@@ -214,12 +365,19 @@ describe('what is said of it', () => {
     await manager.refused(order, version);
     server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
     await failureOf(tokenFor());
-    server.answer = (response) => response.destroy();
     await failureOf(tokenFor());
+    server.answer = (response) => response.destroy();
+    passedMs = 70_000;
+    await failureOf(tokenFor());
+    await manager.refused(member, 'any', true);
     const text = await metrics.registry.getSingleMetricAsString('gateway_token_events_total');
-    for (const event of ['renewed', 'refused', 'rejected', 'unavailable']) {
+    for (const event of ['renewed', 'rejected', 'unavailable', 'remembered', 'held_off']) {
       expect(text).toContain(`{principal="application",event="${event}"} 1`);
     }
+    expect(text).toContain('{principal="application",event="refused"} 2');
+    expect(await metrics.registry.getSingleMetricAsString('gateway_token_wait_seconds')).toContain(
+      'gateway_token_wait_seconds_count{principal="application"} 4',
+    );
   });
 
   it('no token and no secret is in the log or in a failure', async () => {

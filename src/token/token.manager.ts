@@ -1,19 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
-import { type HeldToken, TokenStore } from './token.store.ts';
+import { type Grant, type HeldToken, newOwner, TokenStore } from './token.store.ts';
+
+/** How long to leave a renewal alone that failed, while the old token serves. */
+const RENEWAL_PAUSE_MS = 1_000;
 
 /**
- * Decides when a token is asked for. In the process there is one request a principal at a time, whoever waits for it; a
- * waiter that runs out of time leaves the flight alone. While a token serves, its renewal happens in the background.
+ * Decides when a token is asked for. In the process there is one flight a principal, whoever waits for it, and a waiter that
+ * runs out of time leaves the flight alone; among replicas the ledger lets one ask. While a token serves, its renewal
+ * happens in the background.
  */
 @Injectable()
 export class TokenManager {
   readonly #flights = new Map<string, Promise<HeldToken>>();
-  #lastRequestFailed = false;
+  #failing = false;
 
   constructor(
     private readonly store: TokenStore,
@@ -25,46 +30,138 @@ export class TokenManager {
   /** A usable token within `waitMs`, or a {@link TokenFailure}: there is never a call without one. */
   async get(principal: Principal, waitMs: number): Promise<AccessToken> {
     const held = this.store.peek(principal);
-    if (!held)
-      return within(
-        waitMs,
-        this.#fly(principal, () => this.#loadOrRenew(principal)),
-      );
-    if (performance.now() >= held.renewAt && !this.#flights.has(this.store.keyOf(principal))) {
+    if (!held) return this.#wait(principal, waitMs);
+    if (performance.now() >= held.renewAt && !this.#flights.has(this.#flightOf(principal))) {
       // Failing is fine here: the old token serves on, and the failure was logged and counted.
-      this.#fly(principal, () => this.#renew(principal, held.refreshToken)).catch(() => undefined);
+      this.#fly(principal, held).catch(() => this.store.postpone(principal, RENEWAL_PAUSE_MS));
     }
     return held;
   }
 
-  /** Upstream refused this token: it is dropped, unless a newer one took its place. The next {@link get} renews. */
-  async refused(principal: Principal, version: string): Promise<void> {
+  /**
+   * Upstream refused the token of that version (`again`: the second one in the same call). It is dropped, unless a newer
+   * one took its place, and the next {@link get} gives another; but where the last renewal was refused too, it stays.
+   */
+  async refused(principal: Principal, version: string, again = false): Promise<void> {
+    const dropped = await this.store.refuse(principal, version, again);
     this.metrics.tokenEvent(principal.kind, 'refused');
+    if (!dropped) this.metrics.tokenEvent(principal.kind, 'held_off');
     this.log.warn(
-      { event: 'token-refused', principal: principalName(principal) },
+      { event: 'token-refused', principal: principalName(principal), again },
       'Upstream refused an access token',
     );
-    await this.store.drop(principal, version);
   }
 
-  /** Whether the last request for an application token succeeded; true before the first. */
+  /** A token that is kept elsewhere, for a session: not asked for while the endpoint is known to fail. */
+  async once(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
+    const owner = newOwner();
+    let claim = await this.store.claimOnce(owner);
+    while (claim.kind === 'busy') {
+      await nextLook();
+      claim = await this.store.claimOnce(owner);
+    }
+    if (claim.kind === 'failing') throw this.#remembered('session', claim.failure, claim.retryInMs);
+    const { grant } = claim;
+    try {
+      const token = await request(this.endpoint);
+      await this.store.release(grant);
+      this.metrics.tokenEvent('session', 'renewed');
+      return token;
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.ofEndpoint) await this.store.fail(grant, failure);
+      else await this.store.release(grant);
+      this.metrics.tokenEvent('session', failure.kind);
+      throw failure;
+    }
+  }
+
+  /** Whether application tokens can be had, as far as is known. */
   get healthy(): boolean {
-    return !this.#lastRequestFailed;
+    return !this.#failing;
   }
 
-  #fly(principal: Principal, start: () => Promise<HeldToken>): Promise<HeldToken> {
-    const name = this.store.keyOf(principal);
+  async #wait(principal: Principal, waitMs: number): Promise<AccessToken> {
+    const started = performance.now();
+    try {
+      return await within(waitMs, this.#fly(principal));
+    } finally {
+      this.metrics.tokenWait(principal.kind, (performance.now() - started) / 1_000);
+    }
+  }
+
+  #flightOf(principal: Principal): string {
+    return this.store.keysOf(principal).token;
+  }
+
+  /** The one flight of a principal. `held`: the token that is to be replaced though it still serves. */
+  #fly(principal: Principal, held?: HeldToken): Promise<HeldToken> {
+    const name = this.#flightOf(principal);
     const running = this.#flights.get(name);
     if (running) return running;
-    const flight = start().finally(() => {
-      if (this.#flights.get(name) === flight) this.#flights.delete(name);
-    });
+    const flight = this.#obtain(principal, held).then(
+      (token) => {
+        this.#settle(principal, false);
+        return token;
+      },
+      (error: unknown) => {
+        this.#settle(principal, true);
+        throw error;
+      },
+    );
     this.#flights.set(name, flight);
+    const over = () => {
+      if (this.#flights.get(name) === flight) this.#flights.delete(name);
+    };
+    flight.then(over, over);
     return flight;
   }
 
-  async #loadOrRenew(principal: Principal): Promise<HeldToken> {
-    return (await this.store.load(principal)) ?? (await this.#renew(principal));
+  /** One user's wrong password is no reason to call the gateway degraded. */
+  #settle({ kind }: Principal, failing: boolean): void {
+    if (kind === 'application') this.#failing = failing;
+  }
+
+  async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {
+    const owner = newOwner();
+    for (;;) {
+      const claim = await this.store.claim(principal, owner, held?.version);
+      switch (claim.kind) {
+        case 'token':
+          this.metrics.tokenEvent(principal.kind, 'shared');
+          return claim.token;
+        case 'failing':
+          throw this.#remembered(principal.kind, claim.failure, claim.retryInMs);
+        case 'permit':
+          return this.#renew(principal, claim.grant, held?.refreshToken);
+        case 'busy':
+          await nextLook();
+      }
+    }
+  }
+
+  async #renew(principal: Principal, grant: Grant, refreshToken?: string): Promise<HeldToken> {
+    try {
+      const token = await this.store.save(principal, grant, await this.#request(principal, refreshToken));
+      this.metrics.tokenEvent(principal.kind, 'renewed');
+      return token;
+    } catch (error) {
+      const failure = asFailure(error);
+      const { kind, reason } = failure;
+      const holdMs = await this.store.fail(grant, failure);
+      this.metrics.tokenEvent(principal.kind, kind);
+      this.log.error(
+        {
+          event: 'token-request-failed',
+          principal: principalName(principal),
+          kind,
+          reason,
+          nextTryInS: Math.ceil(holdMs / 1_000),
+        },
+        'No access token',
+      );
+      throw this.#delayed(failure, holdMs);
+    }
   }
 
   /** By refresh token where there is one; one that was refused is no loss, since the password is at hand. */
@@ -79,30 +176,33 @@ export class TokenManager {
     }
   }
 
-  async #renew(principal: Principal, refreshToken?: string): Promise<HeldToken> {
-    try {
-      const token = await this.#request(principal, refreshToken);
-      if (principal.kind === 'application') this.#lastRequestFailed = false;
-      this.metrics.tokenEvent(principal.kind, 'renewed');
-      return await this.store.save(principal, token);
-    } catch (error) {
-      const failure =
-        error instanceof TokenFailure ? error : new TokenFailure('unavailable', 'internal', undefined, error);
-      // One user's wrong password is no reason to call the gateway degraded.
-      if (principal.kind === 'application') this.#lastRequestFailed = true;
-      this.metrics.tokenEvent(principal.kind, failure.kind);
-      this.log.error(
-        {
-          event: 'token-request-failed',
-          principal: principalName(principal),
-          kind: failure.kind,
-          reason: failure.reason,
-        },
-        'No access token',
-      );
-      throw failure;
-    }
+  #remembered(
+    principal: Principal['kind'] | 'session',
+    { kind, reason, ofEndpoint }: Pick<TokenFailure, 'kind' | 'reason' | 'ofEndpoint'>,
+    retryInMs: number,
+  ): TokenFailure {
+    this.metrics.tokenEvent(principal, 'remembered');
+    return this.#delayed({ kind, reason, ofEndpoint }, retryInMs);
   }
+
+  #delayed(
+    failure: Pick<TokenFailure, 'kind' | 'reason' | 'ofEndpoint'> & { cause?: unknown },
+    retryInMs: number,
+  ): TokenFailure {
+    const { kind, reason, ofEndpoint, cause } = failure;
+    return new TokenFailure(kind, reason, { ofEndpoint, cause, retryAfter: Math.ceil(retryInMs / 1_000) });
+  }
+}
+
+/** Others poll as well: not all at the same moment. */
+function nextLook(): Promise<void> {
+  return sleep(20 + 40 * Math.random());
+}
+
+function asFailure(error: unknown): TokenFailure {
+  return error instanceof TokenFailure
+    ? error
+    : new TokenFailure('unavailable', 'internal', { cause: error });
 }
 
 /** The flight's result, or a failure of this waiter alone once its time is over. */

@@ -7,6 +7,6 @@ import { TokenStore } from './token.store.ts';
 @Module({
   imports: [TransportModule],
   providers: [TokenEndpoint, TokenStore, TokenManager],
-  exports: [TokenManager, TokenEndpoint],
+  exports: [TokenManager],
 })
 export class TokenModule {}

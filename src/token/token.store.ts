@@ -1,9 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
+import { afterFailure } from './failure-record.ts';
+import { MemoryLedger } from './memory-ledger.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
+import { RedisLedger } from './redis-ledger.ts';
+import type { TokenFailure } from './token-failure.ts';
+import type { Claim, Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
 
 /** A token with the clock readings (performance.now) at which it is to be renewed and no longer used. */
 export interface HeldToken extends AccessToken {
@@ -11,123 +18,194 @@ export interface HeldToken extends AccessToken {
   readonly endsAt: number;
 }
 
-/** Another replica's renewal or logout is seen after this time at the latest. */
+/** The right to ask the endpoint, and where its result belongs. */
+export interface Grant {
+  readonly keys: TokenKeys;
+  readonly permit: Permit;
+  readonly ledger: TokenLedger;
+}
+
+export type StoreClaim =
+  | { readonly kind: 'token'; readonly token: HeldToken }
+  | { readonly kind: 'permit'; readonly grant: Grant }
+  | Extract<Claim, { kind: 'failing' | 'busy' }>;
+
+/** Another replica's renewal is seen after this time at the latest. */
 const MAX_LOCAL_MS = 60_000;
 
 /**
- * Where tokens are kept: in the process (L1), and sealed in Redis (L2) where there is one. Ends are kept as durations,
- * by this process's monotonic clock and by Redis' own expiry, so that no wall clock decides. A store that fails is a miss.
+ * Where tokens are kept: in the process (L1), and in the ledger of the fleet (L2: Redis). While Redis is away the process
+ * goes on with what it has, and with a ledger of its own; a store that fails is no error to anybody.
  */
 @Injectable()
 export class TokenStore {
-  readonly #local = new Map<string, { token: HeldToken; until: number }>();
-  readonly #keys = new WeakMap<Principal, string>();
-  readonly #environment: string;
-  readonly #credentials: string;
+  readonly #local = new Map<string, { token: HeldToken; until: number; of: Principal['kind'] }>();
+  readonly #keys = new WeakMap<Principal, { secret: string; keys: TokenKeys }>();
+  readonly #memory = new MemoryLedger();
+  readonly #shared: RedisLedger | undefined;
+  readonly #prefix: string;
 
   constructor(
-    config: UpstreamConfig,
-    private readonly redis: SharedRedis,
+    private readonly config: UpstreamConfig,
+    redis: SharedRedis,
     private readonly log: Log,
+    metrics: Metrics,
   ) {
-    // Another platform or another secret is another key: neither can ever be served with the tokens of the first.
-    this.#environment = environmentName(config.baseUrl);
-    this.#credentials = [config.tokenUrl.href, config.appKey.reveal(), config.appSecret.reveal()]
-      .map(digest)
-      .join();
+    if (redis.configured) this.#shared = new RedisLedger(redis, metrics);
+    // In braces what decides the slot of a Cluster: one script needs all keys of a principal, and the endpoint's.
+    this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
+    metrics.tokenAges(() => this.#ages());
   }
 
   /** From the process only, without waiting. */
   peek(principal: Principal): HeldToken | undefined {
-    const held = this.#local.get(this.keyOf(principal));
-    return held && performance.now() < held.until ? this.#usable(principal) : undefined;
+    const now = performance.now();
+    const held = this.#local.get(this.keysOf(principal).token);
+    return held && now < held.until && now < held.token.endsAt ? held.token : undefined;
   }
 
-  async load(principal: Principal): Promise<HeldToken | undefined> {
-    const { sealer } = this.redis;
-    if (!sealer) return this.peek(principal);
-    const key = this.keyOf(principal);
-    const values = await this.#tolerate('load', () =>
-      this.redis.run((client) => Promise.all([client.get(key), client.pttl(key)])),
-    );
-    // With Redis away, the token in the process serves on to its own end.
-    if (!values) return this.#usable(principal);
-    const [value, endsInMs] = values;
-    if (!value || !endsInMs || endsInMs <= 0) return undefined;
-    const text = sealer.open(value, key);
-    if (text === undefined) {
-      this.log.warn({ event: 'token-unreadable' }, 'A stored token did not open; it counts as missing');
-      await this.#tolerate('drop', () => this.redis.run((client) => client.del(key)));
-      return undefined;
+  /** One step towards a token that is not the `stale` one. `owner` names who would ask the endpoint. */
+  async claim(principal: Principal, owner: string, stale = ''): Promise<StoreClaim> {
+    const keys = this.keysOf(principal);
+    const claim = await this.#claim(keys, owner, stale);
+    return claim.kind === 'token' ? { kind: 'token', token: this.#kept(keys, principal.kind, claim) } : claim;
+  }
+
+  /** For a token that is kept elsewhere: only what is known of the endpoint counts, and nobody waits for anybody. */
+  claimOnce(owner: string): Promise<Exclude<StoreClaim, { kind: 'token' }>> {
+    return this.#claim(this.#keysNamed(`once:${owner}`), owner, '') as never;
+  }
+
+  async save(principal: Principal, { keys, permit, ledger }: Grant, token: AccessToken): Promise<HeldToken> {
+    if (ledger !== this.#memory) this.#memory.forget(keys);
+    const saved = await ledger.save(keys, permit, token).catch((error: unknown) => {
+      this.#missed('save', error);
+      return { token, endsInMs: token.usableMs };
+    });
+    return this.#kept(keys, principal.kind, saved);
+  }
+
+  /** Nobody asks again for a while; returns for how long, in ms. */
+  async fail({ keys, permit, ledger }: Grant, failure: TokenFailure): Promise<number> {
+    const before = failure.ofEndpoint ? permit.failures.endpoint : permit.failures.principal;
+    const { record, holdMs } = afterFailure(before, failure, permit.stamp);
+    await ledger.fail(keys, permit, record, holdMs).catch(async (error: unknown) => {
+      this.#missed('fail', error);
+      const stamp = performance.now();
+      const alone = afterFailure(undefined, failure, stamp);
+      await this.#memory.fail(keys, { ...permit, stamp }, alone.record, alone.holdMs);
+    });
+    return holdMs;
+  }
+
+  /** The endpoint answered, and nothing of it is to be kept here. */
+  async release({ keys, permit, ledger }: Grant): Promise<void> {
+    await ledger.release(keys, permit).catch((error: unknown) => this.#missed('release', error));
+  }
+
+  /** See {@link TokenLedger.refuse}. */
+  async refuse(principal: Principal, version: string, again: boolean): Promise<boolean> {
+    const keys = this.keysOf(principal);
+    const dropped = await (this.#shared ?? this.#memory)
+      .refuse(keys, version, again)
+      .catch((error: unknown) => {
+        this.#missed('refuse', error);
+        return this.#memory.refuse(keys, version, again);
+      });
+    if (dropped && this.#local.get(keys.token)?.token.version === version) this.#local.delete(keys.token);
+    return dropped;
+  }
+
+  /** Puts off the renewal of a token that serves on. */
+  postpone(principal: Principal, ms: number): void {
+    const key = this.keysOf(principal).token;
+    const held = this.#local.get(key);
+    if (held) this.#local.set(key, { ...held, token: { ...held.token, renewAt: performance.now() + ms } });
+  }
+
+  /** Names the token everywhere: another platform, user, password or secret is another name, with no past. */
+  keysOf(principal: Principal): TokenKeys {
+    const secret = this.config.appSecret.reveal();
+    const known = this.#keys.get(principal);
+    if (known?.secret === secret) return known.keys;
+    const name = principalName(principal);
+    const login = principal.kind === 'user' ? [principal.username, principal.password.reveal()] : [];
+    const keys = this.#keysNamed(`${name}:${this.#digest(name, secret, ...login)}`);
+    this.#keys.set(principal, { secret, keys });
+    return keys;
+  }
+
+  async #claim(
+    keys: TokenKeys,
+    owner: string,
+    stale: string,
+  ): Promise<Exclude<Claim, { kind: 'permit' }> | { kind: 'permit'; grant: Grant }> {
+    let ledger: TokenLedger = this.#shared ?? this.#memory;
+    let claim: Claim;
+    try {
+      claim = await ledger.claim(keys, owner, stale);
+      if (this.#shared && claim.kind === 'token') this.#memory.forget(keys);
+    } catch (error) {
+      this.#missed('claim', error);
+      const held = this.#local.get(keys.token)?.token;
+      const endsInMs = (held?.endsAt ?? 0) - performance.now();
+      if (held && endsInMs > 0 && held.version !== stale) return { kind: 'token', token: held, endsInMs };
+      ledger = this.#memory;
+      claim = await ledger.claim(keys, owner, stale);
     }
-    const token = JSON.parse(text) as AccessToken;
-    return this.#keepLocal(principal, token, endsInMs);
+    return claim.kind === 'permit'
+      ? { kind: 'permit', grant: { keys, permit: claim.permit, ledger } }
+      : claim;
   }
 
-  async save(principal: Principal, token: AccessToken): Promise<HeldToken> {
-    const held = this.#keepLocal(principal, token, token.usableMs);
-    const { sealer } = this.redis;
-    if (sealer && token.usableMs > 0) {
-      const key = this.keyOf(principal);
-      await this.#tolerate('save', () =>
-        this.redis.run((client) =>
-          client.set(key, sealer.seal(JSON.stringify(token), key), 'PX', token.usableMs),
-        ),
-      );
-    }
-    return held;
-  }
-
-  /** Drops the token of that version, here and in Redis; a newer one stays. */
-  async drop(principal: Principal, version: string): Promise<void> {
-    const name = this.keyOf(principal);
-    if (this.#local.get(name)?.token.version === version) this.#local.delete(name);
-    const stored = await this.load(principal);
-    if (stored?.version !== version) return;
-    this.#local.delete(name);
-    if (this.redis.configured)
-      await this.#tolerate('drop', () => this.redis.run((client) => client.del(this.keyOf(principal))));
-  }
-
-  #usable(principal: Principal): HeldToken | undefined {
-    const held = this.#local.get(this.keyOf(principal));
-    return held && performance.now() < held.token.endsAt ? held.token : undefined;
-  }
-
-  #keepLocal(principal: Principal, token: AccessToken, endsInMs: number): HeldToken {
+  #kept(
+    keys: TokenKeys,
+    of: Principal['kind'],
+    { token, endsInMs }: { token: AccessToken; endsInMs: number },
+  ): HeldToken {
     const now = performance.now();
     const endsAt = now + endsInMs;
     const held = { ...token, endsAt, renewAt: endsAt - (token.usableMs - token.renewAfterMs) };
-    const until = this.redis.configured ? now + MAX_LOCAL_MS : Infinity;
-    if (endsInMs > 0) this.#local.set(this.keyOf(principal), { token: held, until });
+    const until = this.#shared ? now + MAX_LOCAL_MS : Infinity;
+    if (endsInMs > 0) this.#local.set(keys.token, { token: held, until, of });
     return held;
   }
 
-  /** Names the token in both stores: another platform, user or secret is another name. */
-  keyOf(principal: Principal): string {
-    const known = this.#keys.get(principal);
-    if (known) return known;
-    const name = principalName(principal);
-    const login =
-      principal.kind === 'user' ? [principal.username, principal.password.reveal()].map(digest) : [];
-    const key = `${this.#environment}:tok:${name}:${digest([this.#credentials, name, ...login].join())}`;
-    this.#keys.set(principal, key);
-    return key;
+  #ages(): Map<string, number> {
+    const ages = new Map<string, number>();
+    const now = performance.now();
+    for (const { token, of } of this.#local.values()) {
+      if (token.endsAt <= now) continue;
+      ages.set(of, Math.max(ages.get(of) ?? 0, (token.usableMs - (token.endsAt - now)) / 1_000));
+    }
+    return ages;
   }
 
-  async #tolerate<T>(action: string, command: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await command();
-    } catch (error) {
-      this.log.debug(
-        { event: 'token-store', action, reason: (error as Error).name },
-        'Redis did not serve a token command',
-      );
-      return undefined;
-    }
+  #keysNamed(name: string): TokenKeys {
+    const token = this.#prefix + name;
+    const endpoint = `${this.#prefix}endpoint:${this.#digest()}`;
+    return {
+      token,
+      lock: `${token}:lock`,
+      failure: `${token}:failure`,
+      hold: `${token}:hold`,
+      endpoint,
+      probe: `${endpoint}:probe`,
+    };
+  }
+
+  #digest(...parts: string[]): string {
+    const all = [this.config.tokenUrl.href, this.config.appKey.reveal(), ...parts];
+    return sha256(all.map(sha256).join()).slice(0, 32);
+  }
+
+  #missed(action: string, error: unknown): void {
+    const reason = (error as Error).name;
+    this.log.debug({ event: 'token-store', action, reason }, 'Redis did not serve a token command');
   }
 }
 
-function digest(text: string): string {
-  return sha256(text).slice(0, 32);
+/** Names one attempt to get a token. */
+export function newOwner(): string {
+  return randomBytes(12).toString('base64url');
 }

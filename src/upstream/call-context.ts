@@ -7,8 +7,11 @@ export interface ActingUser {
   readonly name: string;
   /** A usable token within `waitMs`, or a token failure. */
   token(waitMs: number): Promise<AccessToken>;
-  /** Upstream refused the token of that version: the next {@link token} is another one, or a failure. */
-  refused(version: string): Promise<void>;
+  /**
+   * Upstream refused the token of that version; `again`: the second one in the same call. The next {@link token} is another
+   * one, unless renewing it was of no use a moment ago.
+   */
+  refused(version: string, again: boolean): Promise<void>;
 }
 
 /** What a caller may name: ids of enterprises and channels, aliases of users; `*` stands for all. */

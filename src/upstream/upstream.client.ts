@@ -96,8 +96,8 @@ export class UpstreamClient {
       const [token, userToken] = await Promise.all([this.tokens.get(principal, waitMs), user?.token(waitMs)]);
       const result = await this.#send(attempt, token, userToken);
       if (result.kind === 'success' || isPartial(result, operation)) return result.data;
-      if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version);
-      if (isUserRefusal(result) && userToken) await user?.refused(userToken.version);
+      if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.token);
+      if (isUserRefusal(result) && userToken) await user?.refused(userToken.version, !allowed.userToken);
       if (!this.#mayRepeat(result, allowed, attempt.deadline)) {
         throw new UpstreamFailure(operation, result.kind, result.sent, {
           ...result.details,

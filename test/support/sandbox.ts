@@ -16,11 +16,15 @@ export interface JournalEntry {
 
 /** The platform for a test: a real sandbox on a free port, with credentials made up for it, and its control side. */
 export class TestSandbox {
-  private constructor(
-    private readonly running: RunningSandbox,
-    readonly appKey: string,
-    readonly appSecret: string,
-  ) {}
+  readonly appKey: string;
+  readonly appSecret: string;
+  readonly #running: RunningSandbox;
+
+  private constructor(running: RunningSandbox, appKey: string, appSecret: string) {
+    this.#running = running;
+    this.appKey = appKey;
+    this.appSecret = appSecret;
+  }
 
   static async start(options: Partial<Parameters<typeof startSandbox>[0]> = {}): Promise<TestSandbox> {
     const appKey = randomBytes(8).toString('hex');
@@ -31,19 +35,19 @@ export class TestSandbox {
 
   /** What every seeded user logs in with, as `account@enterprise`. */
   get seedPassword(): string {
-    return this.running.seedPassword;
+    return this.#running.seedPassword;
   }
 
   get url(): string {
-    return this.running.url;
+    return this.#running.url;
   }
 
   get tokenUrl(): string {
-    return this.running.tokenUrl;
+    return this.#running.tokenUrl;
   }
 
   close(): Promise<void> {
-    return this.running.close();
+    return this.#running.close();
   }
 
   /** Everything but tokens back to the seed. */
@@ -71,6 +75,17 @@ export class TestSandbox {
 
   revokeTokens(which: object = {}): Promise<unknown> {
     return this.#control('POST', '/tokens/revoke', which);
+  }
+
+  /** From now on these are valid, and no others. */
+  acceptSecrets(...secrets: string[]): Promise<unknown> {
+    return this.#control('PUT', '/app-secrets', { secrets });
+  }
+
+  /** How many calls fault rules have spoiled since the last reset; counted when a call arrives. */
+  async spoiled(): Promise<number> {
+    const { faults } = (await this.#control('GET', '/faults')) as { faults: { hits: number }[] };
+    return faults.reduce((sum, { hits }) => sum + hits, 0);
   }
 
   advance(advanceMs: number): Promise<unknown> {

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { TokenFailure } from './token-failure.ts';
+
+/** What is remembered of failed token requests. Times in ms, by the clock of whoever keeps it. */
+export const recordSchema = z.object({
+  kind: z.enum(['unavailable', 'rejected']),
+  reason: z.string().regex(/^[a-z_]{1,40}$/),
+  /** Whether the endpoint failed as such, and not for one principal. */
+  ofEndpoint: z.boolean(),
+  /** Failures of this kind in a row. */
+  count: z.int().min(1),
+  /** When credentials were refused, within the last hour. */
+  refusedAt: z.array(z.number()).max(3),
+});
+
+export type FailureRecord = Readonly<z.output<typeof recordSchema>>;
+
+const HOUR_MS = 3_600_000;
+const MAX_TRIES_AN_HOUR = 3;
+const MAX_UNAVAILABLE_MS = 60_000;
+/** A wrong password must not lock the account upstream: each further try waits longer. */
+const REJECTED_MS = [60_000, 900_000] as const;
+
+/**
+ * The record after one more failure, and for how long nobody asks again: 1, 2, 4 … 60 s where there was no usable answer
+ * (a `Retry-After` wins), 60 s to 15 min and at most three times an hour where the credentials were refused (tokens.md).
+ */
+export function afterFailure(
+  before: FailureRecord | undefined,
+  failure: TokenFailure,
+  now: number,
+  random = Math.random,
+): { record: FailureRecord; holdMs: number } {
+  const { kind, reason, ofEndpoint } = failure;
+  const count = before?.kind === kind ? before.count + 1 : 1;
+  const recent = (before?.refusedAt ?? []).filter((at) => at > now - HOUR_MS);
+  const refusedAt = kind === 'rejected' ? [...recent, now].slice(-MAX_TRIES_AN_HOUR) : recent;
+  const record = { kind, reason, ofEndpoint, count, refusedAt };
+  const jitter = 1 + random() / 10;
+  if (kind === 'unavailable') {
+    const backoffMs = Math.min(1_000 * 2 ** (count - 1), MAX_UNAVAILABLE_MS);
+    return {
+      record,
+      holdMs: Math.round(failure.retryAfter ? failure.retryAfter * 1_000 : backoffMs * jitter),
+    };
+  }
+  const backoffMs = (REJECTED_MS[Math.min(count, REJECTED_MS.length) - 1] as number) * jitter;
+  const [first = now] = refusedAt;
+  const restOfHourMs = refusedAt.length < MAX_TRIES_AN_HOUR ? 0 : first + HOUR_MS - now + 1;
+  return { record, holdMs: Math.round(Math.max(backoffMs, restOfHourMs)) };
+}
+
+/** How long a record is worth keeping: past its hold it still says how often it failed, and how often this hour. */
+export function keptMs(record: FailureRecord, holdMs: number): number {
+  return record.kind === 'rejected' ? Math.max(HOUR_MS, holdMs) : holdMs + 5 * 60_000;
+}

@@ -1,0 +1,200 @@
+import type { Metrics } from '../observability/metrics.ts';
+import type { SharedRedis } from '../redis/shared-redis.ts';
+import type { AccessToken } from './principal.ts';
+import { type FailureRecord, keptMs, recordSchema } from './failure-record.ts';
+import {
+  type Claim,
+  HOLD_OFF_MS,
+  LOCK_MS,
+  type Permit,
+  type TokenKeys,
+  type TokenLedger,
+} from './token-ledger.ts';
+
+/*
+ * A token is kept as `stamp:version:sealed`, a failure as `until:json`; times by Redis' own clock in ms, since replicas'
+ * clocks differ. What stands at a key in any other form (somebody else's value, another type) counts as missing.
+ */
+const COMMON = `
+local token, lock, failure, hold, endpoint, probe = unpack(KEYS)
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local function read(key)
+  local value = redis.pcall('GET', key)
+  return type(value) == 'string' and value or ''
+end
+local function release(owner)
+  for _, key in ipairs({lock, probe}) do
+    if read(key) == owner then redis.call('DEL', key) end
+  end
+end
+local stored = read(token)
+local stamp, version = string.match(stored, '^(%d+):([^:]+):')
+`;
+
+/** ARGV: owner, stale version, lock ms, longest hold ms. */
+const CLAIM = `${COMMON}
+local owner, stale, lockMs, maxHoldMs = unpack(ARGV)
+local endsIn = redis.call('PTTL', token)
+if version and version ~= stale and endsIn > 0 then return {'token', stored, endsIn} end
+local endpointText, failureText = read(endpoint), read(failure)
+for _, text in ipairs({endpointText, failureText}) do
+  local left = (tonumber(string.match(text, '^(%d+):')) or 0) - now
+  if left > 0 and left <= tonumber(maxHoldMs) then return {'failing', text, left} end
+end
+local places = {lock}
+if endpointText ~= '' then places[2] = probe end
+for _, key in ipairs(places) do
+  if redis.call('PTTL', key) == -1 then redis.call('DEL', key) end
+  if redis.call('EXISTS', key) == 1 and read(key) ~= owner then return {'busy'} end
+end
+for _, key in ipairs(places) do redis.call('SET', key, owner, 'PX', lockMs) end
+return {'permit', now, endpointText, failureText}
+`;
+
+/** ARGV: owner, stamp, version and sealed token, life ms (0: not kept). */
+const SAVE = `${COMMON}
+local owner, mine, text, lifeMs = unpack(ARGV)
+local result = {'saved'}
+local endsIn = redis.call('PTTL', token)
+if stamp and endsIn > 0 and tonumber(stamp) > tonumber(mine) then
+  result = {'token', stored, endsIn}
+elseif tonumber(lifeMs) > 0 then
+  redis.call('SET', token, mine .. ':' .. text, 'PX', lifeMs)
+end
+redis.call('DEL', failure, endpoint)
+release(owner)
+return result
+`;
+
+/** ARGV: owner, stamp, record, hold ms, kept ms, 1 where it is the endpoint's. */
+const FAIL = `${COMMON}
+local owner, mine, record, holdMs, keptMs, ofEndpoint = unpack(ARGV)
+if not stamp or tonumber(stamp) <= tonumber(mine) then
+  local key = ofEndpoint == '1' and endpoint or failure
+  if key == failure then redis.call('DEL', endpoint) end
+  redis.call('SET', key, string.format('%d:%s', now + holdMs, record), 'PX', keptMs)
+end
+release(owner)
+return 1
+`;
+
+/** ARGV: version, 1 where it is the second refusal in one call, hold-off ms. */
+const REFUSE = `${COMMON}
+local refused, again, holdMs = unpack(ARGV)
+if again == '1' then redis.call('SET', hold, refused, 'PX', holdMs) end
+if version ~= refused then return again == '1' and 0 or 1 end
+if redis.call('EXISTS', hold) == 1 then return 0 end
+redis.call('DEL', token)
+return 1
+`;
+
+/** ARGV: owner. */
+const RELEASE = `${COMMON}
+redis.call('DEL', endpoint)
+release(ARGV[1])
+return 1
+`;
+
+/** Longer than any hold that is asked for: one that is farther away stems from a clock that was set back. */
+const MAX_HOLD_MS = 2 * 3_600_000;
+
+/** The ledger of all replicas, one Lua script a step. Rejects where Redis cannot be asked. */
+export class RedisLedger implements TokenLedger {
+  constructor(
+    private readonly redis: SharedRedis,
+    private readonly metrics: Metrics,
+  ) {}
+
+  async claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
+    const [kind, ...rest] = await this.#run<[string, ...(string | number)[]]>(CLAIM, keys, [
+      owner,
+      stale,
+      LOCK_MS,
+      MAX_HOLD_MS,
+    ]);
+    if (kind === 'busy') return { kind };
+    const [first = '', second = '', third = ''] = rest;
+    if (kind === 'token') {
+      const token = this.#opened(keys, String(first));
+      if (token) return { kind, token, endsInMs: Number(second) };
+      await this.#drop(keys, String(first));
+      return this.claim(keys, owner, stale);
+    }
+    if (kind === 'failing') {
+      return { kind, failure: recordOf(String(first)) ?? UNREADABLE, retryInMs: Number(second) };
+    }
+    const failures = { endpoint: recordOf(String(second)), principal: recordOf(String(third)) };
+    return { kind: 'permit', permit: { owner, stamp: Number(first), failures } };
+  }
+
+  async save(keys: TokenKeys, permit: Permit, token: AccessToken): Promise<Claim & { kind: 'token' }> {
+    const sealed = this.redis.sealer?.seal(JSON.stringify(token), keys.token) ?? '';
+    const [kind, text = '', endsInMs = 0] = await this.#run<[string, string?, number?]>(SAVE, keys, [
+      permit.owner,
+      permit.stamp,
+      `${token.version}:${sealed}`,
+      token.usableMs,
+    ]);
+    const newer = kind === 'token' ? this.#opened(keys, text) : undefined;
+    return newer
+      ? { kind: 'token', token: newer, endsInMs }
+      : { kind: 'token', token, endsInMs: token.usableMs };
+  }
+
+  async fail(keys: TokenKeys, permit: Permit, failure: FailureRecord, holdMs: number): Promise<void> {
+    await this.#run(FAIL, keys, [
+      permit.owner,
+      permit.stamp,
+      JSON.stringify(failure),
+      holdMs,
+      keptMs(failure, holdMs),
+      failure.ofEndpoint ? 1 : 0,
+    ]);
+  }
+
+  async release(keys: TokenKeys, permit: Permit): Promise<void> {
+    await this.#run(RELEASE, keys, [permit.owner]);
+  }
+
+  async refuse(keys: TokenKeys, version: string, again: boolean): Promise<boolean> {
+    return (await this.#run(REFUSE, keys, [version, again ? 1 : 0, HOLD_OFF_MS])) === 1;
+  }
+
+  #run<T>(script: string, keys: TokenKeys, values: (string | number)[]): Promise<T> {
+    const { token, lock, failure, hold, endpoint, probe } = keys;
+    const names = [token, lock, failure, hold, endpoint, probe];
+    return this.redis.run((client) => client.eval(script, names.length, ...names, ...values) as Promise<T>);
+  }
+
+  #opened(keys: TokenKeys, stored: string): AccessToken | undefined {
+    const text = this.redis.sealer?.open(stored.slice(stored.lastIndexOf(':') + 1), keys.token);
+    return text === undefined ? undefined : (JSON.parse(text) as AccessToken);
+  }
+
+  /** A value that does not open is nobody's token: sealed under a key that is gone, or not by us. */
+  async #drop(keys: TokenKeys, stored: string): Promise<void> {
+    this.metrics.unreadable('tokens');
+    const script = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
+    await this.redis.run((client) => client.eval(script, 1, keys.token, stored));
+  }
+}
+
+const UNREADABLE: FailureRecord = {
+  kind: 'unavailable',
+  reason: 'unreadable_record',
+  ofEndpoint: false,
+  count: 1,
+  refusedAt: [],
+};
+
+/** Not sealed, for there is no secret in it; so it is looked at before it is believed. */
+function recordOf(text: string): FailureRecord | undefined {
+  const json = /^\d+:(\{.*\})$/.exec(text)?.[1];
+  if (json === undefined) return undefined;
+  try {
+    return recordSchema.parse(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}

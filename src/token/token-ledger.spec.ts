@@ -1,0 +1,379 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
+import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { FailureRecord } from './failure-record.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { type AccessToken, accessToken } from './principal.ts';
+import { RedisLedger } from './redis-ledger.ts';
+import type { Claim, Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
+
+/** One suite for both ledgers: a fleet on Redis and a process alone follow the same rules. */
+
+const named = (name: string): TokenKeys => {
+  const token = `{env}:tok:${name}`;
+  const endpoint = '{env}:tok:endpoint';
+  return {
+    token,
+    lock: `${token}:lock`,
+    failure: `${token}:failure`,
+    hold: `${token}:hold`,
+    endpoint,
+    probe: `${endpoint}:probe`,
+  };
+};
+const keys = named('app:auth_order');
+const others = named('app:auth_me');
+
+let redis: RunningRedis;
+let direct: Redis;
+const connections: SharedRedis[] = [];
+const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+
+/** Time as this process sees it; Redis has its own. */
+let passedMs = 0;
+const clock = performance.now.bind(performance);
+
+beforeAll(async () => {
+  jest.spyOn(performance, 'now').mockImplementation(() => clock() + passedMs);
+  redis = await startRedis();
+  direct = new Redis(redis.url);
+});
+beforeEach(async () => {
+  passedMs = 0;
+  await direct.flushall();
+});
+afterEach(() => {
+  for (const each of connections.splice(0)) each.onApplicationShutdown();
+});
+afterAll(async () => {
+  jest.restoreAllMocks();
+  direct.disconnect();
+  await redis.stop();
+});
+
+async function redisLedger(environment: Record<string, string> = {}, metrics = new Metrics()) {
+  const { redis: slice } = settings({
+    REDIS_URL: redis.url,
+    ENCRYPTION_KEYS: encryptionKeys,
+    ...environment,
+  });
+  const connection = new SharedRedis(slice, new RecordedLog().log, metrics);
+  connections.push(connection);
+  await connection.onModuleInit();
+  return new RedisLedger(connection, metrics);
+}
+
+function newToken(expiresIn: unknown = 3600): AccessToken {
+  const token = accessToken(credential(24), expiresIn);
+  if (!token) throw new Error('is no token');
+  return token;
+}
+
+const failed = (given: Partial<FailureRecord> = {}): FailureRecord => ({
+  kind: 'unavailable',
+  reason: 'error_response',
+  ofEndpoint: false,
+  count: 1,
+  refusedAt: [],
+  ...given,
+});
+
+async function permitFrom(ledger: TokenLedger, of = keys, owner = credential(), stale = ''): Promise<Permit> {
+  const claim = await ledger.claim(of, owner, stale);
+  if (claim.kind !== 'permit') throw new Error(`got ${claim.kind} and no permit`);
+  return claim.permit;
+}
+
+/** Resolves once the claim is of that kind: time passes in Redis as it does. */
+async function until(
+  kind: Claim['kind'],
+  ledger: TokenLedger,
+  of = keys,
+  owner = credential(),
+): Promise<Claim> {
+  for (;;) {
+    const claim = await ledger.claim(of, owner, '');
+    if (claim.kind === kind) return claim;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe.each<[string, () => Promise<TokenLedger>]>([
+  ['in Redis', () => redisLedger()],
+  ['in the process', () => Promise.resolve(new MemoryLedger())],
+])('a ledger %s', (_, start) => {
+  let ledger: TokenLedger;
+  beforeEach(async () => {
+    ledger = await start();
+  });
+
+  it('lets one ask, and whoever comes meanwhile wait', async () => {
+    const permit = await permitFrom(ledger, keys, 'one');
+    expect(await ledger.claim(keys, 'two', '')).toEqual({ kind: 'busy' });
+    const token = newToken();
+    await ledger.save(keys, permit, token);
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+  });
+
+  it('lets the same owner claim again: the answer to its first claim may have been lost', async () => {
+    await permitFrom(ledger, keys, 'one');
+    expect((await ledger.claim(keys, 'one', '')).kind).toBe('permit');
+  });
+
+  it('keeps principals apart', async () => {
+    await permitFrom(ledger, keys);
+    const permit = await permitFrom(ledger, others);
+    await ledger.save(others, permit, newToken());
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
+  });
+
+  it('gives a stale token to nobody who asks for its successor', async () => {
+    const token = newToken();
+    await ledger.save(keys, await permitFrom(ledger), token);
+    const permit = await permitFrom(ledger, keys, 'renewer', token.version);
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+    const renewed = newToken();
+    await ledger.save(keys, permit, renewed);
+    expect(await ledger.claim(keys, 'three', token.version)).toMatchObject({ kind: 'token', token: renewed });
+  });
+
+  it('tells how long a token can be used', async () => {
+    await ledger.save(keys, await permitFrom(ledger), newToken(600));
+    const claim = await ledger.claim(keys, 'two', '');
+    if (claim.kind !== 'token') throw new Error('is no token');
+    expect(claim.endsInMs).toBeGreaterThan(500_000);
+    expect(claim.endsInMs).toBeLessThanOrEqual(540_000);
+  });
+
+  it('keeps no token that has no life, and frees the way', async () => {
+    await ledger.save(keys, await permitFrom(ledger), newToken(0));
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+  });
+
+  it('never lets an older token take the place of a newer one', async () => {
+    const slow = await permitFrom(ledger, keys, 'slow');
+    const newer = newToken();
+    // As if the lock had run out under the slow one.
+    await ledger.save(keys, { ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
+    expect(await ledger.save(keys, slow, newToken())).toMatchObject({ token: newer });
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: newer });
+  });
+
+  it('does not let a late loser say that asking fails', async () => {
+    const slow = await permitFrom(ledger, keys, 'slow');
+    const newer = newToken();
+    await ledger.save(keys, { ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
+    await ledger.fail(keys, slow, failed(), 60_000);
+    expect(await ledger.claim(keys, 'two', newer.version)).toMatchObject({ kind: 'permit' });
+  });
+
+  it('does not let anybody release the permit of somebody else', async () => {
+    const first = await permitFrom(ledger, keys, 'first');
+    await ledger.release(keys, { ...first, owner: 'stranger' });
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
+    await ledger.release(keys, first);
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+  });
+
+  it('remembers why asking failed, and until when nobody asks again', async () => {
+    const failure = failed({ kind: 'rejected', reason: 'invalid_grant', refusedAt: [1, 2] });
+    await ledger.fail(keys, await permitFrom(ledger), failure, 60_000);
+    const claim = await ledger.claim(keys, 'two', '');
+    if (claim.kind !== 'failing') throw new Error(`is ${claim.kind}`);
+    expect(claim.failure).toEqual(failure);
+    expect(claim.retryInMs).toBeGreaterThan(55_000);
+    expect(claim.retryInMs).toBeLessThanOrEqual(60_000);
+    expect((await ledger.claim(others, 'two', '')).kind).toBe('permit');
+  });
+
+  it('lets one ask again after that, who is told what failed before', async () => {
+    const failure = failed({ count: 3 });
+    await ledger.fail(keys, await permitFrom(ledger), failure, 20);
+    const claim = await until('permit', ledger);
+    expect(claim).toMatchObject({ permit: { failures: { principal: failure } } });
+    expect((await ledger.claim(keys, 'another', '')).kind).toBe('busy');
+  });
+
+  it('holds every principal back where the endpoint itself fails, and lets one of them try again', async () => {
+    const failure = failed({ ofEndpoint: true });
+    await ledger.fail(keys, await permitFrom(ledger), failure, 30);
+    expect(await ledger.claim(others, 'two', '')).toMatchObject({ kind: 'failing', failure });
+    const claim = await until('permit', ledger, others);
+    expect(claim).toMatchObject({ permit: { failures: { endpoint: failure } } });
+    expect((await ledger.claim(keys, 'three', '')).kind).toBe('busy');
+    await ledger.save(others, (claim as Claim & { kind: 'permit' }).permit, newToken());
+    expect((await ledger.claim(keys, 'three', '')).kind).toBe('permit');
+  });
+
+  it('knows that an endpoint works that refuses somebody', async () => {
+    await ledger.fail(keys, await permitFrom(ledger), failed({ ofEndpoint: true }), 10);
+    const { permit } = (await until('permit', ledger)) as Claim & { kind: 'permit' };
+    await ledger.fail(keys, permit, failed({ kind: 'rejected' }), 60_000);
+    expect(await ledger.claim(others, 'two', '')).toMatchObject({
+      kind: 'permit',
+      permit: { failures: { endpoint: undefined } },
+    });
+  });
+
+  it('forgets failures at the first success', async () => {
+    await ledger.fail(keys, await permitFrom(ledger), failed({ count: 5 }), 10);
+    const { permit } = (await until('permit', ledger)) as Claim & { kind: 'permit' };
+    const token = newToken();
+    await ledger.save(keys, permit, token);
+    await ledger.refuse(keys, token.version, false);
+    expect((await permitFrom(ledger)).failures).toEqual({ principal: undefined, endpoint: undefined });
+  });
+
+  it('serves a token that is there, whatever fails', async () => {
+    const token = newToken();
+    await ledger.save(keys, await permitFrom(ledger), token);
+    const permit = await permitFrom(ledger, keys, 'renewer', token.version);
+    await ledger.fail(keys, permit, failed(), 60_000);
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+    expect((await ledger.claim(keys, 'two', token.version)).kind).toBe('failing');
+  });
+
+  describe('when upstream refuses a token', () => {
+    it('drops that version and no other', async () => {
+      const token = newToken();
+      await ledger.save(keys, await permitFrom(ledger), token);
+      expect(await ledger.refuse(keys, 'older', false)).toBe(true);
+      expect((await ledger.claim(keys, 'two', '')).kind).toBe('token');
+      expect(await ledger.refuse(keys, token.version, false)).toBe(true);
+      expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+    });
+
+    it('says that another attempt is of use where nothing is kept', async () => {
+      expect(await ledger.refuse(keys, 'any', false)).toBe(true);
+    });
+
+    it('holds off where the renewed one is refused as well: it stays, and nobody renews it', async () => {
+      const token = newToken();
+      await ledger.save(keys, await permitFrom(ledger), token);
+      expect(await ledger.refuse(keys, token.version, true)).toBe(false);
+      expect(await ledger.refuse(keys, token.version, false)).toBe(false);
+      expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+      expect(await ledger.refuse(others, token.version, false)).toBe(true);
+    });
+  });
+});
+
+describe('time', () => {
+  it('ends a lock, a hold and a token in the process by its own clock', async () => {
+    const ledger = new MemoryLedger();
+    await permitFrom(ledger, keys, 'died');
+    passedMs = 9_999;
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
+    passedMs = 10_001;
+    const token = newToken();
+    await ledger.save(keys, await permitFrom(ledger, keys, 'two'), token);
+    await ledger.refuse(keys, token.version, true);
+    passedMs = 20_000;
+    expect(await ledger.refuse(keys, token.version, false)).toBe(false);
+    passedMs = 20_100;
+    expect(await ledger.refuse(keys, token.version, false)).toBe(true);
+    await ledger.save(keys, await permitFrom(ledger, keys, 'three'), token);
+    passedMs += token.usableMs + 1;
+    expect((await ledger.claim(keys, 'four', '')).kind).toBe('permit');
+  });
+
+  it('ends them in Redis by its own', async () => {
+    const ledger = await redisLedger();
+    const permit = await permitFrom(ledger, keys, 'died');
+    expect(await direct.pttl(keys.lock)).toBeGreaterThan(9_000);
+    expect(await direct.pttl(keys.lock)).toBeLessThanOrEqual(10_000);
+    await ledger.save(keys, permit, newToken(600));
+    expect(await direct.pttl(keys.token)).toBeGreaterThan(530_000);
+    expect(await direct.pttl(keys.token)).toBeLessThanOrEqual(540_000);
+    await ledger.refuse(keys, 'v', true);
+    expect(await direct.pttl(keys.hold)).toBeGreaterThan(9_000);
+    expect(await direct.exists(keys.lock)).toBe(0);
+  });
+});
+
+describe('what stands in Redis', () => {
+  it('is sealed, under a name that tells no secret', async () => {
+    const ledger = await redisLedger();
+    const token = newToken();
+    await ledger.save(keys, await permitFrom(ledger), token);
+    expect(await direct.get(keys.token)).not.toContain(token.value);
+  });
+
+  it.each<[string, (valid: string) => string | Buffer]>([
+    ['text', () => 'text'],
+    ['nothing', () => ''],
+    ['JSON of a token', () => JSON.stringify(newToken())],
+    ['bytes', () => randomBytes(100)],
+    ['a token without its seal', (valid) => valid.slice(0, valid.lastIndexOf(':') + 1)],
+    ['a token cut short', (valid) => valid.slice(0, -5)],
+    ['a token with a changed bit', (valid) => flipped(valid)],
+    ['a token under an unknown key', (valid) => valid.replace('v1.k1.', 'v1.k9.')],
+    ['a token of another form', (valid) => valid.replace(':v1.', ':v2.')],
+  ])('is a miss where it is %s', async (_, change) => {
+    const metrics = new Metrics();
+    const ledger = await redisLedger({}, metrics);
+    await ledger.save(keys, await permitFrom(ledger), newToken());
+    await direct.set(keys.token, change((await direct.get(keys.token)) ?? ''), 'PX', 60_000);
+    const token = newToken();
+    await ledger.save(keys, await permitFrom(ledger), token);
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+  });
+
+  it('is counted where it does not open', async () => {
+    const metrics = new Metrics();
+    const ledger = await redisLedger({}, metrics);
+    await ledger.save(keys, await permitFrom(ledger), newToken());
+    const other = await redisLedger({ ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }, metrics);
+    await permitFrom(other);
+    expect(await metrics.registry.getSingleMetricAsString('gateway_redis_unreadable_total')).toContain(
+      '{store="tokens"} 1',
+    );
+  });
+
+  it('is a miss where it was copied from another principal', async () => {
+    const ledger = await redisLedger();
+    await ledger.save(others, await permitFrom(ledger, others), newToken());
+    await direct.copy(others.token, keys.token, 'REPLACE');
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+    expect((await ledger.claim(others, 'two', '')).kind).toBe('token');
+  });
+
+  it('opens under a key of the list that no longer encrypts', async () => {
+    const token = newToken();
+    const ledger = await redisLedger();
+    await ledger.save(keys, await permitFrom(ledger), token);
+    const rotated = await redisLedger({
+      ENCRYPTION_KEYS: `k2:${randomBytes(32).toString('base64')},${encryptionKeys}`,
+    });
+    expect(await rotated.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+  });
+
+  it('of another type is a miss at every key, and is replaced', async () => {
+    const ledger = await redisLedger();
+    for (const key of Object.values(keys) as string[]) await direct.lpush(key, 'a');
+    const token = newToken();
+    await ledger.save(keys, await permitFrom(ledger), token);
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+  });
+
+  it('of a failure that cannot be read still holds back, for as long as it says', async () => {
+    const ledger = await redisLedger();
+    const soon = Number((await direct.time())[0]) * 1_000 + 30_000;
+    await direct.set(keys.failure, `${soon}:{"kind":"sabotage"}`, 'PX', 60_000);
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({
+      kind: 'failing',
+      failure: { kind: 'unavailable', reason: 'unreadable_record' },
+    });
+    await direct.set(keys.failure, `${soon + 10 * 3_600_000}:{}`, 'PX', 60_000);
+    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+  });
+});
+
+function flipped(text: string): string {
+  const middle = Math.floor(text.length * 0.8);
+  return text.slice(0, middle) + (text[middle] === 'A' ? 'B' : 'A') + text.slice(middle + 1);
+}

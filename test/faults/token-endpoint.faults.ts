@@ -1,0 +1,383 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { Fleet } from '../support/fleet.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { freePort } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential } from '../support/settings.ts';
+import { TokenServer } from '../support/token-server.ts';
+
+/** What the token endpoint can do to us (T), in front of one gateway or a fleet of processes. */
+
+jest.setTimeout(60_000);
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+const ORDER = {
+  channelCode: 'crm',
+  channelOrderId: 'SO-T3',
+  orders: [
+    {
+      orderType: 'new_buy',
+      licenseType: 'softkey',
+      customer: { customerId: 'cus-harbour-default' },
+      assets: [{ products: [{ productUri: 'draft.pro' }] }],
+    },
+  ],
+};
+
+let sandbox: TestSandbox;
+const gateways: TestGateway[] = [];
+const fleets: Fleet[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(async () => {
+  await sandbox.reset({ tokens: true });
+  await sandbox.acceptSecrets(sandbox.appSecret);
+});
+afterEach(async () => {
+  await Promise.all([...gateways.splice(0), ...fleets.splice(0)].map((each) => each.stop()));
+});
+afterAll(() => sandbox.close());
+
+async function gatewayWith(
+  environment: Record<string, string> = {},
+  platform = sandbox,
+): Promise<TestGateway> {
+  const gateway = await TestGateway.start(platform, environment);
+  gateways.push(gateway);
+  return gateway;
+}
+
+async function fleetOf(count: number, options: Parameters<typeof Fleet.start>[2] = {}): Promise<Fleet> {
+  const fleet = await Fleet.start(sandbox, count, options);
+  fleets.push(fleet);
+  return fleet;
+}
+
+const tokenRequests = async () => (await sandbox.journal('token')).length;
+const spoil = (action: object, rest: object = {}) => sandbox.fault({ operation: 'token', action, ...rest });
+const statuses = (answers: readonly { status: number }[]) => [
+  ...new Set(answers.map(({ status }) => status)),
+];
+
+const NO_TOKEN = { code: 'dependency-unavailable', outcome: 'not_processed', retryable: true };
+const REFUSED = { code: 'upstream-credential-rejected', outcome: 'not_processed', retryable: false };
+
+async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+it('T1 down at start: the gateway starts, says that it is degraded, and answers 503 with a time', async () => {
+  const gateway = await gatewayWith({
+    UPSTREAM_TOKEN_URL: `http://127.0.0.1:${await freePort()}/oauth/token`,
+  });
+  const answer = await gateway.get(ASSETS);
+  expect(answer.status).toBe(503);
+  expect(answer.body).toMatchObject(NO_TOKEN);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  const ready = await gateway.get('/health/ready');
+  expect(ready.status).toBe(200);
+  expect(ready.body).toMatchObject({ status: 'degraded', tokens: 'down' });
+  expect((await gateway.get('/health/live')).status).toBe(200);
+  expect(await sandbox.calls()).toEqual([]);
+});
+
+it('T2 down later: everybody is served for as long as the token lasts, then 503', async () => {
+  const short = await TestSandbox.start({ tokenLifetimeSeconds: 4 });
+  const gateway = await gatewayWith({}, short);
+  expect((await gateway.get(ASSETS)).status).toBe(200);
+  await short.fault({ operation: 'token', action: { httpStatus: 503 } });
+  const started = performance.now();
+  let last = await gateway.get(ASSETS);
+  while (last.status === 200) last = await gateway.get(ASSETS);
+  expect(last.status).toBe(503);
+  expect(last.body).toMatchObject(NO_TOKEN);
+  // Of a life of 4 s, half is used.
+  expect(performance.now() - started).toBeGreaterThan(1_000);
+  const codes = (await short.journal('listAssets')).map(({ code }) => code);
+  expect(new Set(codes)).toEqual(new Set(['0']));
+  await short.close();
+});
+
+it('T3 slow: each waiter gives up at its own deadline, and the one request goes on for the others', async () => {
+  const gateway = await gatewayWith({ UPSTREAM_DEADLINE_MS: '300', UPSTREAM_ORDER_DEADLINE_MS: '30000' });
+  await spoil({ delayMs: 1_500 }, { times: 1 });
+  const patient = gateway.post('/v1/license-orders', ORDER);
+  const hasty = await Promise.all(Array.from({ length: 5 }, () => gateway.get(ASSETS)));
+  for (const answer of hasty) {
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject(NO_TOKEN);
+  }
+  expect((await patient).status).toBe(201);
+  expect((await gateway.get(ASSETS)).status).toBe(200);
+  expect(await tokenRequests()).toBe(1);
+});
+
+it('T4 three processes full of cold callers ask once', async () => {
+  const fleet = await fleetOf(3);
+  const answers = await fleet.herd(300, ASSETS);
+  expect(statuses(answers)).toEqual([200]);
+  expect(await tokenRequests()).toBe(1);
+  const labels = (await sandbox.journal('listAssets')).map(({ headers }) => headers['authorization']);
+  expect(new Set(labels)).toEqual(new Set(['app:auth_order#1']));
+});
+
+it("T5 a user's wrong password is tried once, remembered by all, and forgotten when it is changed", async () => {
+  const fleet = await fleetOf(2);
+  const wrong = { username: 'admin@harbour', password: credential() };
+  fleet.writeUsers({ default: wrong, anna: { username: 'anna@harbour', password: sandbox.seedPassword } });
+  await eventually(
+    async () => fleet.gateways.every((gateway) => gateway.output().includes('users-reloaded')) || undefined,
+  );
+  const answers = await fleet.herd(50, MEMBERS);
+  expect(statuses(answers)).toEqual([502]);
+  expect(answers[0]?.body).toMatchObject(REFUSED);
+  const logins = async () =>
+    (await sandbox.journal('token')).filter(
+      ({ body }) => (body as { username?: string }).username === wrong.username,
+    );
+  expect(await logins()).toHaveLength(1);
+  expect((await fleet.get(0, MEMBERS, { 'x-acting-user': 'anna' })).status).toBe(200);
+  fleet.writeUsers({ default: { ...wrong, password: sandbox.seedPassword } });
+  await eventually(async () => (await fleet.get(0, MEMBERS)).status === 200 || undefined);
+  expect(await logins()).toHaveLength(2);
+  expect(fleet.gateways.map((gateway) => gateway.output()).join()).not.toContain(wrong.password);
+});
+
+it('T6 a wrong application secret is 502, told as an error, counted, and not tried again and again', async () => {
+  await sandbox.acceptSecrets(credential());
+  const gateway = await gatewayWith();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get(ASSETS)));
+  expect(statuses(answers)).toEqual([502]);
+  expect((await gateway.get(ASSETS)).body).toMatchObject(REFUSED);
+  expect(await tokenRequests()).toBe(1);
+  expect(gateway.logLines.join('\n')).toMatch(
+    /"level":"error".*"event":"token-request-failed".*"invalid_client"/,
+  );
+  const metrics = await gateway.metrics();
+  expect(metrics).toContain('gateway_token_events_total{principal="application",event="rejected"} 1');
+  expect(metrics).toContain('gateway_token_events_total{principal="application",event="remembered"} 1');
+});
+
+it.each<[string, object]>([
+  ['HTML', { html: true, httpStatus: 200 }],
+  ['no JSON', { raw: { text: '{"access_token":' } }],
+  ['no token', { raw: { text: '{"token_type":"bearer"}' } }],
+  ['an envelope', { raw: { text: '{"code":"500","message":"retry"}' } }],
+])('T7 an answer that is %s is 503, and the next one waits its turn', async (_, action) => {
+  const gateway = await gatewayWith();
+  await spoil(action, { times: 1 });
+  for (let each = 0; each < 3; each++) {
+    const answer = await gateway.get(ASSETS);
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject(NO_TOKEN);
+  }
+  expect(await tokenRequests()).toBe(1);
+  // One step of the backoff, and it serves again.
+  await eventually(async () => (await gateway.get(ASSETS)).status === 200 || undefined);
+  expect(await tokenRequests()).toBe(2);
+});
+
+it.each<[string, requests: number]>([
+  ['"access_token":"TOKEN"', 1],
+  ['"access_token":"TOKEN","expires_in":null', 1],
+  ['"access_token":"TOKEN","expires_in":"3600"', 1],
+  ['"access_token":"TOKEN","expires_in":3600.5', 1],
+  ['"access_token":"TOKEN","expires_in":1000000000000', 1],
+  ['"access_token":"TOKEN","expires_in":0', 3],
+  ['"access_token":"TOKEN","expires_in":-1', 3],
+])('T8 a life told as %s means %i requests for three calls', async (text, requests) => {
+  const server = await TokenServer.start();
+  server.answer = (response, _, count) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(`{${text.replace('TOKEN', `token-${count}`)}}`);
+  };
+  const gateway = await gatewayWith({ UPSTREAM_TOKEN_URL: server.url });
+  // The sandbox knows none of these tokens; that they are sent, and which, is what is asked here.
+  await sandbox.fault({
+    operation: 'listAssets',
+    action: { code: 0, codeAs: 'integer', status: 200, data: null },
+  });
+  for (let each = 0; each < 3; each++) await gateway.get(ASSETS);
+  expect(server.requests).toHaveLength(requests);
+  await server.close();
+});
+
+it.each<[string, string]>([
+  ['of 20 kB', 'x'.repeat(20_000)],
+  ['of two lines', 'token\r\nx-forged: 1'],
+  ['not in ASCII', 'tökén'],
+])('T9 a token %s is refused, sent nowhere and not stored', async (_, token) => {
+  await spoil({ patch: { access_token: token } });
+  const fleet = await fleetOf(1);
+  const answer = await fleet.get(0, ASSETS);
+  expect(answer.status).toBe(503);
+  expect(answer.body).toMatchObject(NO_TOKEN);
+  expect(await sandbox.calls()).toEqual([]);
+  const client = new Redis(fleet.redis.url);
+  expect((await client.keys('*')).filter((key) => /:tok:app:[^:]+:[^:]+$/.test(key))).toEqual([]);
+  client.disconnect();
+});
+
+it('T10 a token revoked under callers in flight is renewed once, and every caller is served at its second attempt', async () => {
+  const fleet = await fleetOf(3);
+  await fleet.herd(1, ASSETS);
+  await sandbox.revokeTokens();
+  const answers = await fleet.herd(100, ASSETS);
+  expect(statuses(answers)).toEqual([200]);
+  expect(await tokenRequests()).toBe(2);
+  const calls = await sandbox.journal('listAssets');
+  expect(calls.length).toBeLessThanOrEqual(3 + 300 * 2);
+  expect(calls.filter(({ code }) => code === '60000').length).toBeLessThanOrEqual(300);
+  expect(calls.at(-1)?.headers['authorization']).toBe('app:auth_order#2');
+});
+
+it('T11 an endpoint that goes on issuing dead tokens is asked for one more, and then left alone', async () => {
+  const fleet = await fleetOf(2);
+  await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
+  const answers = await fleet.herd(30, ASSETS);
+  expect(statuses(answers)).toEqual([502]);
+  expect(answers[0]?.body).toMatchObject(REFUSED);
+  // Callers that met the first renewed token before it was found dead may have had it renewed once more.
+  expect(await tokenRequests()).toBeLessThanOrEqual(3);
+  const before = await tokenRequests();
+  await sandbox.reset();
+  await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
+  await fleet.herd(10, ASSETS);
+  const calls = await sandbox.journal('listAssets');
+  expect(calls.length).toBeLessThanOrEqual(20 * 2);
+  expect([before, await tokenRequests()]).toEqual([before, 0]);
+});
+
+it("T12 60005 concerns that user's token and nobody else's", async () => {
+  const gateway = await gatewayWith();
+  const as = (user: string) => gateway.get(MEMBERS, { headers: { 'x-acting-user': user } });
+  await as('default');
+  await as('anna');
+  await sandbox.revokeTokens({ username: 'anna@harbour' });
+  expect((await as('anna')).status).toBe(200);
+  expect((await as('default')).status).toBe(200);
+  const requests = (await sandbox.journal('token')).map(
+    ({ body }) => (body as { username?: string }).username,
+  );
+  expect(requests.filter((username) => username === 'anna@harbour')).toHaveLength(2);
+  expect(requests.filter((username) => username === 'admin@harbour')).toHaveLength(1);
+  expect(requests.filter((username) => username === undefined || username === null)).toHaveLength(1);
+});
+
+it.each([429, 503])('T13 %i with Retry-After is obeyed by every process', async (status) => {
+  const fleet = await fleetOf(2);
+  await spoil({ httpStatus: status, headers: { 'retry-after': '3' } }, { times: 1 });
+  const first = await fleet.get(0, ASSETS);
+  expect(first.status).toBe(503);
+  expect(first.headers.get('retry-after')).toBe('3');
+  const second = await fleet.get(1, ASSETS);
+  expect(second.status).toBe(503);
+  expect(Number(second.headers.get('retry-after'))).toBeLessThanOrEqual(3);
+  expect(await tokenRequests()).toBe(1);
+  const started = performance.now();
+  await eventually(async () => (await fleet.get(1, ASSETS)).status === 200 || undefined);
+  expect(performance.now() - started).toBeGreaterThan(1_000);
+  expect(await tokenRequests()).toBe(2);
+});
+
+describe('with a lock in Redis', () => {
+  /** The one lock there is, once its owner has asked the endpoint. */
+  async function lockOf(client: Redis): Promise<string> {
+    await eventually(async () => (await sandbox.spoiled()) > 0 || undefined);
+    return eventually(async () => (await client.keys('*:lock'))[0]);
+  }
+
+  it('T14 a process that dies while it asks delays the others by the life of its lock, 10 s at most', async () => {
+    const fleet = await fleetOf(2);
+    const client = new Redis(fleet.redis.url);
+    await spoil({ hang: true }, { times: 1 });
+    const lost = fleet.get(0, ASSETS).catch(() => undefined);
+    const lock = await lockOf(client);
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    await lost;
+    const leftMs = await client.pttl(lock);
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(10_000);
+    const other = fleet.get(1, ASSETS);
+    // Its rest is cut short here; until then nobody else asks.
+    await client.pexpire(lock, 300);
+    expect((await other).status).toBe(200);
+    client.disconnect();
+  });
+
+  it('T15 a request slower than the lock costs one more, and its older token does not replace the newer one', async () => {
+    const fleet = await fleetOf(3);
+    const client = new Redis(fleet.redis.url);
+    await spoil({ delayMs: 2_000 }, { times: 1, phase: 'after' });
+    const slow = fleet.get(0, ASSETS);
+    await client.pexpire(await lockOf(client), 1);
+    expect((await fleet.get(1, ASSETS)).status).toBe(200);
+    const [key = ''] = (await client.keys('*:tok:app:*')).filter(
+      (name) => !/:(lock|hold|failure)$/.test(name),
+    );
+    const newer = await client.get(key);
+    expect((await slow).status).toBe(200);
+    expect(await client.get(key)).toBe(newer);
+    expect((await fleet.get(2, ASSETS)).status).toBe(200);
+    expect(await tokenRequests()).toBe(2);
+    client.disconnect();
+  });
+});
+
+it('T16 a replica whose clock is an hour off uses the same token, and no ended one', async () => {
+  const shifted = (hours: number) => {
+    const code = `const of=Date;globalThis.Date=class extends of{constructor(...a){if(a.length)super(...a);else super(of.now()+${hours}*36e5)}static now(){return of.now()+${hours}*36e5}}`;
+    return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };
+  };
+  const fleet = await fleetOf(3, { each: [{}, shifted(1), shifted(-1)] });
+  for (let round = 0; round < 2; round++) expect(statuses(await fleet.herd(5, ASSETS))).toEqual([200]);
+  expect(await tokenRequests()).toBe(1);
+  const codes = (await sandbox.journal('listAssets')).map(({ code }) => code);
+  expect(new Set(codes)).toEqual(new Set(['0']));
+});
+
+it("T17 the application's secret is changed without a restart: in the file after upstream, or before it", async () => {
+  const gateway = await gatewayWith();
+  const file = join(gateway.callersFile, '..', 'app-secret');
+  writeFileSync(file, sandbox.appSecret);
+  const watching = await gatewayWith({ UPSTREAM_APP_SECRET: '', UPSTREAM_APP_SECRET_FILE: file });
+  expect((await watching.get(ASSETS)).status).toBe(200);
+
+  const second = credential();
+  await sandbox.acceptSecrets(second);
+  await sandbox.revokeTokens();
+  expect((await watching.get(ASSETS)).body).toMatchObject(REFUSED);
+  writeFileSync(file, second);
+  await eventually(async () => (await watching.get(ASSETS)).status === 200 || undefined);
+
+  const third = credential();
+  const reloaded = watching.logged('secret-reloaded');
+  writeFileSync(file, third);
+  await reloaded;
+  await sandbox.revokeTokens();
+  expect((await watching.get(ASSETS)).status).toBe(200);
+  const log = watching.logLines.join('\n');
+  for (const secret of [sandbox.appSecret, second, third]) expect(log).not.toContain(secret);
+});
+
+it.each([301, 302, 307, 308])('T18 a redirect (%i) of the token endpoint is not followed', async (status) => {
+  const elsewhere = await TokenServer.start();
+  await spoil({ httpStatus: status, headers: { location: elsewhere.url } });
+  const gateway = await gatewayWith();
+  const answer = await gateway.get(ASSETS);
+  expect(answer.status).toBe(503);
+  expect(answer.body).toMatchObject(NO_TOKEN);
+  expect(elsewhere.requests).toEqual([]);
+  expect(await sandbox.calls()).toEqual([]);
+  await elsewhere.close();
+});

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newApiKey } from '../../src/caller/api-key.ts';
+import { scopes } from '../../src/caller/scopes.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { type RunningRedis, startRedis } from './redis.ts';
+import type { TestSandbox } from './sandbox.ts';
+
+type HowToStart = Parameters<typeof startGatewayProcess>[1];
+
+type Users = Record<string, { username: string; password: string }>;
+
+interface FleetOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** For each process on top of `environment`, in order. */
+  readonly each?: readonly Readonly<Record<string, string>>[];
+  readonly how?: HowToStart;
+  /** Upstream users by alias; else `default` and `anna`. */
+  readonly users?: Users;
+}
+
+export interface FleetAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+/** Processes of the built gateway, as they are deployed: one Redis, one platform, the same callers and users. */
+export class Fleet {
+  readonly folder = mkdtempSync(join(tmpdir(), 'gateway-fleet-'));
+  readonly usersFile = join(this.folder, 'users.json');
+  readonly redis: RunningRedis;
+  readonly key: string;
+  readonly environment: Record<string, string>;
+  gateways: GatewayProcess[] = [];
+
+  private constructor(sandbox: TestSandbox, redis: RunningRedis) {
+    this.redis = redis;
+    const { key, hash } = newApiKey();
+    this.key = key;
+    const callersFile = join(this.folder, 'callers.json');
+    const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
+    writeFileSync(callersFile, JSON.stringify({ callers: [caller] }));
+    this.environment = {
+      UPSTREAM_BASE_URL: sandbox.url,
+      UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
+      UPSTREAM_APP_KEY: sandbox.appKey,
+      UPSTREAM_APP_SECRET: sandbox.appSecret,
+      UPSTREAM_USERS_FILE: this.usersFile,
+      CALLERS_FILE: callersFile,
+      REDIS_URL: redis.url,
+      ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      CACHE_TTL_MS: '0',
+    };
+  }
+
+  static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
+    const fleet = new Fleet(sandbox, await startRedis());
+    fleet.writeUsers(
+      options.users ?? {
+        default: { username: 'admin@harbour', password: sandbox.seedPassword },
+        anna: { username: 'anna@harbour', password: sandbox.seedPassword },
+      },
+    );
+    const own = (index: number) => ({
+      ...fleet.environment,
+      ...options.environment,
+      ...options.each?.[index],
+    });
+    fleet.gateways = await Promise.all(
+      Array.from({ length: count }, (_, index) => startGatewayProcess(own(index), options.how)),
+    );
+    return fleet;
+  }
+
+  writeUsers(users: Users): void {
+    writeFileSync(this.usersFile, JSON.stringify(users));
+  }
+
+  /** Asks the gateway of that place. */
+  async get(index: number, path: string, headers: Record<string, string> = {}): Promise<FleetAnswer> {
+    const response = await fetch(`${this.gateways[index]?.url}${path}`, {
+      headers: { 'x-api-key': this.key, ...headers },
+    });
+    const body = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, headers: response.headers, body };
+  }
+
+  /** The same of every gateway, so many times each, all at once. */
+  async herd(times: number, path: string, headers: Record<string, string> = {}): Promise<FleetAnswer[]> {
+    return Promise.all(
+      this.gateways.flatMap((_, index) =>
+        Array.from({ length: times }, () => this.get(index, path, headers)),
+      ),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.gateways.map((gateway) => gateway.stop()));
+    await this.redis.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
