@@ -15,8 +15,8 @@ export interface RedisAddress {
 
 /** Continues “must be”. */
 export const REDIS_URL_FORMS =
-  'redis://[user][:password@]host[:port][/db], redis-sentinel://[user][:password@]host[:port],…[/db]?sentinelMasterId=name' +
-  '[&sentinelUsername=…][&sentinelPassword=…] or redis-cluster://[user][:password@]host[:port],…, with rediss in front for TLS;' +
+  'redis://[[user]:password@]host[:port][/db], redis-sentinel://[[user]:password@]host[:port],…[/db]?sentinelMasterId=name' +
+  '[&sentinelUsername=…][&sentinelPassword=…] or redis-cluster://[[user]:password@]host[:port],…, with rediss in front for TLS;' +
   ' special characters percent-encoded';
 
 const SCHEME = /^(rediss?)(?:[-+](sentinel|cluster))?$/;

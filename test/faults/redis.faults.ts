@@ -236,7 +236,9 @@ describe('Redis on a bad line', () => {
     const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '60000' });
     await isUp(gateway);
     await served(gateway, 4);
-    await until('an answer is cached', async () => (await gateway.get(ASSETS)).headers.has('age'));
+    let answer = await gateway.get(ASSETS);
+    await until('it is cached', async () => (answer = await gateway.get(ASSETS)).headers.has('age'));
+    expect(answer.status).toBe(200);
     await serves(gateway, await logIn(gateway));
   });
 
