@@ -19,4 +19,5 @@ export default {
     ],
   },
   maxWorkers: '100%',
+  reporters: ['default', '<rootDir>/test/faults/fault-table.reporter.ts'],
 };

@@ -53,9 +53,9 @@ async function sample(index: number, started: number, send: Load['send']): Promi
 }
 
 /** The time within which that share of the requests was answered, in ms. */
-export function percentile(samples: readonly Sample[], share: number): number {
+export function percentile(samples: readonly Sample[], part: number): number {
   const sorted = samples.map(({ ms }) => ms).sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
 export function share(samples: readonly Sample[], status: number): number {

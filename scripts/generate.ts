@@ -5,6 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { faultsPage } from '../test/faults/catalogue.ts';
 
 interface App {
   close(): Promise<void>;
@@ -64,6 +65,7 @@ const check = process.argv.includes('--check');
 for (const [path, text] of [
   ['config/.env.example', await envExample()],
   ['config/openapi.json', await openApi()],
+  ['docs/faults.md', faultsPage()],
 ] as const) {
   if (read(path) === text) {
     console.log(`${path} is up to date`);

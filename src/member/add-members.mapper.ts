@@ -1,5 +1,11 @@
 import { cleanText } from '../upstream/clean-text.ts';
-import { Reader, type TimestampUnit, WireMisfit } from '../upstream/wire/reader.ts';
+import {
+  type ContractNotes,
+  type Reader,
+  readObject,
+  type TimestampUnit,
+  WireMisfit,
+} from '../upstream/wire/reader.ts';
 import {
   type WireAddFailure,
   type WireAddRequest,
@@ -24,10 +30,17 @@ export function toAddRequest(rows: readonly NewMemberDto[]): WireAddRequest {
  * The two lists of an answer (interface section 2.9), held against the rows that were sent. A row in neither list, or in both,
  * is one of which nobody knows what became of it. Accounts that nobody asked for are left out.
  */
-export function toAddedRows(data: unknown, rows: readonly NewMemberDto[], unit: TimestampUnit): AddedRows {
-  const wire = new Reader<WireAddResult>(data, 'data');
-  const members = wire.list<WireMember, MemberDto>('succeeded', (member) => readMember(member, unit)) ?? [];
-  const failures = wire.list<WireAddFailure, WireAddFailure>('failed', readFailure) ?? [];
+export function toAddedRows(
+  data: unknown,
+  rows: readonly NewMemberDto[],
+  unit: TimestampUnit,
+  notes?: ContractNotes,
+): AddedRows {
+  const read = (wire: Reader<WireAddResult>) => ({
+    members: wire.list<WireMember, MemberDto>('succeeded', (member) => readMember(member, unit)) ?? [],
+    failures: wire.list<WireAddFailure, WireAddFailure>('failed', readFailure) ?? [],
+  });
+  const { members, failures } = readObject(data, 'data', read, notes);
   if (members.length + failures.length > 2 * rows.length) throw new WireMisfit('data', 'one result a row');
 
   const open = new Set(rows.map(({ userName }) => userName));

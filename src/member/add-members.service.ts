@@ -69,8 +69,8 @@ export class AddMembersService {
     rows: readonly NewMemberDto[],
   ): Promise<AddedRows> {
     const request = { ids: { enterpriseGlobalId }, body: toAddRequest(rows) };
-    const added = await this.upstream.call('addMembers', call, request, (data) =>
-      toAddedRows(data, rows, this.config.timestampUnit),
+    const added = await this.upstream.call('addMembers', call, request, (data, notes) =>
+      toAddedRows(data, rows, this.config.timestampUnit, notes),
     );
     if (added.contradicts) this.metrics.contractWarning('addMembers', 'contradiction');
     return added;

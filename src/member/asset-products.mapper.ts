@@ -1,4 +1,10 @@
-import { Reader, type TimestampUnit, WireMisfit } from '../upstream/wire/reader.ts';
+import {
+  type ContractNotes,
+  type Reader,
+  readObject,
+  type TimestampUnit,
+  WireMisfit,
+} from '../upstream/wire/reader.ts';
 import type {
   WireAssetProducts,
   WireMerchandiseInstance,
@@ -16,13 +22,13 @@ const MAX_LEVELS = 16;
 const MAX_NODES = 10_000;
 
 /** What stands on an asset (interface sections 2.12 and 4.2). Throws {@link WireMisfit}, also where the trees are beyond all measure. */
-export function toAssetProducts(data: unknown, unit: TimestampUnit): AssetProductsDto {
-  const wire = new Reader<WireAssetProducts>(data, 'data');
+export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
-  return {
+  const read = (wire: Reader<WireAssetProducts>): AssetProductsDto => ({
     products: wire.list('productInstanceList', trees.product) ?? [],
     merchandises: wire.list('children', trees.merchandise) ?? [],
-  };
+  });
+  return readObject(data, 'data', read, notes);
 }
 
 class TreeReader {

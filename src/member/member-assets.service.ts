@@ -26,8 +26,8 @@ export class MemberAssetsService {
   }
 
   getAssetProducts(call: CallContext, assetId: string): Promise<AssetProductsDto> {
-    return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-      toAssetProducts(data, this.config.timestampUnit),
+    return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>
+      toAssetProducts(data, this.config.timestampUnit, notes),
     );
   }
 

@@ -1,4 +1,11 @@
-import { Reader, readList, type TimestampUnit, WireMisfit } from '../upstream/wire/reader.ts';
+import {
+  type ContractNotes,
+  Reader,
+  readList,
+  readObject,
+  type TimestampUnit,
+  WireMisfit,
+} from '../upstream/wire/reader.ts';
 import {
   type WireAssetNum,
   type WireLentLock,
@@ -52,13 +59,25 @@ export function toMemberPage(
   data: unknown,
   { page, pageSize }: ListMembersQuery,
   unit: TimestampUnit,
+  notes?: ContractNotes,
 ): MemberPageDto {
-  const wire = new Reader<WirePage>(data, 'data');
-  const items = wire.list<WireMember, MemberDto>('list', (member) => readMember(member, unit));
-  if (!items) throw new WireMisfit('data.list', 'a list');
-  if (items.length > pageSize * PAGE_TOLERANCE) throw new WireMisfit('data.list', 'a page of the size asked');
-  return { items, page, pageSize, total: readCount(wire, 'total'), totalPages: readCount(wire, 'pages') };
+  const read = (wire: Reader<WirePage>): MemberPageDto => {
+    const items = wire.list<WireMember, MemberDto>('list', (member) => readMember(member, unit));
+    if (!items) throw new WireMisfit('data.list', 'a list');
+    if (items.length > pageSize * PAGE_TOLERANCE)
+      throw new WireMisfit('data.list', 'a page of the size asked');
+    wire.skip(PAGE_BOOKKEEPING);
+    return { items, page, pageSize, total: readCount(wire, 'total'), totalPages: readCount(wire, 'pages') };
+  };
+  return readObject(data, 'data', read, notes);
 }
+
+/** Of the page object (interface section 2.10) what follows from the rest. */
+const PAGE_BOOKKEEPING = [
+  ...['pageNum', 'pageSize', 'size', 'orderBy', 'startRow', 'endRow'],
+  ...['firstPage', 'prePage', 'nextPage', 'lastPage', 'isFirstPage', 'isLastPage'],
+  ...['hasPreviousPage', 'hasNextPage', 'navigatePages', 'navigatepageNums'],
+];
 
 export function toMemberTotal(data: unknown): number {
   return readCount(new Reader<WirePage>(data, 'data'), 'total');
@@ -70,21 +89,23 @@ function readCount(wire: Reader<WirePage>, name: 'total' | 'pages'): number {
   return count;
 }
 
-export function toAssetNums(data: unknown): AssetNumDto[] {
-  return readList<WireAssetNum, AssetNumDto>(data, 'data', (wire) => ({
+export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {
+  const read = (wire: Reader<WireAssetNum>): AssetNumDto => ({
     assetNum: wire.requiredId('assetNum'),
     assetId: wire.id('assetId'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
     lent: wire.boolean('borrowedFlag'),
     online: wire.boolean('onlineFlag'),
-  }));
+  });
+  return readList(data, 'data', read, notes);
 }
 
-export function toLentLocks(data: unknown): LentLockDto[] {
-  return readList<WireLentLock, LentLockDto>(data, 'data', (wire) => ({
+export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[] {
+  const read = (wire: Reader<WireLentLock>): LentLockDto => ({
     assetId: wire.requiredId('assetId'),
     assetNum: wire.id('assetNum'),
     lent: wire.boolean('borrowedFlag'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
-  }));
+  });
+  return readList(data, 'data', read, notes);
 }

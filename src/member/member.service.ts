@@ -30,8 +30,8 @@ export class MemberService {
   ): Promise<MemberPageDto> {
     const { page, pageSize, departmentId, keyword } = wanted;
     const query = { departmentId, keyword, pageNum: String(page), pageSize: String(pageSize) };
-    return this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data) =>
-      toMemberPage(data, wanted, this.config.timestampUnit),
+    return this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
+      toMemberPage(data, wanted, this.config.timestampUnit, notes),
     );
   }
 

@@ -1,4 +1,4 @@
-import type { TimestampUnit } from '../upstream/wire/reader.ts';
+import type { ContractNotes, Reader, TimestampUnit } from '../upstream/wire/reader.ts';
 import { readList, WireMisfit } from '../upstream/wire/reader.ts';
 import type {
   WireBatchOrder,
@@ -118,12 +118,13 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
  * The licence orders of a batch, in the order of the request. Every item asked for has to be there once and no other:
  * anything else means that nobody knows what was placed, and is a misfit.
  */
-export function toPlacedItems(data: unknown, sent: WireBatchOrder): PlacedItemDto[] {
-  const placed = readList<WireOrderResult, PlacedItemDto>(data, 'data', (item) => ({
+export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItemDto[] {
+  const read = (item: Reader<WireOrderResult>): PlacedItemDto => ({
     sequence: item.requiredInteger('sequence'),
     licenseOrderId: item.requiredId('licenseOrderId'),
     customerId: item.id('customerId'),
-  }));
+  });
+  const placed = readList(data, 'data', read, notes);
   const bySequence = new Map(placed.map((item) => [item.sequence, item]));
   const items = sent.orderList.flatMap(({ sequence }) => bySequence.get(sequence) ?? []);
   if (items.length !== sent.orderList.length || placed.length !== items.length) {

@@ -19,8 +19,8 @@ export class LicenseOrderService {
     const body = toBatchOrder(order, this.config.timestampUnit);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const submittedAt = new Date().toISOString();
-    const items = await this.upstream.call('batchOrder', call, { query, body }, (data) =>
-      toPlacedItems(data, body),
+    const items = await this.upstream.call('batchOrder', call, { query, body }, (data, notes) =>
+      toPlacedItems(data, body, notes),
     );
     const { channelCode, channelOrderId, syncMode } = order;
     const settled = syncMode === 'sync';

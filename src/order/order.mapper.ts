@@ -1,5 +1,12 @@
 import { isJsonText, numberText } from '../json/parse-json.ts';
-import { Reader, readList, type TimestampUnit, WireMisfit } from '../upstream/wire/reader.ts';
+import {
+  type ContractNotes,
+  type Reader,
+  readList,
+  readObject,
+  type TimestampUnit,
+  WireMisfit,
+} from '../upstream/wire/reader.ts';
 import type {
   WireAsset,
   WireAssignment,
@@ -17,12 +24,12 @@ import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
 
 /** The order module's answers in the gateway's vocabulary. Pure; throws {@link WireMisfit} where an answer is not as the interface says. */
 
-export function toCustomer(data: unknown): CustomerDto {
-  return readCustomer(new Reader<WireCustomer>(data, 'data'));
+export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
+  return readObject<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
 }
 
-export function toCustomers(data: unknown): CustomerDto[] {
-  return readList<WireCustomer, CustomerDto>(data, 'data', readCustomer);
+export function toCustomers(data: unknown, notes?: ContractNotes): CustomerDto[] {
+  return readList<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
 }
 
 function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
@@ -36,9 +43,8 @@ function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
   };
 }
 
-export function toEnterprise(data: unknown): EnterpriseDto {
-  const wire = new Reader<WireEnterprise>(data, 'data');
-  return {
+export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDto {
+  const read = (wire: Reader<WireEnterprise>): EnterpriseDto => ({
     enterpriseGlobalId: wire.requiredId('enterpriseGlobalId'),
     isDefault: wire.boolean('defaultType'),
     members:
@@ -46,11 +52,12 @@ export function toEnterprise(data: unknown): EnterpriseDto {
         memberGlobalId: member.id('memberGlobalId'),
         memberIdentity: member.id('memberIdentity'),
       })) ?? [],
-  };
+  });
+  return readObject(data, 'data', read, notes);
 }
 
-export function toAssets(data: unknown, unit: TimestampUnit): AssetDto[] {
-  return readList<WireAsset, AssetDto>(data, 'data', (wire) => ({
+export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
+  const read = (wire: Reader<WireAsset>): AssetDto => ({
     id: wire.requiredId('id'),
     licenseType: wire.text('licenseType'),
     assetNum: wire.id('assetNum'),
@@ -77,7 +84,8 @@ export function toAssets(data: unknown, unit: TimestampUnit): AssetDto[] {
       value: extension.text('extendValue'),
     })),
     lent: wire.boolean('borrowedUsbKey'),
-  }));
+  });
+  return readList(data, 'data', read, notes);
 }
 
 function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null | undefined {
@@ -97,9 +105,13 @@ const LOCK_STATUSES = new Map<number, LockStatus>([
 ]);
 
 /** One result for each number asked, in that order: `unknown` where upstream left it out, contradicts itself or says something new. */
-export function toLockResults(data: unknown, asked: readonly string[]): LockResultsDto {
+export function toLockResults(
+  data: unknown,
+  asked: readonly string[],
+  notes?: ContractNotes,
+): LockResultsDto {
   const answered = new Map<string, LockStatus>();
-  for (const [assetNum, status] of readList<WireLockResult, [string, LockStatus]>(data, 'data', lockResult)) {
+  for (const [assetNum, status] of readList(data, 'data', lockResult, notes)) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
   const items = asked.map((assetNum) => ({ assetNum, status: answered.get(assetNum) ?? 'unknown' }));
@@ -117,11 +129,13 @@ const REGIONS = new Map<string, AssetNumDigitsDto['region']>([
 ]);
 
 /** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
-export function toAssetNumDigits(data: unknown): AssetNumDigitsDto[] {
+export function toAssetNumDigits(data: unknown, notes?: ContractNotes): AssetNumDigitsDto[] {
   if (!Array.isArray(data)) throw new WireMisfit('data', 'a list');
   return data.map((value: unknown, index) => {
     const digits = isJsonText(value) ? value : numberText(value);
     if (digits === undefined) throw new WireMisfit(`data[${index}]`, 'text');
-    return { digits, region: (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown' };
+    const region = (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown';
+    if (region === 'unknown') notes?.add('shell_number');
+    return { digits, region };
   });
 }

@@ -60,8 +60,8 @@ export class OrderService {
     { extendCode }: ListAssetsQuery,
   ): Promise<AssetDto[]> {
     const request = { ids: { enterpriseGlobalId }, query: { extendCode } };
-    return this.upstream.call('listAssets', call, request, (data) =>
-      toAssets(data, this.config.timestampUnit),
+    return this.upstream.call('listAssets', call, request, (data, notes) =>
+      toAssets(data, this.config.timestampUnit, notes),
     );
   }
 
@@ -72,7 +72,9 @@ export class OrderService {
   ): Promise<LockResultsDto> {
     const { assetNums, operatorIdentity = call.caller.name } = locks;
     const body: WireLockRequest = { assetNums, operatorIdentity };
-    return this.upstream.call(operation, call, { body }, (data) => toLockResults(data, assetNums));
+    return this.upstream.call(operation, call, { body }, (data, notes) =>
+      toLockResults(data, assetNums, notes),
+    );
   }
 
   reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<AssetNumDigitsDto[]> {

@@ -81,7 +81,7 @@ export function logFields({ body, cause }: ProblemException): LogFields {
 
 function causeFields(cause: unknown): LogFields {
   if (cause instanceof UpstreamFailure) {
-    const { status, code, message, reason, cause: inner } = cause.details;
+    const { status, code, message, reason, body, cause: inner } = cause.details;
     return {
       upstreamOperation: cause.operation.name,
       upstreamFailure: cause.kind,
@@ -90,6 +90,8 @@ function causeFields(cause: unknown): LogFields {
       upstreamCode: code,
       upstreamMessage: message,
       upstreamReason: reason,
+      upstreamBytes: body?.bytes,
+      upstreamSha256: body?.sha256,
       misfit: inner instanceof WireMisfit ? inner.message : undefined,
       error: (inner as { code?: string } | undefined)?.code,
     };

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -160,7 +161,11 @@ describe('a body that is no envelope', () => {
 
   it.each(cases)('is unreadable: %s', (_, body) => {
     for (const status of [200, 299]) {
-      expect(classify(answer(status, body))).toEqual({ kind: 'unreadable', details: { status } });
+      const bytes = answer(status, body).body;
+      expect(classify(answer(status, body))).toEqual({
+        kind: 'unreadable',
+        details: { status, body: { bytes: bytes.length, sha256: hash('sha256', bytes) } },
+      });
     }
   });
 
@@ -201,7 +206,7 @@ describe('HTTP statuses that the interface does not have', () => {
     for (const body of ['', '{"code":0}', '{"code":"13004"}']) {
       expect(classify(answer(status, body, { location: 'http://elsewhere.invalid/' }))).toEqual({
         kind: 'unreadable',
-        details: { status },
+        details: { status, body: { bytes: body.length, sha256: hash('sha256', body) } },
       });
     }
   });

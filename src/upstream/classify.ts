@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { isJsonText, parseJson } from '../json/parse-json.ts';
 import { cleanText } from './clean-text.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
@@ -31,7 +32,7 @@ export function classify(answer: WireAnswer, secrets: Secrets = () => []): Class
   const { status } = answer;
   if (status !== 200 && status !== 299) return classifyStatus(answer, secrets);
   const envelope = readEnvelope(answer);
-  if (envelope === undefined) return { kind: 'unreadable', details: { status } };
+  if (envelope === undefined) return unreadable(answer);
   const code = businessCode(envelope['code']);
   if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
   // No code at all, or a business exception (299) that claims success.
@@ -55,7 +56,13 @@ function classifyStatus(answer: WireAnswer, secrets: Secrets): Classified {
       details: { status, retryAfter: retryAfterSeconds(answer.headers['retry-after']) },
     };
   }
-  return { kind: 'unreadable', details: { status } };
+  return unreadable(answer);
+}
+
+/** Of a body that could be anything nothing but its size and hash gets into a log. */
+function unreadable({ status, body }: WireAnswer): Classified {
+  const fingerprint = { bytes: body.length, sha256: hash('sha256', body) };
+  return { kind: 'unreadable', details: { status, body: fingerprint } };
 }
 
 function readEnvelope(answer: WireAnswer): Record<string, unknown> | undefined {

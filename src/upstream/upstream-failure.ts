@@ -30,6 +30,8 @@ export interface FailureDetails {
   /** Upstream's words, cleaned and scrubbed: `message` for people, `reason` (its `cause`) for the log only. */
   readonly message?: string;
   readonly reason?: string;
+  /** Of a body that could not be read, for the log only. */
+  readonly body?: { readonly bytes: number; readonly sha256: string };
   /** Whose token the call carried besides the application's. */
   readonly actingAs?: 'alias' | 'session';
   /** Seconds, from `Retry-After`. */

@@ -14,9 +14,12 @@ import { assertOwnTenants } from './tenancy.ts';
 import { TransportError } from './transport/transport-error.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
-import { WireMisfit } from './wire/reader.ts';
+import { type ContractNotes, WireMisfit } from './wire/reader.ts';
 
 const NONCE_BYTES = 16;
+
+/** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
+type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt {
   readonly operation: Operation;
@@ -64,7 +67,7 @@ export class UpstreamClient {
     name: OperationName,
     context: CallContext,
     request: UpstreamRequest,
-    decode: (data: unknown) => T,
+    decode: Decode<T>,
   ): Promise<T> {
     const operation = operations[name];
     assertOwnTenants(operation, request, context.caller.grants);
@@ -178,13 +181,16 @@ export class UpstreamClient {
     }
   }
 
-  #decoded<T>(operation: Operation, data: unknown, decode: (data: unknown) => T): T {
+  #decoded<T>(operation: Operation, data: unknown, decode: Decode<T>): T {
+    const notes: ContractNotes = new Set();
     try {
-      return decode(data);
+      return decode(data, notes);
     } catch (error) {
       if (!(error instanceof WireMisfit)) throw error;
       this.metrics.contractWarning(operation.name, 'misfit');
       throw new UpstreamFailure(operation, 'nonconforming', true, { status: 200, cause: error });
+    } finally {
+      for (const note of notes) this.metrics.contractWarning(operation.name, note);
     }
   }
 }

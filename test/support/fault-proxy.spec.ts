@@ -128,8 +128,9 @@ describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
     const client = await dial();
     client.socket.write(`${'z'.repeat(100)}\n`);
     await client.over;
-    if (direction === 'downstream') expect(client.received).toBe(answerOf('z'.repeat(100)).slice(0, 30));
-    else await until(() => arrived === 'z'.repeat(30));
+    if (direction === 'upstream') await until(() => arrived.length >= 30);
+    expect(client.received).toBe(direction === 'upstream' ? '' : answerOf('z'.repeat(100)).slice(0, 30));
+    expect(arrived).toBe(direction === 'upstream' ? 'z'.repeat(30) : `${'z'.repeat(100)}\n`);
   });
 
   it('reset_peer swallows the first bytes and resets', async () => {
@@ -213,10 +214,9 @@ describe('cut_reply', () => {
     server.removeAllListeners('connection');
     server.on('connection', (socket) => {
       socket.on('error', () => undefined);
-      socket.once('data', async () => {
+      socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n');
-        await sleep(100);
-        socket.write('0\r\n\r\n');
+        setTimeout(() => socket.write('0\r\n\r\n'), 100);
       });
     });
     await proxy.add({ toxic: 'cut_reply', by: 'fin' });

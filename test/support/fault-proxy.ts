@@ -26,7 +26,7 @@ export type Toxic =
   | { toxic: 'slicer'; direction?: Direction; averageBytes: number; variation?: number; everyMs: number }
   /** So many bytes, then the end. */
   | { toxic: 'limit_data'; direction?: Direction; bytes: number }
-  /** The request is carried out: only once its whole answer is here is the client cut off, after `bytes` of it. */
+  /** HTTP only: the request is carried out, and once its whole answer is here the client is cut off, after `bytes` of it. */
   | { toxic: 'cut_reply'; by: 'rst' | 'fin'; bytes?: number };
 
 /** Time for the bytes before a reset to be read by the peer; a reset may overtake them. */
@@ -62,9 +62,9 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Connections open right now. */
+  /** Connections that their client still holds open. */
   get open(): number {
-    return this.#links.size;
+    return [...this.#links].filter((link) => link.isHeld).length;
   }
 
   async add(toxic: Toxic): Promise<void> {
@@ -136,6 +136,10 @@ class Link {
 
   count(direction: Direction, bytes: number): void {
     this.proxy.bytes[direction] += bytes;
+  }
+
+  get isHeld(): boolean {
+    return !this.client.readableEnded && !this.client.destroyed;
   }
 
   toxicsChanged(): void {
@@ -305,7 +309,10 @@ export class Blackhole {
     const child = spawn(process.execPath, ['-e', LISTEN_AND_SLEEP, host, String(port)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [printed] = (await once(child.stdout, 'data')) as [Buffer];
+    const printed = await Promise.race([
+      once(child.stdout, 'data').then(([chunk]) => chunk as Buffer),
+      once(child, 'exit').then(() => Promise.reject(new Error(`cannot listen on ${host} ${port}`))),
+    ]);
     const taken = Number(String(printed));
     // The kernel completes the first connections by itself, one more than the backlog; nobody ever accepts them.
     const fillers = Array.from({ length: 8 }, () =>
@@ -323,11 +330,12 @@ export class Blackhole {
   }
 }
 
-/** Listens with a backlog of 1 and then never runs again. */
+/** Listens with a backlog of 1 and then never runs again; ends by itself where nobody is left to end it. */
 const LISTEN_AND_SLEEP = `
 const [host, port] = process.argv.slice(1);
 const server = require('node:net').createServer();
 server.listen(Number(port), host, 1, () => {
   require('node:fs').writeSync(1, String(server.address().port));
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300_000);
+  process.exit();
 });`;

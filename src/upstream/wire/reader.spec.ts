@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseJson } from '../../json/parse-json.ts';
-import { Reader, readList, WireMisfit } from './reader.ts';
+import { type ContractNotes, Reader, readList, readObject, WireMisfit } from './reader.ts';
 
 interface Wire {
   field: unknown;
@@ -260,5 +260,71 @@ describe('shapes that the interface does not show', () => {
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(JSON.stringify(value)).toBe('{"a":[{"b":1}]}');
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+});
+
+describe('notes of what departs from the interface', () => {
+  const parse = (json: string) => parseJson(Buffer.from(json), { maxDepth: 64 });
+  const notesOf = (json: string, read: (wire: Reader<Wire>) => unknown): string[] => {
+    const notes: ContractNotes = new Set();
+    readObject(parse(json), 'data', read, notes);
+    return [...notes];
+  };
+
+  it('tell of fields that nobody asked for, at every level', () => {
+    const read = (wire: Reader<Wire>) => [
+      wire.id('field'),
+      wire.list<Wire, unknown>('inner', (item) =>
+        item.object<Wire, unknown>('inner', (one) => one.id('field')),
+      ),
+    ];
+    expect(notesOf('{}', read)).toEqual([]);
+    expect(notesOf('{"field":1,"inner":[{"inner":{"field":1}}]}', read)).toEqual([]);
+    expect(notesOf('{"field":1,"more":1}', read)).toEqual(['unknown_field']);
+    expect(notesOf('{"inner":[{"inner":null},{"more":1}]}', read)).toEqual(['unknown_field']);
+    expect(notesOf('{"inner":[{"inner":{"more":1}}]}', read)).toEqual(['unknown_field']);
+    expect(notesOf('{"__proto__":{}}', read)).toEqual(['unknown_field']);
+  });
+
+  it('do not tell of fields that are known and not needed, nor of what is inside an opaque one', () => {
+    const read = (wire: Reader<Wire>) => {
+      wire.skip(['field', 'absent']);
+      wire.opaque('inner');
+    };
+    expect(notesOf('{"field":1,"inner":{"whatever":1}}', read)).toEqual([]);
+  });
+
+  it('tell of a field once that is asked for as a time in text', () => {
+    const read = (wire: Reader<Wire>) => wire.timeText('field', 'ms');
+    for (const time of ['"2026-11-20"', '"1795161600000"', '1795161600000', 'null']) {
+      expect(notesOf(`{"field":${time}}`, read)).toEqual([]);
+      expect(notesOf(`{"field":${time},"more":1}`, read)).toEqual(['unknown_field']);
+    }
+  });
+
+  it.each<[string, 'ms' | 's', string[]]>([
+    ['1795161600000', 'ms', []],
+    ['1795161600', 's', []],
+    ['0', 'ms', []],
+    ['0', 's', []],
+    ['-1', 'ms', []],
+    ['86400000', 'ms', []],
+    ['1795161600', 'ms', ['timestamp_unit']],
+    ['"1795161600"', 'ms', ['timestamp_unit']],
+    ['100000000', 'ms', ['timestamp_unit']],
+    ['99999999999', 'ms', ['timestamp_unit']],
+    ['100000000000', 'ms', []],
+    ['99999999999', 's', []],
+    ['100000000000', 's', ['timestamp_unit']],
+  ])('tell of the time %s where the unit is %s: %j', (time, unit, expected) => {
+    expect(notesOf(`{"field":${time}}`, (wire) => wire.time('field', unit))).toEqual(expected);
+    expect(notesOf(`{"field":${time}}`, (wire) => wire.timeText('field', unit))).toEqual(expected);
+  });
+
+  it('are kept where a time cannot be converted', () => {
+    const notes: ContractNotes = new Set();
+    const read = (wire: Reader<Wire>) => wire.time('field', 's');
+    expect(() => readObject(parse('{"field":1795161600000}'), 'data', read, notes)).toThrow(WireMisfit);
+    expect([...notes]).toEqual(['timestamp_unit']);
   });
 });

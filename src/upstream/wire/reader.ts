@@ -14,6 +14,10 @@ export class WireMisfit extends Error {
 
 export type TimestampUnit = 'ms' | 's';
 
+/** How a usable answer departs from the interface; each is counted once an answer. */
+export type ContractNote = 'unknown_field' | 'timestamp_unit' | 'shell_number';
+export type ContractNotes = Set<ContractNote>;
+
 /** Keys that could reach a prototype in whoever reads our answer carelessly. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
 const ID_TEXT = /^[^\p{Cc}]{1,128}$/u;
@@ -21,17 +25,24 @@ const ID_TEXT = /^[^\p{Cc}]{1,128}$/u;
 const FIRST_MS = BigInt(Date.UTC(-1, 12));
 const LAST_MS = BigInt(Date.UTC(10_000, 0)) - 1n;
 
+/** A long from the first to before the second is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds. */
+const SECONDS_FROM = 10n ** 8n;
+const SECONDS_TO = 10n ** 11n;
+
 /**
  * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). `null` and absence are
  * kept apart, since callers see them so. Ids and longs are accepted as strings and as numbers; everything else must have
- * the type of the interface. Throws {@link WireMisfit}.
+ * the type of the interface. Throws {@link WireMisfit}; departures that do not make the answer unusable go to `notes`.
  */
 export class Reader<Wire> {
   readonly #fields: Record<string, unknown>;
+  /** Fields that are there and were asked for, each once. */
+  #asked = 0;
 
   constructor(
     value: unknown,
     readonly place: string,
+    private readonly notes?: ContractNotes,
   ) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw new WireMisfit(place, 'an object');
@@ -92,24 +103,24 @@ export class Reader<Wire> {
   time(name: keyof Wire & string, unit: TimestampUnit): string | null | undefined {
     return this.#optional(name, (value) => {
       const digits = numberText(value) ?? (isJsonText(value) ? value : '');
-      const time = /^-?\d{1,19}$/.test(digits) ? rfc3339(BigInt(digits), unit) : undefined;
-      if (time === undefined) throw this.#misfit(name, 'a timestamp');
-      return time;
+      return this.#rfc3339(name, digits, unit);
     });
   }
 
   /** A time that the interface gives as text: a long in text is converted, other text is handed through. */
   timeText(name: keyof Wire & string, unit: TimestampUnit): string | null | undefined {
-    const value = this.#own(name);
-    return isJsonText(value) && !/^-?\d+$/.test(value) ? value : this.time(name, unit);
+    return this.#optional(name, (value) => {
+      const digits = numberText(value) ?? (isJsonText(value) ? value : '');
+      return isJsonText(value) && !/^-?\d+$/.test(value) ? value : this.#rfc3339(name, digits, unit);
+    });
   }
 
   object<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T | null | undefined {
-    return this.#optional(name, (value) => read(new Reader<Inner>(value, `${this.place}.${name}`)));
+    return this.#optional(name, (value) => readObject(value, `${this.place}.${name}`, read, this.notes));
   }
 
   list<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T[] | null | undefined {
-    return this.#optional(name, (value) => readList(value, `${this.place}.${name}`, read));
+    return this.#optional(name, (value) => readList(value, `${this.place}.${name}`, read, this.notes));
   }
 
   /** A shape that the interface does not show (its section 2.14): handed through as it comes. */
@@ -117,8 +128,33 @@ export class Reader<Wire> {
     return plain(this.#own(name));
   }
 
+  /** Fields of the interface that nobody needs. */
+  skip(names: readonly string[]): void {
+    for (const name of names) this.#own(name);
+  }
+
+  /** To be called once all fields were asked for: what is left is none of the interface's. */
+  noteOthers(): void {
+    if (this.notes && !this.notes.has('unknown_field') && Object.keys(this.#fields).length > this.#asked) {
+      this.notes.add('unknown_field');
+    }
+  }
+
   #own(name: string): unknown {
-    return Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined;
+    if (!Object.hasOwn(this.#fields, name)) return undefined;
+    this.#asked++;
+    return this.#fields[name];
+  }
+
+  /** A time in the other unit than the configured one is delivered as it converts, where it does. */
+  #rfc3339(name: string, digits: string, unit: TimestampUnit): string {
+    if (!/^-?\d{1,19}$/.test(digits)) throw this.#misfit(name, 'a timestamp');
+    const long = BigInt(digits);
+    const isOther = unit === 'ms' ? long >= SECONDS_FROM && long < SECONDS_TO : long >= SECONDS_TO;
+    if (isOther) this.notes?.add('timestamp_unit');
+    const time = rfc3339(long, unit);
+    if (time === undefined) throw this.#misfit(name, 'a timestamp');
+    return time;
   }
 
   #optional<T>(name: string, read: (value: unknown) => T): T | null | undefined {
@@ -131,9 +167,27 @@ export class Reader<Wire> {
   }
 }
 
-export function readList<Wire, T>(value: unknown, place: string, read: (item: Reader<Wire>) => T): T[] {
+/** One object, all of whose fields `read` asks for. */
+export function readObject<Wire, T>(
+  value: unknown,
+  place: string,
+  read: (wire: Reader<Wire>) => T,
+  notes?: ContractNotes,
+): T {
+  const reader = new Reader<Wire>(value, place, notes);
+  const result = read(reader);
+  reader.noteOthers();
+  return result;
+}
+
+export function readList<Wire, T>(
+  value: unknown,
+  place: string,
+  read: (item: Reader<Wire>) => T,
+  notes?: ContractNotes,
+): T[] {
   if (!Array.isArray(value)) throw new WireMisfit(place, 'a list');
-  return value.map((item, index) => read(new Reader<Wire>(item, `${place}[${index}]`)));
+  return value.map((item, index) => readObject(item, `${place}[${index}]`, read, notes));
 }
 
 function idText(value: unknown): string | undefined {

@@ -1,0 +1,558 @@
+/**
+ * What can go wrong around the gateway, and what must hold then. A test of a row has a title (its own or a describe block's) that
+ * begins with the row's id; fault-table.reporter.ts holds the tests against this list, and docs/faults.md is made from it.
+ */
+
+interface Row {
+  readonly id: string;
+  /** What is injected. */
+  readonly fault: string;
+  /** What must be true then. */
+  readonly holds: string;
+}
+/** Tested here; `later` is a part of it that cannot be tested yet, and why. */
+interface TestedRow extends Row {
+  readonly later?: string;
+}
+/** Not tested here, and why. */
+interface AbsentRow extends Row {
+  readonly notHere: string;
+}
+export type CatalogueRow = TestedRow | AbsentRow;
+
+export interface CatalogueSection {
+  readonly title: string;
+  readonly rows: readonly CatalogueRow[];
+}
+
+const RECORDS = 'order records come with the guard';
+const record = `the record's state (${RECORDS})`;
+
+export const sections: readonly CatalogueSection[] = [
+  {
+    title: 'Upstream transport',
+    rows: [
+      {
+        id: 'U1',
+        fault: 'connection refused',
+        holds:
+          'a read is tried once more, then 503 upstream-unavailable; a write is 503 not_processed and may be repeated; nothing reaches the platform',
+        later: record,
+      },
+      {
+        id: 'U2',
+        fault: 'the name does not resolve',
+        holds: 'as for a refused connection, and nothing of it is remembered',
+      },
+      {
+        id: 'U3',
+        fault: 'connection attempts swallowed',
+        holds:
+          'over after the connect timeout, one for all addresses of the host: a read 504, a write 503 not_processed',
+      },
+      {
+        id: 'U4',
+        fault:
+          'TLS: no handshake, or a certificate that is expired, for another name or of an unknown authority',
+        holds:
+          '503 not_processed without another attempt; no request leaves, nothing falls back to plain text',
+      },
+      {
+        id: 'U5',
+        fault: 'connection accepted, then reset before the request is read',
+        holds: 'a read is tried once more; a write is 502 with an unknown outcome, sent once',
+      },
+      {
+        id: 'U6',
+        fault: 'request carried out, then a reset instead of the answer',
+        holds: 'a read is tried once more; a write is 502 with an unknown outcome, carried out exactly once',
+        later: record,
+      },
+      {
+        id: 'U7',
+        fault: 'request carried out, then the connection closed instead of an answer',
+        holds: 'as for a reset',
+        later: record,
+      },
+      {
+        id: 'U8',
+        fault: 'idle connection closed just as a request goes out on it',
+        holds: 'a read is tried once more; an order never uses a connection again',
+      },
+      {
+        id: 'U9',
+        fault: 'reset in the middle of the body',
+        holds: 'a read is tried once more, then 503; a write is 502 unknown; half a body is never read',
+      },
+      {
+        id: 'U10',
+        fault: 'body shorter than its Content-Length',
+        holds: 'a read is tried once more, then 503; a write is 502 unknown',
+      },
+      {
+        id: 'U11',
+        fault: 'chunks end without the last one',
+        holds: 'a read is 502, a write 502 unknown',
+      },
+      {
+        id: 'U12',
+        fault: 'body cut where only the end of the connection marks its end',
+        holds: 'a read is 502 upstream-contract-violation: only the parser can tell; a write is 502 unknown',
+      },
+      {
+        id: 'U13',
+        fault: 'body arrives byte by byte, without end',
+        holds: '504 at the total deadline, a write with an unknown outcome',
+      },
+      { id: 'U14', fault: 'headers arrive byte by byte', holds: 'the same' },
+      {
+        id: 'U15',
+        fault: 'a good answer, long after the deadline',
+        holds: '504 at the deadline; the late answer is not taken for the answer to anything else',
+        later: `a late answer to an order settles it (${RECORDS})`,
+      },
+      {
+        id: 'U16',
+        fault: 'half-open connection: the peer vanished without a word',
+        holds: '504 at the deadline; the connection is given up, and the next request opens another',
+      },
+      {
+        id: 'U17',
+        fault: 'HTTP 500 with an HTML page',
+        holds: 'a read is 503, a write 502 unknown; the page is shown to nobody',
+      },
+      {
+        id: 'U18',
+        fault: 'HTTP 502 or 504',
+        holds: 'a read is tried once more, then 503 or 504; a write is unknown',
+      },
+      {
+        id: 'U19',
+        fault: 'HTTP 503 with Retry-After',
+        holds:
+          'handed on, not tried again within the request, and the operation is left alone until then; a write is unknown',
+      },
+      {
+        id: 'U20',
+        fault: 'HTTP 429 with Retry-After in every form, or without',
+        holds:
+          'a read is 503 with the same time, 60 s at most; a write is unknown; a wrong form counts as absent',
+      },
+      {
+        id: 'U21',
+        fault: 'redirect to another host',
+        holds: 'not followed: the other host gets no request; a read is 502, a write 502 unknown',
+      },
+      {
+        id: 'U22',
+        fault: 'HTTP 401 or 403 without an envelope',
+        holds: 'as the code 60000: another token, one more attempt, then 502 upstream-credential-rejected',
+      },
+      {
+        id: 'U23',
+        fault: 'a status that the interface does not have (100, 103, 204, 304, 418, 999)',
+        holds:
+          'a read is 502 upstream-contract-violation, a write 502 unknown; 1xx alone is no answer at all',
+      },
+      {
+        id: 'U24',
+        fault: 'body of 200 MiB',
+        holds:
+          'cut off at the limit with its connection, memory stays flat; a read is 502, a write 502 unknown',
+      },
+      {
+        id: 'U25',
+        fault: 'gzip bomb',
+        holds:
+          'never inflated: no coding is asked for and none is accepted; a read is 502, a write 502 unknown',
+      },
+      { id: 'U26', fault: 'a thousand content codings', holds: 'the same' },
+      {
+        id: 'U27',
+        fault: 'two lengths that differ, or a length and chunks',
+        holds: 'a read is 502, a write 502 unknown; the connection is not used again',
+      },
+      {
+        id: 'U28',
+        fault: '64 KiB of headers, 10,000 headers',
+        holds: 'a read is 502, a write 502 unknown',
+      },
+      {
+        id: 'U29',
+        fault: 'the platform is down altogether under load',
+        holds: '503 in milliseconds once the breaker is open, nothing sent; at most 1.2 attempts a request',
+      },
+      { id: 'U30', fault: 'one route of the platform stalls', holds: 'only its group of operations suffers' },
+      {
+        id: 'U31',
+        fault: 'the IPv6 address is dead, the IPv4 address lives',
+        holds: 'the call succeeds over IPv4',
+      },
+      { id: 'U32', fault: 'the platform says it is 1970', holds: 'nobody cares' },
+    ],
+  },
+  {
+    title: 'Upstream content',
+    rows: [
+      {
+        id: 'C1',
+        fault: 'malformed JSON',
+        holds: 'a read is 502 upstream-contract-violation, a write 502 unknown',
+      },
+      { id: 'C2', fault: 'an empty body, null, a list, a string, a number', holds: 'the same' },
+      {
+        id: 'C3',
+        fault: 'an HTML page with status 200',
+        holds: 'the same, and nothing of it is shown or logged but its length and hash',
+      },
+      { id: 'C4', fault: 'a byte order mark before the JSON', holds: 'dropped once, accepted' },
+      { id: 'C5', fault: 'bytes that are not UTF-8', holds: '502, no replacement characters' },
+      {
+        id: 'C6',
+        fault: 'a code that only looks like 0',
+        holds: 'success is 0 or "0" and nothing else',
+      },
+      { id: 'C7', fault: 'status 200 with another code', holds: 'means what it means with 299' },
+      { id: 'C8', fault: 'status 299 with code 0', holds: '502, a write unknown' },
+      { id: 'C9', fault: 'a code that is a list, or a megabyte long', holds: '502, shown nowhere' },
+      {
+        id: 'C10',
+        fault: 'ids as numbers beyond 2^53',
+        holds: 'callers get every digit, as strings',
+      },
+      { id: 'C11', fault: 'ids that are negative, fractions or exponents', holds: '502' },
+      {
+        id: 'C12',
+        fault: 'success without the data that belongs to it',
+        holds: '502; a write is unknown and never sent again',
+        later: `an order is INCOMPLETE, with the outcome processed (${RECORDS})`,
+      },
+      {
+        id: 'C13',
+        fault: 'results that do not match the items of an order one to one',
+        holds: '502, never sent again',
+        later: `what matches is kept (${RECORDS})`,
+      },
+      { id: 'C14', fault: 'data null or absent where none is needed', holds: 'success' },
+      { id: 'C15', fault: 'fields that the interface does not have', holds: 'dropped and counted' },
+      {
+        id: 'C16',
+        fault: 'a known field of another type',
+        holds: '502; ids and times alone may be strings or numbers',
+      },
+      {
+        id: 'C17',
+        fault: '__proto__ and constructor as keys',
+        holds: 'dropped; no prototype changes',
+      },
+      {
+        id: 'C18',
+        fault: '10,000 levels of nesting',
+        holds: '502 before anything walks them; the process lives',
+      },
+      { id: 'C19', fault: 'a key given twice', holds: '502' },
+      { id: 'C20', fault: 'numbers beyond int64, fractions, hexadecimal', holds: '502' },
+      {
+        id: 'C21',
+        fault: 'a page that lies about itself',
+        holds:
+          '502 where the list is longer than asked by more than a tenth; nothing counts up to its totals',
+      },
+      {
+        id: 'C22',
+        fault: 'a partly successful addition with empty lists, or one user in both',
+        holds: 'passed on row by row, the contradictions counted',
+      },
+      {
+        id: 'C23',
+        fault: 'lock results that leave numbers out or add some',
+        holds: 'one result a number asked, unknown where there is none; others dropped',
+      },
+      {
+        id: 'C24',
+        fault: 'trees a thousand deep or a hundred thousand wide',
+        holds: '502 from 16 levels and 10,000 nodes on',
+      },
+      {
+        id: 'C25',
+        fault: "line breaks, terminal codes, scripts or a megabyte in the platform's words",
+        holds: 'cleaned and cut to 500 characters in problem and log',
+      },
+      {
+        id: 'C26',
+        fault: 'our secrets echoed',
+        holds: 'masked by value',
+      },
+      {
+        id: 'C27',
+        fault: 'times whose size contradicts the configured unit',
+        holds: 'delivered as they convert, counted; 502 where that gives a year of five digits',
+      },
+      {
+        id: 'C28',
+        fault: 'asset numbers of an unknown form or region',
+        holds: 'delivered as of an unknown region, since they are consumed; counted',
+      },
+    ],
+  },
+  {
+    title: 'Token endpoint',
+    rows: [
+      {
+        id: 'T1',
+        fault: 'down at start',
+        holds: 'the gateway starts, degraded; calls are 503 dependency-unavailable with Retry-After',
+      },
+      {
+        id: 'T2',
+        fault: 'down later',
+        holds: 'every call succeeds while the token it has is good, then 503',
+      },
+      {
+        id: 'T3',
+        fault: 'slow',
+        holds: 'one request for all who wait; each gives up at its own deadline, the request goes on',
+      },
+      { id: 'T4', fault: 'a thousand cold callers on three replicas', holds: 'one token request' },
+      {
+        id: 'T5',
+        fault: "a user's password refused",
+        holds: 'not tried again; remembered from 60 s up to 15 min; 502 upstream-credential-rejected',
+      },
+      { id: 'T6', fault: "the application's secret refused", holds: 'the same, logged as an error' },
+      { id: 'T7', fault: 'HTML, no JSON, or no token with status 200', holds: 'a failure, with backoff' },
+      {
+        id: 'T8',
+        fault: 'lifetimes of every odd kind',
+        holds:
+          'a default where there is none, text accepted, a day at most, a very short one used and not kept',
+      },
+      { id: 'T9', fault: 'a token that no header can carry, or of 20 kB', holds: 'refused, not kept' },
+      {
+        id: 'T10',
+        fault: 'a token revoked under a thousand calls',
+        holds: 'one renewal, one more attempt each',
+      },
+      {
+        id: 'T11',
+        fault: 'an endpoint that issues dead tokens',
+        holds: 'one more attempt, then a pause of 10 s: no storm',
+      },
+      { id: 'T12', fault: "one user's token refused", holds: 'only that one is dropped' },
+      { id: 'T13', fault: '429 or 503 with Retry-After', holds: 'obeyed by every replica' },
+      {
+        id: 'T14',
+        fault: 'the replica that renews is killed',
+        holds: 'another takes over within the lifetime of the lock',
+      },
+      {
+        id: 'T15',
+        fault: 'a renewal slower than its lock',
+        holds: 'one further request at most; an older token never replaces a newer one',
+      },
+      {
+        id: 'T16',
+        fault: 'the clock of one replica jumps by an hour',
+        holds: 'expiry follows the monotonic clock and Redis; no refused token is used twice',
+      },
+      { id: 'T17', fault: 'the secret is rotated', holds: 'picked up without a restart' },
+      { id: 'T18', fault: 'a redirect', holds: 'not followed: the body holds the secret' },
+    ],
+  },
+  {
+    title: 'Redis',
+    rows: [
+      { id: 'R1', fault: 'down at start', holds: 'the gateway starts on its own memory, degraded' },
+      {
+        id: 'R2',
+        fault: 'killed while in use',
+        holds: 'tokens and reads go on from memory; one token request a replica and lifetime at most',
+      },
+      {
+        id: 'R3',
+        fault: 'frozen',
+        holds: 'one command runs into its time limit, later calls wait for nothing',
+      },
+      { id: 'R4', fault: 'accepts connections and never answers', holds: 'the same' },
+      { id: 'R5', fault: 'slow by 100 ms', holds: 'works' },
+      {
+        id: 'R6',
+        fault: 'reset after a write, before its reply',
+        holds: 'harmless for tokens',
+        later: `the claim of an order (${RECORDS})`,
+      },
+      {
+        id: 'R7',
+        fault: 'connection lost while an order is finished',
+        holds: 'the order is in doubt, the answer still true',
+        notHere: RECORDS,
+      },
+      {
+        id: 'R8',
+        fault: 'failover to a replica that misses the latest writes',
+        holds: 'another token request, no error',
+        later: `a lost record (${RECORDS})`,
+      },
+      {
+        id: 'R9',
+        fault: 'emptied',
+        holds: 'tokens are fetched again',
+        later: `orders stop until an operator confirms (${RECORDS})`,
+      },
+      { id: 'R10', fault: 'wrong password, or a command denied', holds: 'degraded, counted' },
+      { id: 'R11', fault: 'out of memory: reads work, writes fail', holds: 'on local memory' },
+      {
+        id: 'R12',
+        fault: 'a server that evicts',
+        holds: 'a warning at start',
+        later: `start refused for the store of orders (${RECORDS})`,
+      },
+      {
+        id: 'R13',
+        fault: 'values corrupted, cut, of another version or key',
+        holds: 'a miss, deleted and counted',
+        later: `an unreadable record is 503 (${RECORDS})`,
+      },
+      { id: 'R14', fault: 'another type at our key', holds: 'a miss' },
+      { id: 'R15', fault: 'connected to a replica that may not write', holds: 'connects again' },
+      { id: 'R16', fault: 'loading, not able to persist, or full of clients', holds: 'degraded' },
+      {
+        id: 'R17',
+        fault: 'everything expires at once',
+        holds: 'lifetimes are spread, one token request a credential',
+      },
+      {
+        id: 'R18',
+        fault: "the clock of Redis' host jumps",
+        holds: 'leases end early at most, which is the safe side',
+        notHere: RECORDS,
+      },
+      {
+        id: 'R19',
+        fault: 'a Redis without WAITAOF',
+        holds: 'noticed, and another setting asked for',
+        notHere: RECORDS,
+      },
+    ],
+  },
+  {
+    title: 'Process',
+    rows: [
+      {
+        id: 'P1',
+        fault: 'SIGTERM with calls in flight',
+        holds: 'not ready at once, late connections served for a while, calls finish, exit 0',
+      },
+      {
+        id: 'P2',
+        fault: 'SIGTERM with calls longer than the grace',
+        holds: '504, a write unknown, then exit',
+        later: record,
+      },
+      { id: 'P3', fault: 'a second signal', holds: 'changes nothing', later: record },
+      {
+        id: 'P4',
+        fault: 'killed before an order is marked as sent',
+        holds: 'nothing was sent, a repeat succeeds',
+        notHere: RECORDS,
+      },
+      {
+        id: 'P5',
+        fault: 'killed between the mark and the first byte',
+        holds: 'in doubt, by design',
+        notHere: RECORDS,
+      },
+      {
+        id: 'P6',
+        fault: 'killed after the platform accepted an order',
+        holds: 'in doubt soon, visible, never sent again',
+        notHere: RECORDS,
+      },
+      {
+        id: 'P7',
+        fault: 'killed after an order was recorded, before the answer',
+        holds: 'a repeat gets the recorded success',
+        notHere: RECORDS,
+      },
+      {
+        id: 'P8',
+        fault: 'event loop blocked for seconds',
+        holds: 'alive again afterwards',
+        later: `a sender does not outlive its lease (${RECORDS})`,
+      },
+      {
+        id: 'P9',
+        fault: 'stopped for a minute, then continued',
+        holds: 'whoever lost the lease records success only, and sends nothing',
+        notHere: RECORDS,
+      },
+      {
+        id: 'P10',
+        fault: 'heap nearly full',
+        holds: '503 overloaded for new work, health stays up, what is in flight finishes',
+      },
+      {
+        id: 'P11',
+        fault: 'out of memory',
+        holds: 'as when killed: a new process serves at once',
+        later: record,
+      },
+      {
+        id: 'P12',
+        fault: 'an unhandled rejection or exception',
+        holds: 'a log line without values, not ready, what is in flight finishes, exit 1',
+      },
+      { id: 'P13', fault: 'out of file descriptors', holds: 'recovers' },
+      { id: 'P14', fault: 'the log cannot be written', holds: 'requests go on' },
+      {
+        id: 'P15',
+        fault: 'the clock steps by a day',
+        holds: 'nothing expires early, nothing is sent twice',
+        later: record,
+      },
+      {
+        id: 'P16',
+        fault: 'replicas of two versions',
+        holds: 'a record of an unknown version is 503, not a guess',
+        notHere: RECORDS,
+      },
+      {
+        id: 'P17',
+        fault: 'wrong configuration',
+        holds: 'the start is refused with the name of the variable, not its value',
+      },
+    ],
+  },
+];
+
+/** Why a row is not tested, or undefined where it is. */
+export function reasonOf(row: CatalogueRow): string | undefined {
+  return 'notHere' in row ? row.notHere : undefined;
+}
+
+export function laterOf(row: CatalogueRow): string | undefined {
+  return 'later' in row ? row.later : undefined;
+}
+
+/** docs/faults.md. */
+export function faultsPage(): string {
+  const parts = sections.map(({ title, rows }) =>
+    [`## ${title}`, '', '| row | fault | what must hold |', '| --- | --- | --- |', ...rows.map(line)].join(
+      '\n',
+    ),
+  );
+  return `${[INTRODUCTION, ...parts].join('\n\n')}\n`;
+}
+
+const INTRODUCTION = `# Faults
+
+What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\` or beside the code, by tests whose
+titles begin with its id; a full test run prints the table and fails on a row without a test. Made from \`test/faults/catalogue.ts\` by
+\`npm run generate\`.`;
+
+function line(row: CatalogueRow): string {
+  const reason = reasonOf(row);
+  const later = laterOf(row);
+  const suffix = reason ? ` *Not tested here: ${reason}.*` : later ? ` *Not yet: ${later}.*` : '';
+  return `| ${row.id} | ${row.fault} | ${row.holds}.${suffix} |`;
+}

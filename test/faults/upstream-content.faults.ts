@@ -1,0 +1,610 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  caseOf,
+  type Expected,
+  expected,
+  expectProblem,
+  metric,
+  order,
+  read,
+  READ_MISFIT,
+  UNAVAILABLE,
+  UNKNOWN,
+  write,
+  WRITE_MISFIT,
+} from '../support/expected.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type OperationCase, operationCases, send } from '../support/operations.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What can be wrong with an answer of the platform that arrives whole, for a read, a write that must not run twice and an order. */
+
+jest.setTimeout(60_000);
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(async () => {
+  await sandbox.reset();
+  gateway = await gatewayWith();
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(() => sandbox.close());
+
+/** For this test only: counters start at 0, and no breaker remembers what another test did. */
+async function gatewayWith(environment: Record<string, string> = {}): Promise<TestGateway> {
+  const started = await TestGateway.start(sandbox, environment);
+  cleanUps.push(() => started.stop());
+  return started;
+}
+
+/** The platform carries out what it is asked for, and then answers with these bytes. */
+function answerWith(body: string | Buffer, operation: string = '*', status = 200): Promise<unknown> {
+  const raw = { base64: Buffer.from(body).toString('base64'), status };
+  return sandbox.fault({ operation, phase: 'after', action: { raw } });
+}
+
+/** The same with `data`, JSON text, in a good envelope. */
+function answerData(data: string, { upstream }: OperationCase): Promise<unknown> {
+  return answerWith(envelope(data), upstream);
+}
+
+const envelope = (data: string) => `{"code":0,"message":"ok","data":${data}}`;
+
+/** Asked once, whatever came back; reads of passing failures excepted. */
+async function expectAsked(operation: OperationCase, times = 1): Promise<void> {
+  const calls = await sandbox.journal(operation.upstream);
+  expect(calls).toHaveLength(times);
+  expect(new Set(calls.map(({ query }) => query['g_nonce'])).size).toBe(times);
+}
+
+async function expectEach(onRead: Expected, onWrite: Expected, readTimes = 1): Promise<TestAnswer[]> {
+  const all = [read, write, order];
+  const answers = await Promise.all(all.map((each) => send(gateway, each, { undocumented: true })));
+  answers.forEach((answer, index) => expectProblem(answer, index === 0 ? onRead : onWrite));
+  await Promise.all(all.map((each) => expectAsked(each, each === read ? readTimes : 1)));
+  expect(await sandbox.commits()).toHaveLength(1);
+  return answers;
+}
+
+async function expectData(operation: OperationCase, problem: Expected): Promise<void> {
+  expectProblem(await send(gateway, operation), problem);
+  await expectAsked(operation);
+}
+
+function warnings(operation: OperationCase, what: string): Promise<number> {
+  return metric(
+    gateway,
+    `gateway_upstream_contract_warnings_total{operation="${operation.upstream}",what="${what}"}`,
+  );
+}
+
+const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+
+describe('bodies that are no envelope', () => {
+  it.each<[string, string | Buffer]>([
+    ['C1 JSON that ends too early', '{"code":0,"data":[{'],
+    ['C1 no JSON at all', 'code=0&message=ok'],
+    ['C1 JSON with a comma too many', '{"code":0,}'],
+    ['C1 two envelopes', '{"code":0}{"code":0}'],
+    ['C2 nothing', ''],
+    ['C2 null', 'null'],
+    ['C2 a list', '[]'],
+    ['C2 text', '"ok"'],
+    ['C2 a number', '0'],
+    ['C4 two byte order marks', '\ufeff\ufeff{"code":0}'],
+    ['C5 GBK', Buffer.from([...Buffer.from('{"code":0,"message":"'), 0xc4, 0xe3, ...Buffer.from('"}')])],
+    ['C5 half a character', Buffer.from([...Buffer.from('{"code":0,"message":"'), 0xe2, 0x82, 0x22, 0x7d])],
+    ['C18 10,000 levels', `{"code":0,"data":${deep(10_000)}}`],
+    ['C18 65 levels', `{"code":0,"data":${deep(64)}}`],
+    ['C19 a code given twice', '{"code":1,"code":0}'],
+    ['C19 a key given twice inside', '{"code":0,"data":[{"customerId":"a","customerId":"b"}]}'],
+    ['C20 a hexadecimal number', '{"code":0x0}'],
+    ['C20 a number with a leading zero', '{"code":00}'],
+  ])('%s: 502, a write unknown and sent once', async (_, body) => {
+    await answerWith(body);
+    await expectEach(READ_MISFIT, UNKNOWN);
+    await sandbox.reset();
+    expect((await send(gateway, read)).status).toBe(200);
+  });
+
+  it('C3 an HTML page with 200: nothing of it is shown, its length and hash are logged', async () => {
+    const page = `<!doctype html><html><body>maintenance ${'x'.repeat(2_000)}</body></html>`;
+    await answerWith(page);
+    const answers = await expectEach(READ_MISFIT, UNKNOWN);
+    for (const { text: shown } of answers) expect(shown).not.toMatch(/html|maintenance/);
+    const log = gateway.logLines.join('\n');
+    expect(log).not.toMatch(/<html|maintenance/);
+    const lines = gateway.logLines.filter((line) => line.includes('"upstreamSha256"'));
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      expect(JSON.parse(line)).toMatchObject({
+        upstreamBytes: page.length,
+        upstreamSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      });
+    }
+  });
+
+  it('C4 a byte order mark before good JSON: accepted', async () => {
+    await answerWith(`\ufeff${envelope('[{"customerId":"c"}]')}`, read.upstream);
+    await answerWith(`\ufeff${envelope('[{"assetNum":"8000001003","status":1}]')}`, write.upstream);
+    expect((await send(gateway, read)).body).toEqual({ items: [{ customerId: 'c' }] });
+    expect((await send(gateway, write)).status).toBe(200);
+  });
+});
+
+describe('codes', () => {
+  it.each(['"00"', '0.0', '0e0', '-0', 'null', '""', '" 0"', 'true', 'false', '[]', '[0]', '{}'])(
+    'C6 the code %s only looks like 0',
+    async (code) => {
+      await answerWith(`{"code":${code},"message":"m","data":null}`);
+      const isCode = code === '"00"';
+      const unmapped = (outcome: string) => expected(502, 'upstream-unmapped-error', outcome);
+      await (isCode
+        ? expectEach(unmapped('not_processed'), unmapped('unknown'))
+        : expectEach(READ_MISFIT, WRITE_MISFIT));
+    },
+  );
+
+  it('C6 no code', async () => {
+    await answerWith('{"message":"ok","data":[]}');
+    await expectEach(READ_MISFIT, WRITE_MISFIT);
+  });
+
+  it.each(['0', '"0"'])('C6 the code %s is success', async (code) => {
+    await answerWith(`{"code":${code},"data":[{"customerId":"c"}]}`, read.upstream);
+    expect((await send(gateway, read)).body).toEqual({ items: [{ customerId: 'c' }] });
+  });
+
+  const rejected = expected(422, 'upstream-rejected', 'not_processed');
+  it.each<[string, number, Expected, Expected, number]>([
+    ['"13004"', 200, rejected, rejected, 1],
+    ['13004', 200, rejected, rejected, 1],
+    ['13004', 299, rejected, rejected, 1],
+    ['500', 200, UNAVAILABLE, UNKNOWN, 2],
+    ['"80001"', 200, UNAVAILABLE, UNKNOWN, 2],
+  ])(
+    'C7 the code %s with status %i means what it means with 299',
+    async (code, status, onRead, onWrite, times) => {
+      await answerWith(`{"code":${code},"message":"m"}`, '*', status);
+      await expectEach(onRead, onWrite, times);
+    },
+  );
+
+  it.each(['0', '"0"'])('C8 299 with the code %s claims success as an exception', async (code) => {
+    await answerWith(`{"code":${code},"message":"ok","data":[]}`, '*', 299);
+    await expectEach(READ_MISFIT, WRITE_MISFIT);
+  });
+
+  it.each<[string, string]>([
+    ['a list', '["13004"]'],
+    ['an object', '{"code":"13004"}'],
+    ['a megabyte', JSON.stringify('13004'.repeat(200_000))],
+    ['a line break', '"13004\\r\\nx"'],
+  ])('C9 a code that is %s: 502, shown nowhere', async (_, code) => {
+    await answerWith(`{"code":${code},"message":"m"}`);
+    const answers = await expectEach(READ_MISFIT, WRITE_MISFIT);
+    for (const { text: shown } of answers) expect(shown).not.toContain('13004');
+    const log = gateway.logLines.join('\n');
+    expect(log).not.toContain('13004');
+    expect(log.length).toBeLessThan(100_000);
+  });
+});
+
+describe('ids', () => {
+  const exact = [
+    '12345678901234567',
+    '9007199254740993',
+    '9223372036854775807',
+    '123456789012345678901234567890',
+  ];
+
+  it.each(exact)('C10 the id %s as a number: every digit, as a string', async (id) => {
+    await answerData(`[{"customerId":${id},"enterpriseGlobalId":${id}}]`, read);
+    await answerData(`[{"sequence":1,"licenseOrderId":${id},"customerId":${id}}]`, order);
+    expect((await send(gateway, read)).body).toEqual({ items: [{ customerId: id, enterpriseGlobalId: id }] });
+    expect((await send(gateway, order)).body).toMatchObject({
+      items: [{ sequence: 1, licenseOrderId: id, customerId: id }],
+    });
+  });
+
+  it('C10 every id of a whole answer as a number', async () => {
+    await sandbox.fault({ operation: '*', action: { numericIds: true } });
+    const assets = await gateway.get('/v1/enterprises/9007199254741993/assets');
+    expect(assets.body).toMatchObject({ items: [{ id: '9007199254743993' }] });
+  });
+
+  it.each(['-1', '1.0', '1.5', '1e21', '-0', '1e999', 'true', '{}', '""', 'null'])(
+    'C11 the id %s: 502',
+    async (id) => {
+      await answerData(`[{"customerId":${id}}]`, read);
+      await answerData(`[{"assetNum":${id},"status":1}]`, write);
+      await answerData(`[{"sequence":1,"licenseOrderId":${id}}]`, order);
+      await expectEach(READ_MISFIT, WRITE_MISFIT);
+    },
+  );
+});
+
+describe('data', () => {
+  it.each(['{"code":0}', envelope('null'), envelope('{}'), envelope('"ok"'), envelope('[null]')])(
+    'C12 data is missing or of another shape: %s',
+    async (body) => {
+      await answerWith(body);
+      expectProblem(await send(gateway, read), READ_MISFIT);
+      expectProblem(await send(gateway, write), WRITE_MISFIT);
+      await expectOrderInDoubt(order);
+    },
+  );
+
+  /** What it is called, and whether it is `unknown` or `processed`, the order's record decides. */
+  async function expectOrderInDoubt(placing: OperationCase): Promise<void> {
+    const answer = await send(gateway, placing);
+    expect(answer.body).toMatchObject({ status: 502, code: 'upstream-contract-violation', retryable: false });
+    expect(answer.body['outcome']).not.toBe('not_processed');
+    await expectAsked(placing);
+    expect(await sandbox.commits()).toHaveLength(1);
+  }
+
+  it.each<[string, number[]]>([
+    ['fewer', [1]],
+    ['none', []],
+    ['more', [1, 2, 3]],
+    ['one twice', [1, 1]],
+    ['one twice more', [1, 2, 2]],
+    ['a foreign one', [1, 7]],
+  ])('C13 results of an order: %s: 502, never sent again', async (_, sequences) => {
+    const { orders, ...rest } = order.body as { orders: object[] };
+    const two = { ...order, body: { ...rest, orders: [orders[0], orders[0]] } };
+    const results = sequences.map((sequence, index) => ({ sequence, licenseOrderId: `lic-${index}` }));
+    await answerData(JSON.stringify(results), order);
+    await expectOrderInDoubt(two);
+  });
+
+  const silent = [
+    'updateCustomer',
+    'updateMember',
+    'resetMemberPassword',
+    'changeMemberAssetNums',
+    'lendAssets',
+  ];
+  it.each(['{"code":0}', envelope('null'), envelope('{"anything":1}'), '{"code":"0","message":null}'])(
+    'C14 nothing is needed, and this comes: %s: success',
+    async (body) => {
+      await answerWith(body);
+      for (const id of [...silent, 'deleteMember']) {
+        expect([id, (await send(gateway, caseOf(id))).status]).toEqual([id, 204]);
+      }
+    },
+  );
+
+  it('C15 fields that the interface does not have: dropped, and counted once an answer', async () => {
+    const more = '"internalNote":"n","password":"p"';
+    await answerData(`[{"customerId":"a",${more}},{"customerId":"b",${more}}]`, read);
+    await answerData(`[{"assetNum":"8000001003","status":1,${more}}]`, write);
+    expect((await send(gateway, read)).body).toEqual({ items: [{ customerId: 'a' }, { customerId: 'b' }] });
+    expect((await send(gateway, write)).body).toEqual({
+      items: [{ assetNum: '8000001003', status: 'succeeded' }],
+      succeeded: 1,
+      failed: 0,
+    });
+    expect(await warnings(read, 'unknown_field')).toBe(1);
+    expect(await warnings(write, 'unknown_field')).toBe(1);
+  });
+
+  it('C15 what is as the interface says is not counted, for any operation', async () => {
+    for (const each of operationCases) {
+      expect([each.id, (await send(gateway, each)).status < 300]).toEqual([each.id, true]);
+      await sandbox.reset();
+    }
+    expect((await gateway.get('/v1/enterprises/ent-harbour/overview')).status).toBe(200);
+    expect(await gateway.metrics()).not.toContain('gateway_upstream_contract_warnings_total{');
+  });
+
+  const assets = caseOf('listAssets');
+  it.each<[string, string]>([
+    ['findCustomers', '[{"customerId":"c","isDefault":"true"}]'],
+    ['findCustomers', '[{"customerId":"c","isDefault":1}]'],
+    ['findCustomers', '[{"customerId":"c","enterpriseName":7}]'],
+    ['listAssets', '[{"id":"a","locked":0}]'],
+    ['listAssets', '[{"id":"a","keyChipType":"1"}]'],
+    ['listAssets', '[{"id":"a","keyChipType":3}]'],
+    ['listAssets', '[{"id":"a","assetExtends":{}}]'],
+    ['listAssets', '[{"id":"a","createTime":true}]'],
+    ['listAssets', '[{"id":"a","assignStatus":[]}]'],
+    ['disableLocks', '[{"assetNum":"8000001003","status":"1"}]'],
+    ['disableLocks', '[{"assetNum":"8000001003","status":true}]'],
+    ['disableLocks', '{"assetNum":"8000001003","status":1}'],
+  ])('C16 a field of another type (%s): %s', async (id, data) => {
+    const operation = caseOf(id);
+    await answerData(data, operation);
+    await expectData(operation, operation === write ? WRITE_MISFIT : READ_MISFIT);
+  });
+
+  it('C16 ids and times may be numbers or strings', async () => {
+    await answerData('[{"id":7,"assetNum":8000001003,"createTime":"1795161600000"}]', assets);
+    expect((await send(gateway, assets)).body).toEqual({
+      items: [{ id: '7', assetNum: '8000001003', createTime: '2026-11-20T08:00:00.000Z' }],
+    });
+  });
+
+  it('C17 keys that could reach a prototype: dropped, also where a shape is handed through', async () => {
+    const evil = '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"prototype":1';
+    await answerData(`[{"id":"a",${evil},"assetLimits":{"max":1,${evil},"in":[{${evil}}]}}]`, assets);
+    const answer = await send(gateway, assets);
+    expect(answer.body).toEqual({ items: [{ id: 'a', assetLimits: { max: 1, in: [{}] } }] });
+    expect(answer.text).not.toMatch(/polluted|__proto__|constructor/);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    await answerWith(`{${evil}}`, write.upstream);
+    expectProblem(await send(gateway, write), WRITE_MISFIT);
+  });
+
+  it.each<[string, string]>([
+    ['listAssets', '[{"id":"a","createTime":1e999}]'],
+    ['listAssets', '[{"id":"a","createTime":9223372036854775808}]'],
+    ['listAssets', '[{"id":"a","createTime":-9223372036854775809}]'],
+    ['listAssets', '[{"id":"a","createTime":1.5}]'],
+    ['listAssets', '[{"id":"a","keyChipType":1e999}]'],
+    ['disableLocks', '[{"assetNum":"8000001003","status":1e999}]'],
+    ['disableLocks', '[{"assetNum":"8000001003","status":-0}]'],
+    ['disableLocks', '[{"assetNum":"8000001003","status":1.0}]'],
+    ['listMembers', '{"list":[],"total":1e999,"pages":1}'],
+    ['listMembers', '{"list":[],"total":-5,"pages":1}'],
+    ['listMembers', '{"list":[],"total":99999999999999999999,"pages":1}'],
+  ])('C20 a number beyond its type (%s): %s', async (id, data) => {
+    const operation = caseOf(id);
+    await answerData(data, operation);
+    await expectData(operation, operation === write ? WRITE_MISFIT : READ_MISFIT);
+  });
+});
+
+describe('lists', () => {
+  const members = caseOf('listMembers');
+  const page = (count: number, total: number, pages: number) =>
+    JSON.stringify({
+      total,
+      pages,
+      list: Array.from({ length: count }, (_, index) => ({ globalId: `m${index}`, userName: `u${index}` })),
+    });
+
+  it.each([23, 500])('C21 a page of %i where 20 were asked for: 502', async (count) => {
+    await answerData(page(count, 5, 1), members);
+    await expectData(members, READ_MISFIT);
+  });
+
+  it('C21 totals that are lies: handed on, and nothing counts up to them', async () => {
+    await answerData(page(22, 5, 10 ** 9), members);
+    const answer = await send(gateway, members);
+    expect(answer.body).toMatchObject({ page: 1, pageSize: 20, total: 5, totalPages: 10 ** 9 });
+    expect(answer.body['items']).toHaveLength(22);
+    expect(answer.headers.get('link')?.length).toBeLessThan(1_000);
+    const overview = await gateway.get('/v1/enterprises/ent-harbour/overview');
+    expect(overview.body).toMatchObject({ members: { total: 5 }, unreachable: [] });
+    await expectAsked(members, 2);
+  });
+
+  const adding = {
+    ...caseOf('addMembers'),
+    body: {
+      members: ['nina', 'olaf'].map((userName) => ({ userName, password: 'first-login-9', name: 'N' })),
+    },
+  };
+  const added = (...names: string[]) => names.map((userName) => ({ globalId: `mem-${userName}`, userName }));
+  const failed = (...names: string[]) => names.map((userName) => ({ userName, message: 'taken' }));
+  const open = (userName: string) => ({ userName, code: 'upstream-contract-violation', outcome: 'unknown' });
+  const refused = (userName: string) => ({ userName, code: 'upstream-rejected', message: 'taken' });
+
+  it.each<[string, object, object, number]>([
+    [
+      'succeeded empty',
+      { succeeded: [], failed: failed('nina', 'olaf') },
+      { succeeded: [], failed: [refused('nina'), refused('olaf')] },
+      0,
+    ],
+    [
+      'failed empty',
+      { succeeded: added('nina', 'olaf'), failed: [] },
+      { succeeded: [{ userName: 'nina' }, { userName: 'olaf' }], failed: [] },
+      0,
+    ],
+    ['both empty', { succeeded: [], failed: [] }, { succeeded: [], failed: [open('nina'), open('olaf')] }, 1],
+    ['neither there', {}, { succeeded: [], failed: [open('nina'), open('olaf')] }, 1],
+    [
+      'a user in both',
+      { succeeded: added('nina'), failed: failed('nina', 'olaf') },
+      { succeeded: [{ userName: 'nina' }], failed: [open('nina'), refused('olaf')] },
+      1,
+    ],
+    [
+      'a user nobody asked for',
+      { succeeded: added('nina', 'olaf', 'zoe'), failed: [] },
+      { succeeded: [{ userName: 'nina' }, { userName: 'olaf' }], failed: [] },
+      1,
+    ],
+  ])(
+    'C22 a partly successful addition with %s: row by row, contradictions counted',
+    async (_, data, body, contradictions) => {
+      const raw = { text: JSON.stringify({ code: '60027', message: 'partly', data }), status: 299 };
+      await sandbox.fault({ operation: adding.upstream, action: { raw } });
+      const answer = await send(gateway, adding);
+      expect([201, 207]).toContain(answer.status);
+      expect(answer.body).toMatchObject(body);
+      expect(await warnings(adding, 'contradiction')).toBe(contradictions);
+      await expectAsked(adding);
+    },
+  );
+
+  it.each<[string, object[], string[]]>([
+    ['leave one out', [{ assetNum: '8000001003', status: 1 }], ['succeeded', 'unknown']],
+    ['leave all out', [], ['unknown', 'unknown']],
+    ['are of others', [{ assetNum: '8000009999', status: 1 }], ['unknown', 'unknown']],
+    [
+      'contradict each other',
+      [
+        { assetNum: '8000001003', status: 1 },
+        { assetNum: '8000001003', status: 3 },
+        { assetNum: '8000001004', status: 4 },
+      ],
+      ['unknown', 'wrong_type'],
+    ],
+    [
+      'have a status that is new',
+      [
+        { assetNum: '8000001004', status: 9 },
+        { assetNum: '8000001003', status: 1 },
+      ],
+      ['succeeded', 'unknown'],
+    ],
+  ])('C23 lock results that %s', async (_, data, [first, second]) => {
+    await answerData(JSON.stringify(data), write);
+    const answer = await gateway.post('/v1/locks/disable', { assetNums: ['8000001003', '8000001004'] });
+    expect(answer.status).toBe(207);
+    expect(answer.body['items']).toEqual([
+      { assetNum: '8000001003', status: first },
+      { assetNum: '8000001004', status: second },
+    ]);
+    await expectAsked(write);
+  });
+
+  const products = caseOf('getAssetProducts');
+  const tree = (levels: number): string =>
+    Array.from({ length: levels }).reduce((inner: string) => `[{"id":"m","children":${inner}}]`, 'null');
+  const wide = (nodes: number) => `[${Array.from({ length: nodes }, () => '{"id":"m"}').join(',')}]`;
+
+  it.each<[string, string, number]>([
+    ['16 levels', tree(16), 200],
+    ['17 levels', tree(17), 502],
+    ['1,000 levels', tree(1_000), 502],
+    ['10,000 nodes', wide(10_000), 200],
+    ['10,001 nodes', wide(10_001), 502],
+    ['100,000 nodes', wide(100_000), 502],
+  ])('C24 a tree of %s: %s', async (_, children, status) => {
+    await answerData(`{"productInstanceList":[],"children":${children}}`, products);
+    const answer = await send(gateway, products);
+    expect(answer.status).toBe(status);
+    if (status === 502) expectProblem(answer, READ_MISFIT);
+    await expectAsked(products);
+  });
+});
+
+describe("the platform's words", () => {
+  // oxlint-disable-next-line no-control-regex
+  const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]/;
+
+  it.each<[string, string]>([
+    ['line breaks', 'one\r\nX-Forged: 1\r\n\r\ntwo'],
+    ['terminal codes', '\u001b[31mred\u001b[0m\u0007\u009b2J'],
+    ['a script', '<script>alert(1)</script>'],
+    ['text that runs backwards', 'abc\u202ecba\u200b'],
+    ['a megabyte', 'x'.repeat(1024 * 1024)],
+    ['half a character', 'x\ud83d'],
+  ])('C25 %s: cleaned and cut, in the problem and in the log', async (_, message) => {
+    await answerWith(JSON.stringify({ code: '13004', message, cause: message.slice(0, 10_000) }), '*', 299);
+    for (const each of [read, write, order]) {
+      const answer = await send(gateway, each);
+      expect(answer.status).toBe(422);
+      expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+      const detail = answer.body['detail'] as string;
+      expect(detail).not.toMatch(CONTROL);
+      expect(detail.length).toBeLessThanOrEqual(500);
+      expect(detail.isWellFormed()).toBe(true);
+    }
+    for (const line of gateway.logLines) {
+      expect(line.length).toBeLessThan(5_000);
+      for (const value of Object.values(JSON.parse(line) as object)) {
+        if (typeof value === 'string') expect(value).not.toMatch(CONTROL);
+      }
+    }
+  });
+
+  it('C26 our own secrets, echoed: masked in the problem and in the log', async () => {
+    const seen: string[] = [];
+    /** Says back whatever it was sent, in each field that holds words. */
+    const parrot = createServer((request, response) => {
+      void text(request).then((body) => {
+        const { authorization = '', usertoken = '' } = request.headers as Record<string, string>;
+        const tokens = [authorization.replace('Bearer ', ''), usertoken].filter((token) => token !== '');
+        seen.push(...tokens);
+        const words = `${tokens.join(' ')} ${sandbox.appSecret} ${body}`;
+        response.writeHead(299, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ code: '13004', message: words, cause: words }));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(parrot, 'listening');
+    cleanUps.push(async () => parrot.close());
+    const { port } = parrot.address() as AddressInfo;
+    gateway = await gatewayWith({ UPSTREAM_BASE_URL: `http://127.0.0.1:${port}` });
+    const password = 'member-login-77';
+    const member = { userName: 'nina', password, name: 'Nina' };
+    const answers = [
+      await send(gateway, read),
+      await send(gateway, write),
+      await send(gateway, { ...caseOf('addMembers'), body: { members: [member] } }, { undocumented: true }),
+      await send(gateway, { ...caseOf('resetMemberPassword'), body: { password } }, { undocumented: true }),
+    ];
+    expect(seen.length).toBeGreaterThanOrEqual(6);
+    for (const answer of answers) expect(answer.body['detail']).toContain('[secret]');
+    const shown = [...answers.map((answer) => answer.text), ...gateway.logLines].join('\n');
+    for (const secret of [...seen, sandbox.appSecret, password]) expect(shown).not.toContain(secret);
+  });
+});
+
+describe('values that contradict what is known', () => {
+  const assets = caseOf('listAssets');
+  const asset = (time: number) => JSON.stringify([{ id: 'a', createTime: time, limitEndTime: time }]);
+
+  it('C27 seconds where milliseconds are configured: delivered as they convert, and counted', async () => {
+    await answerData(asset(1_795_161_600), assets);
+    expect((await send(gateway, assets)).body).toMatchObject({
+      items: [{ createTime: '1970-01-21T18:39:21.600Z', limitEndTime: '1970-01-21T18:39:21.600Z' }],
+    });
+    expect(await warnings(assets, 'timestamp_unit')).toBe(1);
+  });
+
+  it('C27 milliseconds where seconds are configured: counted; a year of five digits is no RFC 3339, so 502', async () => {
+    gateway = await gatewayWith({ UPSTREAM_TIMESTAMP_UNIT: 's' });
+    await answerData(asset(1_795_161_600_000), assets);
+    await expectData(assets, READ_MISFIT);
+    expect(await warnings(assets, 'timestamp_unit')).toBe(1);
+    await sandbox.reset();
+    await answerData(asset(150_000_000_000), assets);
+    expect((await send(gateway, assets)).body).toMatchObject({
+      items: [{ createTime: expect.stringMatching(/^6723-/) }],
+    });
+    expect(await warnings(assets, 'timestamp_unit')).toBe(2);
+  });
+
+  it('C27 times of the configured unit are not counted', async () => {
+    await answerData(asset(1_795_161_600_000), assets);
+    expect((await send(gateway, assets)).status).toBe(200);
+    expect(await warnings(assets, 'timestamp_unit')).toBe(0);
+  });
+
+  it('C28 asset numbers of an unknown form or region: delivered, and counted', async () => {
+    const reserving = caseOf('reserveAssetNums');
+    await answerData('["8000000001","7000000001","123","800000000a",6000000001]', reserving);
+    const answer = await send(gateway, reserving);
+    expect(answer.status).toBe(201);
+    expect(answer.body).toEqual({
+      items: [
+        { digits: '8000000001', region: 'domestic' },
+        { digits: '7000000001', region: 'unknown' },
+        { digits: '123', region: 'unknown' },
+        { digits: '800000000a', region: 'unknown' },
+        { digits: '6000000001', region: 'singapore' },
+      ],
+    });
+    expect(await warnings(reserving, 'shell_number')).toBe(1);
+    await expectAsked(reserving);
+  });
+});
