@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
@@ -10,8 +11,6 @@ import { BoundedStore } from './bounded-store.ts';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
-/** A Redis that hangs takes 250 ms a command: reads leave it alone for so long before they try again. */
-const PAUSE_MS = 1_000;
 
 /**
  * The generation of each tag, part of the keys of cached answers: a write makes a new one, and every answer that was
@@ -27,37 +26,38 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
-  #pausedUntil = 0;
 
   constructor(
     upstream: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly log: Log,
+    private readonly metrics: Metrics,
   ) {
     // In braces what decides the slot: MGET needs all of them in one.
     this.#prefix = `{${environmentName(upstream.baseUrl)}:gen}:`;
   }
 
   onModuleInit(): void {
-    this.redis.client?.on('ready', () => void this.#settle().catch(() => undefined));
+    this.redis.onReady(() => void this.#settle().catch(() => undefined));
   }
 
   /** In the order of the tags; undefined where they cannot be had, and then nothing may be cached. */
   async current(tags: readonly string[]): Promise<readonly string[] | undefined> {
-    const { client } = this.redis;
-    if (!client) return tags.map((tag) => this.#localOf(tag));
-    if (performance.now() < this.#pausedUntil) return undefined;
+    if (!this.redis.configured) return tags.map((tag) => this.#localOf(tag));
     try {
       await this.#settle();
       const keys = tags.map((tag) => this.#key(tag));
-      const found = await client.mget(keys);
-      if (found.every((word) => word !== null)) return found;
+      const found = await this.redis.run((client) => client.mget(keys));
+      if (found.every(isWord)) return found;
       // Two readers may find the same one missing: the first word stands.
-      await Promise.all(keys.map((key) => client.set(key, randomUUID(), 'PX', KEPT_MS, 'NX')));
-      const made = await client.mget(keys);
-      return made.every((word) => word !== null) ? made : undefined;
+      await this.#setAll(keys, 'NX');
+      const made = await this.redis.run((client) => client.mget(keys));
+      if (made.every(isWord)) return made;
+      // Something of another type is at the place of one. The next reader finds a word.
+      this.metrics.unreadable('cache');
+      await this.#setAll(keys.filter((_, index) => !isWord(made[index])));
+      return undefined;
     } catch (error) {
-      this.#pausedUntil = performance.now() + PAUSE_MS;
       this.log.debug(
         { event: 'cache-generations', reason: (error as Error).name },
         'Redis did not serve the cache; reads go upstream',
@@ -71,7 +71,7 @@ export class Generations implements OnModuleInit {
    * renewed before it reads from the cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
    */
   async advance(tags: readonly string[]): Promise<void> {
-    if (!this.redis.client) {
+    if (!this.redis.configured) {
       for (const tag of tags) this.#local.set(tag, randomUUID());
       return;
     }
@@ -86,12 +86,23 @@ export class Generations implements OnModuleInit {
   }
 
   async #settle(): Promise<void> {
-    const { client } = this.redis;
-    if (!client || this.#owed.size === 0) return;
+    if (this.#owed.size === 0) return;
     const owed = [...this.#owed];
-    await Promise.all(owed.map(([tag]) => client.set(this.#key(tag), randomUUID(), 'PX', KEPT_MS)));
+    await this.#setAll(owed.map(([tag]) => this.#key(tag)));
     // A write that came in between may have ended upstream after the command: its own is still owed.
     for (const [tag, write] of owed) if (this.#owed.get(tag) === write) this.#owed.delete(tag);
+  }
+
+  #setAll(keys: readonly string[], onlyNew?: 'NX'): Promise<unknown> {
+    return this.redis.run((client) =>
+      Promise.all(
+        keys.map((key) =>
+          onlyNew
+            ? client.set(key, randomUUID(), 'PX', KEPT_MS, onlyNew)
+            : client.set(key, randomUUID(), 'PX', KEPT_MS),
+        ),
+      ),
+    );
   }
 
   #localOf(tag: string): string {
@@ -106,4 +117,8 @@ export class Generations implements OnModuleInit {
   #key(tag: string): string {
     return this.#prefix + hash('sha256', tag, 'base64url').slice(0, 22);
   }
+}
+
+function isWord(found: string | null | undefined): found is string {
+  return typeof found === 'string';
 }

@@ -1,6 +1,7 @@
 import { CacheModule } from '@nestjs/cache-manager';
 import { Module } from '@nestjs/common';
 import { Keyv } from 'keyv';
+import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
 import { Generations } from './generations.ts';
@@ -18,11 +19,11 @@ function localStore(): Keyv {
 }
 
 /** In Redis, whose expiry alone counts: the end that Keyv writes is the writer's clock, which others do not share. */
-function sharedStore({ client, sealer }: SharedRedis): Keyv[] {
-  if (!client || !sealer) return [];
+function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
+  if (!redis.configured) return [];
   return [
     new Keyv({
-      store: new RedisStore(client, sealer),
+      store: new RedisStore(redis, metrics),
       namespace: undefined,
       serialize: ({ value }) => JSON.stringify({ value }),
       deserialize: JSON.parse,
@@ -39,8 +40,10 @@ function bytesOf(stored: unknown): number {
 @Module({
   imports: [
     CacheModule.registerAsync({
-      inject: [SharedRedis],
-      useFactory: (redis: SharedRedis) => ({ stores: [localStore(), ...sharedStore(redis)] }),
+      inject: [SharedRedis, Metrics],
+      useFactory: (redis: SharedRedis, metrics: Metrics) => ({
+        stores: [localStore(), ...sharedStore(redis, metrics)],
+      }),
     }),
   ],
   providers: [Generations, ReadKeys, ReadCache],

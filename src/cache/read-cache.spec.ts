@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCache } from 'cache-manager';
+import { Redis } from 'ioredis';
 import { Keyv } from 'keyv';
 import { startRedis, type RunningRedis } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
@@ -16,7 +17,8 @@ import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
 
 const config = settings();
-const noRedis = () => new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log);
+const noRedis = () =>
+  new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log, new Metrics());
 const localKeyv = () =>
   new Keyv({
     store: new BoundedStore({ entries: 100, bytes: 1e9, sizeOf: () => 1 }),
@@ -26,7 +28,7 @@ const localKeyv = () =>
   });
 
 function cacheOf(...further: Keyv[]): ReadCache {
-  const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log);
+  const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: [localKeyv(), ...further] });
   return new ReadCache(cache, keys, { ttlMs: 60_000 }, new Metrics());
@@ -149,66 +151,86 @@ describe('a failure', () => {
 describe('with Redis', () => {
   let server: RunningRedis;
   let redis: SharedRedis;
-  const encryptionKeys = [{ kid: 'k1', key: randomBytes(32) }];
+  let direct: Redis;
+  const metrics = new Metrics();
 
   beforeAll(async () => {
     server = await startRedis();
+    direct = new Redis(server.url);
     const { redis: slice } = settings({
       REDIS_URL: server.url,
-      ENCRYPTION_KEYS: `k1:${encryptionKeys[0]?.key.toString('base64')}`,
+      ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     });
-    redis = new SharedRedis(slice, new RecordedLog().log);
+    redis = new SharedRedis(slice, new RecordedLog().log, metrics);
     await redis.onModuleInit();
   });
   afterAll(async () => {
     redis.onApplicationShutdown();
+    direct.disconnect();
     await server.stop();
   });
 
-  function storeOf() {
-    const { client, sealer } = redis;
-    if (!client || !sealer) throw new Error('no Redis');
-    return { store: new RedisStore(client, sealer), client };
+  async function unreadable(): Promise<number> {
+    const { values } = (await metrics.registry.getSingleMetric('gateway_redis_unreadable_total')?.get()) ?? {
+      values: [],
+    };
+    return values.find(({ labels }) => labels['store'] === 'cache')?.value ?? 0;
   }
 
   it('the store keeps values sealed, at their key, and for a time', async () => {
-    const { store, client } = storeOf();
+    const store = new RedisStore(redis, metrics);
     expect(await store.get('none')).toBeUndefined();
     expect(await store.set('key', 'value', 5_000.7)).toBe(true);
     expect(await store.get('key')).toBe('value');
-    expect(await client.pttl('key')).toBeLessThanOrEqual(5_000);
-    expect(await client.get('key')).not.toContain('value');
-    await client.copy('key', 'elsewhere');
+    expect(await direct.pttl('key')).toBeLessThanOrEqual(5_000);
+    expect(await direct.get('key')).not.toContain('value');
+    await direct.copy('key', 'elsewhere');
     expect(await store.get('elsewhere')).toBeUndefined();
     expect(await store.delete('key')).toBe(true);
     expect(await store.delete('key')).toBe(false);
     for (const endless of [undefined, 0, 0.4, -1])
       expect(await store.set('key', 'value', endless)).toBe(false);
-    expect(await client.exists('key')).toBe(0);
+    expect(await direct.exists('key')).toBe(0);
     expect(() => store.clear()).toThrow('end by themselves');
   });
 
+  it('the store takes what does not open, or is of another type, for missing, and counts it', async () => {
+    const store = new RedisStore(redis, metrics);
+    await store.set('one', 'value', 5_000);
+    await direct.copy('one', 'other');
+    await direct.lpush('list', 'value');
+    const before = await unreadable();
+    expect(await store.get('other')).toBeUndefined();
+    expect(await store.get('list')).toBeUndefined();
+    expect(await unreadable()).toBe(before + 2);
+    expect(await store.set('list', 'value', 5_000)).toBe(true);
+    expect(await store.get('list')).toBe('value');
+  });
+
   it('a write that Redis did not take is made up for before anything is read again', async () => {
-    const { client } = storeOf();
-    let broken = false;
-    const flaky = {
-      on: () => undefined,
-      mget: (keys: string[]) => client.mget(keys),
-      set: (...command: Parameters<typeof client.set>) =>
-        broken ? Promise.reject(new Error('broken')) : client.set(...command),
-    };
     const { log, lines } = new RecordedLog();
-    const generations = new Generations(config.upstream, { client: flaky } as unknown as SharedRedis, log);
+    const generations = new Generations(config.upstream, redis, log, metrics);
     const before = await generations.current(['one']);
-    broken = true;
+    await direct.acl('SETUSER', 'default', '-set');
     await generations.advance(['one']);
     expect(lines.map(({ event }) => event)).toContain('cache-not-advanced');
     expect(await generations.current(['one'])).toBeUndefined();
-    broken = false;
-    // A failed command makes reads leave Redis alone for a second.
-    expect(await generations.current(['one'])).toBeUndefined();
-    await wait(1_050);
-    expect(await generations.current(['one'])).not.toEqual(before);
+    await direct.acl('SETUSER', 'default', '+set');
+    const after = await generations.current(['one']);
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(before);
+  });
+
+  it('something else at the place of a generation costs one reader its cache', async () => {
+    const generations = new Generations(config.upstream, redis, new RecordedLog().log, metrics);
+    const others = await direct.keys('*:gen}:*');
+    const [before] = (await generations.current(['taken'])) ?? [];
+    const mine = (await direct.keys('*:gen}:*')).filter((key) => !others.includes(key));
+    for (const key of mine) await direct.multi().del(key).lpush(key, 'x').exec();
+    expect(await generations.current(['taken'])).toBeUndefined();
+    const [after] = (await generations.current(['taken'])) ?? [];
+    expect(after).toBeDefined();
+    expect(after).not.toBe(before);
   });
 
   describe.each([
@@ -216,7 +238,7 @@ describe('with Redis', () => {
     ['in Redis', () => redis],
   ])('generations %s', (_, shared) => {
     const log = new RecordedLog();
-    const generations = () => new Generations(config.upstream, shared(), log.log);
+    const generations = () => new Generations(config.upstream, shared(), log.log, new Metrics());
 
     it('stay until they are advanced, each by itself, and never come back', async () => {
       const all = generations();

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
+import { parseRedisUrl, REDIS_URL_FORMS } from '../redis/redis-url.ts';
 import { Secret } from './secret.ts';
 
 /**
@@ -38,13 +39,7 @@ function httpUrl(error = 'must be an http or https URL without credentials, quer
 }
 
 const redisUrl = text
-  .refine(
-    (value) => {
-      const url = URL.parse(value);
-      return url !== null && (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
-    },
-    { error: 'must be a redis:// or rediss:// URL' },
-  )
+  .refine((value) => parseRedisUrl(value) !== undefined, { error: `must be ${REDIS_URL_FORMS}` })
   .transform((value) => new Secret(value));
 
 export interface EncryptionKey {
@@ -149,7 +144,10 @@ export const variables = {
   },
   REDIS_URL: {
     schema: redisUrl.optional(),
-    meaning: 'Redis for tokens; empty: kept in the process, for one process only (refused in production)',
+    meaning:
+      'Redis for tokens, sessions and the read cache; empty: kept in the process, for one process only (refused in production). ' +
+      `Forms: ${REDIS_URL_FORMS}. Of Sentinel and cluster name more than one host. Certificates are always checked; ` +
+      'NODE_EXTRA_CA_CERTS names a private authority',
     secret: true,
   },
   ENCRYPTION_KEYS: {

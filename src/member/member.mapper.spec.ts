@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import fc from 'fast-check';
 import { parseJson } from '../json/parse-json.ts';
@@ -261,7 +262,10 @@ describe('added rows', () => {
 describe('unsettled deletes', () => {
   it('are remembered until they are settled, the latest ten thousand of them', async () => {
     const { upstream, redis } = settings();
-    const deletes = new UnsettledDeletes(upstream, new SharedRedis(redis, new RecordedLog().log));
+    const deletes = new UnsettledDeletes(
+      upstream,
+      new SharedRedis(redis, new RecordedLog().log, new Metrics()),
+    );
     for (let member = 0; member <= 10_000; member++) await deletes.add('e', String(member));
     expect(await deletes.settle('e', '0')).toBe(false);
     expect(await deletes.settle('f', '1')).toBe(false);

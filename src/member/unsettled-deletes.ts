@@ -26,8 +26,9 @@ export class UnsettledDeletes {
 
   async add(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
     const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
-    const { client } = this.redis;
-    const shared = client && (await client.set(key, '1', 'PX', KEPT_MS).catch(() => undefined));
+    const shared = await this.redis
+      .run((client) => client.set(key, '1', 'PX', KEPT_MS))
+      .catch(() => undefined);
     if (shared) return;
     this.#local.delete(key);
     this.#local.add(key);
@@ -38,7 +39,7 @@ export class UnsettledDeletes {
   /** Forgets the delete; true where it was remembered. */
   async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
     const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
-    const removed = await this.redis.client?.del(key).catch(() => 0);
+    const removed = await this.redis.run((client) => client.del(key)).catch(() => 0);
     return this.#local.delete(key) || removed === 1;
   }
 

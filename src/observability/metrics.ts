@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { RedisErrorReason } from '../redis/redis-error.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -80,6 +81,15 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #redisErrors = new Counter({
+    name: 'gateway_redis_errors_total',
+    help: 'Redis commands and connections that failed, by reason',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  /** Not there where no Redis is configured: a 0 would raise an alarm. */
+  #redisUp: Gauge | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
@@ -114,6 +124,19 @@ export class Metrics {
 
   readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
     this.#readCache.inc({ operation, result });
+  }
+
+  redisError(reason: RedisErrorReason): void {
+    this.#redisErrors.inc({ reason });
+  }
+
+  redisUp(up: boolean): void {
+    this.#redisUp ??= new Gauge({
+      name: 'gateway_redis_up',
+      help: 'Whether Redis can be used: 1 or 0',
+      registers: [this.registry],
+    });
+    this.#redisUp.set(up ? 1 : 0);
   }
 
   contractWarning(operation: string, what: string): void {

@@ -28,6 +28,7 @@ export class SessionService {
     username: string,
     password: string,
   ): Promise<{ sessionId: string; record: SessionRecord }> {
+    this.store.assertUsable();
     const token = await this.#login(username, password);
     const now = Date.now();
     const tokenEndsAt = now + token.usableMs;

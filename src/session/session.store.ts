@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { RedisCommander } from 'ioredis';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
+import { emptyIfForeign } from '../redis/redis-error.ts';
+import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
 /** A logged-in user of the platform. Times in ms since the epoch; the password is nowhere. */
@@ -36,6 +39,7 @@ export class SessionStore {
   constructor(
     config: UpstreamConfig,
     private readonly redis: SharedRedis,
+    private readonly metrics: Metrics,
   ) {
     this.#environment = environmentName(config.baseUrl);
   }
@@ -45,18 +49,30 @@ export class SessionStore {
     return `${this.#environment}:ses:{${sha256(sessionId)}}`;
   }
 
+  /** Before what is done for a session's sake elsewhere: throws where it could not be kept. */
+  assertUsable(): void {
+    if (this.redis.status === 'down') unavailable(new RedisAway());
+  }
+
   async read(key: string): Promise<SessionRecord | undefined> {
-    const { client, sealer } = this.redis;
-    if (!client || !sealer) return this.#readLocal(key);
-    const value = await this.#ask(() => client.get(key));
-    const text = value === null ? undefined : sealer.open(value, key);
-    return text === undefined ? undefined : (JSON.parse(text) as SessionRecord);
+    const { sealer } = this.redis;
+    if (!sealer) return this.#readLocal(key);
+    const value = await this.redis
+      .run((client) => client.get(key))
+      .catch(emptyIfForeign)
+      .catch(unavailable);
+    if (value === null) return undefined;
+    const text = sealer.open(value, key);
+    if (text !== undefined) return JSON.parse(text) as SessionRecord;
+    // It stays: a replica that has more encryption keys than this one may well read it.
+    this.metrics.unreadable('sessions');
+    return undefined;
   }
 
   /** Keeps a session to its end. With `onlyIfThere`, a session that was ended meanwhile stays ended; then false. */
   async write(key: string, record: SessionRecord, onlyIfThere = false): Promise<boolean> {
-    const { client, sealer } = this.redis;
-    if (!client || !sealer) {
+    const { sealer } = this.redis;
+    if (!sealer) {
       if (onlyIfThere && !this.#readLocal(key)) return false;
       this.#sweepLocal();
       this.#local.set(key, record);
@@ -64,25 +80,23 @@ export class SessionStore {
     }
     const sealed = sealer.seal(JSON.stringify(record), key);
     const lifeMs = Math.max(1, record.expiresAt - Date.now());
-    const done = await this.#ask(() =>
+    const done = await this.#ask((client) =>
       onlyIfThere ? client.set(key, sealed, 'PX', lifeMs, 'XX') : client.set(key, sealed, 'PX', lifeMs),
     );
     return done === 'OK';
   }
 
   async remove(key: string): Promise<void> {
-    const { client } = this.redis;
-    if (client) await this.#ask(() => client.del(key));
+    if (this.redis.configured) await this.#ask((client) => client.del(key));
     else this.#local.delete(key);
   }
 
   /** Runs `work` while no other replica does so for this session; waits its turn until `giveUpAt` (performance.now). */
   async exclusively<T>(key: string, giveUpAt: number, work: () => Promise<T>): Promise<T> {
-    const { client } = this.redis;
-    if (!client) return work();
+    if (!this.redis.configured) return work();
     const lock = `${key}:lock`;
     const owner = randomBytes(16).toString('hex');
-    while ((await this.#ask(() => client.set(lock, owner, 'PX', LOCK_MS, 'NX'))) !== 'OK') {
+    while ((await this.#ask((client) => client.set(lock, owner, 'PX', LOCK_MS, 'NX'))) !== 'OK') {
       if (performance.now() >= giveUpAt)
         throw new ProblemException('dependency-unavailable', { retryAfter: 1 });
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -90,7 +104,7 @@ export class SessionStore {
     try {
       return await work();
     } finally {
-      await client.eval(UNLOCK, 1, lock, owner).catch(() => undefined);
+      await this.redis.run((client) => client.eval(UNLOCK, 1, lock, owner)).catch(() => undefined);
     }
   }
 
@@ -103,11 +117,11 @@ export class SessionStore {
     for (const [key, { expiresAt }] of this.#local) if (expiresAt <= Date.now()) this.#local.delete(key);
   }
 
-  async #ask<T>(command: () => Promise<T>): Promise<T> {
-    try {
-      return await command();
-    } catch (error) {
-      throw new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
-    }
+  #ask<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {
+    return this.redis.run(command).catch(unavailable);
   }
+}
+
+function unavailable(error: unknown): never {
+  throw new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
 }

@@ -61,7 +61,7 @@ async function redisLedger(environment: Record<string, string> = {}, metrics = n
     ENCRYPTION_KEYS: encryptionKeys,
     ...environment,
   });
-  const connection = new SharedRedis(slice, new RecordedLog().log);
+  const connection = new SharedRedis(slice, new RecordedLog().log, metrics);
   connections.push(connection);
   await connection.onModuleInit();
   return new RedisLedger(connection, metrics);

@@ -39,7 +39,12 @@ beforeEach(async () => {
   recorded = new RecordedLog();
   metrics = new Metrics();
   pools = new UpstreamPools(upstream);
-  const store = new TokenStore(upstream, new SharedRedis(redis, recorded.log), recorded.log, metrics);
+  const store = new TokenStore(
+    upstream,
+    new SharedRedis(redis, recorded.log, metrics),
+    recorded.log,
+    metrics,
+  );
   manager = new TokenManager(store, new TokenEndpoint(upstream, pools, recorded.log), metrics, recorded.log);
 });
 afterAll(async () => {

@@ -51,7 +51,7 @@ async function newProcess(environment: Record<string, string> = {}) {
   const { upstream, redis: slice } = settings({ REDIS_URL: redis.url, ...shared, ...environment });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const connection = new SharedRedis(slice, recorded.log);
+  const connection = new SharedRedis(slice, recorded.log, metrics);
   connections.push(connection);
   await connection.onModuleInit();
   const store = new TokenStore(upstream, connection, recorded.log, metrics);
@@ -240,7 +240,7 @@ describe('with Redis away', () => {
   async function orphaned() {
     const made = await newProcess({ REDIS_URL: mortal.url });
     const token = await obtained(made.store);
-    const closed = made.recorded.next('redis-closed');
+    const closed = made.recorded.next('redis-away');
     await mortal.kill9();
     await closed;
     return { ...made, token };
@@ -277,7 +277,7 @@ describe('with Redis away', () => {
   it('a result whose permit Redis gave is not lost with it', async () => {
     const made = await newProcess({ REDIS_URL: mortal.url });
     const [wanted, unwanted] = [await grantFrom(made.store), await grantFrom(made.store, member)];
-    const closed = made.recorded.next('redis-closed');
+    const closed = made.recorded.next('redis-away');
     await mortal.kill9();
     await closed;
     const token = newToken();

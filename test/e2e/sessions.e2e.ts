@@ -221,7 +221,7 @@ describe('sessions without their store', () => {
 
   it('are 503, never taken on trust', async () => {
     const headers = await logIn();
-    const closed = gateway.logged('redis-closed');
+    const closed = gateway.logged('redis-away');
     await redis.kill9();
     await closed;
     const answer = await gateway.get(MEMBERS, { headers });

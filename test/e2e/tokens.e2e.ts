@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+
+// A thousand callers at once take a slow machine a while.
+jest.setTimeout(60_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
@@ -109,7 +112,7 @@ describe('with Redis', () => {
   it('Redis killed in between disturbs no caller, and readiness says degraded', async () => {
     const gateway = await gatewayWith(shared());
     await gateway.get(ASSETS);
-    const closed = gateway.logged('redis-closed');
+    const closed = gateway.logged('redis-away');
     await redis.kill9();
     await closed;
     expect((await gateway.get(ASSETS)).status).toBe(200);

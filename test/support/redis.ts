@@ -1,51 +1,172 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+
+/** Real Redis servers: one, a master with a sentinel, a cluster. Each has a folder of its own and ends with `stop`. */
 
 export interface RunningRedis {
   readonly url: string;
   readonly port: number;
+  readonly folder: string;
   readonly process: ChildProcess;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
   /** As a crash would. */
   kill9(): Promise<void>;
+  /** It keeps its connections and its memory, and answers nobody until `thaw`. */
+  freeze(): void;
+  thaw(): void;
 }
 
-/** A real redis-server on a free port with a folder of its own; `args` are further settings such as `--maxmemory 1mb`. */
-export async function startRedis(args: readonly string[] = []): Promise<RunningRedis> {
-  const port = await freePort();
+const READY = 'Ready to accept connections';
+
+/**
+ * A redis-server on a free port; `args` are further settings such as `--maxmemory 1mb`, and win over those made here. `ready`
+ * is the line to wait for, where it is not the one that says that clients are served.
+ */
+export async function startRedis(args: readonly string[] = [], ready = READY): Promise<RunningRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'redis-test-'));
-  const child = spawn('redis-server', ['--port', String(port), '--dir', folder, '--save', '', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const given = args.lastIndexOf('--port');
+  const port = given < 0 ? await freePort() : Number(args[given + 1]);
+  const child = await startServer(
+    ['--port', String(port), '--dir', folder, '--save', '', '--repl-diskless-sync-delay', '0', ...args],
+    ready,
+  ).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true });
+    // Somebody else was faster to take the port.
+    if (given < 0) return undefined;
+    throw error;
   });
-  await new Promise<void>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.includes('Ready to accept connections')) resolve();
-    });
+  if (!child) return startRedis(['--port', String(await freePort()), ...args], ready);
+  return running(child, port, folder);
+}
+
+export interface RunningSentinel {
+  /** Names a sentinel that is not there too, first. */
+  readonly url: string;
+  readonly master: RunningRedis;
+  readonly replica: RunningRedis;
+  stop(): Promise<void>;
+}
+
+/** A master, a replica, and a sentinel that promotes it about a second after the master has gone. */
+export async function startSentinel(): Promise<RunningSentinel> {
+  const master = await startRedis();
+  const replica = await startRedis(['--replicaof', '127.0.0.1', String(master.port)]);
+  const folder = mkdtempSync(join(tmpdir(), 'redis-test-'));
+  const port = await freePort();
+  const file = join(folder, 'sentinel.conf');
+  const settings = [
+    `port ${port}`,
+    `dir ${folder}`,
+    `sentinel monitor main 127.0.0.1 ${master.port} 1`,
+    'sentinel down-after-milliseconds main 1000',
+    'sentinel failover-timeout main 10000',
+  ];
+  await until('the replica follows', async () => {
+    return (await ask(replica, (client) => client.info('replication'))).includes('master_link_status:up');
   });
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill(signal);
-    await gone;
-  };
+  writeFileSync(file, settings.join('\n'));
+  const child = await startServer([file, '--sentinel'], '+monitor');
+  const sentinel = running(child, port, folder);
+  await until('the sentinel knows the replica', async () => {
+    const replicas = await ask(sentinel, (client) => client.call('SENTINEL', 'REPLICAS', 'main'));
+    return JSON.stringify(replicas).includes('"master-link-status","ok"');
+  });
   return {
-    url: `redis://127.0.0.1:${port}`,
-    port,
-    process: child,
-    kill9: () => end('SIGKILL'),
+    url: `redis-sentinel://127.0.0.1:1,127.0.0.1:${port}?sentinelMasterId=main`,
+    master,
+    replica,
     stop: async () => {
-      await end('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
+      await Promise.all([sentinel, replica, master].map((server) => server.stop()));
     },
   };
+}
+
+export interface RunningCluster {
+  readonly url: string;
+  /** Three masters with a third of the slots each, then their replicas in the same order. */
+  readonly nodes: readonly RunningRedis[];
+  stop(): Promise<void>;
+}
+
+/** Three masters with one replica each, which takes over a few seconds after its master has gone. */
+export async function startCluster(): Promise<RunningCluster> {
+  const start = async () => {
+    const bus = String(await freePort());
+    const node = await startRedis([
+      ...['--cluster-enabled', 'yes', '--cluster-port', bus, '--cluster-node-timeout', '2000'],
+      ...['--cluster-replica-validity-factor', '0', '--cluster-allow-replica-migration', 'no'],
+    ]);
+    return { node, bus };
+  };
+  const started = await Promise.all(Array.from({ length: 6 }, start));
+  const nodes = started.map(({ node }) => node);
+  const [first, ...rest] = started;
+  if (!first) throw new Error('no node');
+  for (const [index, node] of nodes.entries()) {
+    await ask(node, async (client) => {
+      await client.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+      const from = Math.ceil((16_384 * index) / 3);
+      const to = Math.ceil((16_384 * (index + 1)) / 3) - 1;
+      if (index < 3) await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to));
+    });
+  }
+  await ask(first.node, async (client) => {
+    for (const { node, bus } of rest)
+      await client.call('CLUSTER', 'MEET', '127.0.0.1', String(node.port), bus);
+  });
+  const info = (node: RunningRedis) =>
+    ask(node, (client) => client.call('CLUSTER', 'INFO')) as Promise<string>;
+  await until('the nodes know each other', async () => {
+    const all = await Promise.all(nodes.map(info));
+    return all.every((text) => text.includes('known_nodes:6') && text.includes('cluster_state:ok'));
+  });
+  for (const [index, node] of nodes.slice(3).entries()) {
+    const master = nodes[index];
+    if (!master) throw new Error('no master');
+    const id = (await ask(master, (client) => client.call('CLUSTER', 'MYID'))) as string;
+    await ask(node, (client) => client.call('CLUSTER', 'REPLICATE', id));
+  }
+  await until('the replicas follow', async () => {
+    const all = await Promise.all(
+      nodes.slice(3).map((node) => ask(node, (client) => client.info('replication'))),
+    );
+    return all.every((text) => text.includes('master_link_status:up'));
+  });
+  return {
+    url: `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`,
+    nodes,
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
+
+/** Runs commands on a connection of their own. */
+export async function ask<T>({ url }: { url: string }, commands: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  client.on('error', () => undefined);
+  try {
+    return await commands(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Waits until it is so, for as long as a slow machine may need. An error counts as not yet. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + 60_000;
+  while (!(await Promise.resolve(isSo()).catch(() => false))) {
+    if (performance.now() > giveUpAt) throw new Error(`waited too long until ${what}`);
+    await wait(25);
+  }
 }
 
 export async function freePort(): Promise<number> {
@@ -56,4 +177,40 @@ export async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+async function startServer(args: readonly string[], ready: string): Promise<ChildProcess> {
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let last = '';
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${last}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      last = line;
+      if (line.includes(ready)) resolve();
+    });
+  });
+  return child;
+}
+
+function running(child: ChildProcess, port: number, folder: string): RunningRedis {
+  const end = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    folder,
+    process: child,
+    kill9: end,
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    stop: async () => {
+      await end();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }

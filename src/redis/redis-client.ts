@@ -1,0 +1,81 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { RedisAddress } from './redis-url.ts';
+
+/** Every command, whatever it waits for, and what a request may lose to Redis at most. */
+const COMMAND_TIMEOUT_MS = 250;
+const CONNECT_TIMEOUT_MS = 1_000;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+/** A server that is read-only by its configuration must not cost a connection for each write. */
+const READONLY_RECONNECT_MS = 5_000;
+
+/**
+ * A client that does not connect yet, to be used while its status is `ready` only. Nothing is sent twice or waits for Redis to
+ * come back: with the defaults a command hangs for more than a minute while it is away, and one whose reply is lost is repeated.
+ */
+export function redisClient(address: RedisAddress): Redis | Cluster {
+  const { kind, nodes, tls, master, sentinelUsername, sentinelPassword } = address;
+  // Certificates are always checked; a private authority comes from NODE_EXTRA_CA_CERTS.
+  const options: RedisOptions = {
+    lazyConnect: true,
+    username: address.username,
+    password: address.password,
+    ...(tls && { tls: {} }),
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // Otherwise the process lives on for 2 s when it stops while Redis is away.
+    disconnectTimeout: 100,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    maxLoadingRetryTime: MAX_RECONNECT_DELAY_MS,
+    disableClientInfo: true,
+    reconnectOnError: afterReadonly(),
+  };
+  if (kind === 'cluster') {
+    return new Cluster([...nodes], {
+      lazyConnect: true,
+      // Each node is connected by its first command, which has to wait for that. It ends by its timeout all the same.
+      enableOfflineQueue: true,
+      redisOptions: options,
+      clusterRetryStrategy: reconnectDelay,
+      // One for a slot that moved, one more for a map that was old. Waiting is the caller's to decide.
+      maxRedirections: 3,
+      retryDelayOnFailover: 0,
+      retryDelayOnClusterDown: 0,
+      slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+      // Names stay names, so that certificates are checked against them.
+      dnsLookup: (host, callback) => callback(null, host),
+    });
+  }
+  const single: RedisOptions = {
+    ...options,
+    db: address.db,
+    enableOfflineQueue: false,
+    retryStrategy: reconnectDelay,
+  };
+  if (kind === 'single') return new Redis({ ...single, ...nodes[0] });
+  return new Redis({
+    ...single,
+    sentinels: [...nodes],
+    name: master,
+    sentinelUsername,
+    sentinelPassword,
+    sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    sentinelRetryStrategy: reconnectDelay,
+    ...(tls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+  });
+}
+
+/** With full jitter: replicas do not come back all at once. */
+function reconnectDelay(attempt: number): number {
+  return Math.random() * Math.min(100 * 2 ** attempt, MAX_RECONNECT_DELAY_MS);
+}
+
+/** READONLY is what a master says that was made a replica: the address may lead to another by now. */
+function afterReadonly(): (error: Error) => boolean {
+  let last = -Infinity;
+  return ({ message }) => {
+    if (!message.startsWith('READONLY') || performance.now() - last < READONLY_RECONNECT_MS) return false;
+    last = performance.now();
+    return true;
+  };
+}

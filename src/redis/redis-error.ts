@@ -1,0 +1,32 @@
+/** Why a command failed, for metrics, logs and the decision whether Redis is away. */
+export type RedisErrorReason =
+  'timeout' | 'connection' | 'oom' | 'readonly' | 'denied' | 'wrongtype' | 'loading' | 'other';
+
+/** By what the server's answer begins with (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`: our mistake. */
+const ANSWERS: readonly (readonly [RegExp, RedisErrorReason])[] = [
+  [/^OOM /, 'oom'],
+  [/^READONLY /, 'readonly'],
+  [/^(NOAUTH|WRONGPASS|NOPERM) /, 'denied'],
+  [/^WRONGTYPE /, 'wrongtype'],
+  [/^(LOADING|MASTERDOWN) /, 'loading'],
+  // Nobody serves that key, or not yet: the cluster is as good as away.
+  [/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN) |^ERR max number of clients/, 'connection'],
+];
+
+/** What the client says itself, without a code. */
+const CONNECTION =
+  /^(Connection is closed|Stream isn't writeable|Reached the max retries|Too many Cluster|Cluster |None of startup|Failed to refresh|Command aborted|All sentinels)/;
+
+export function redisErrorReason(error: unknown): RedisErrorReason {
+  if (!(error instanceof Error)) return 'other';
+  const { name, message } = error;
+  if (name === 'ReplyError') return ANSWERS.find(([text]) => text.test(message))?.[1] ?? 'other';
+  if (message === 'Command timed out') return 'timeout';
+  return 'code' in error || CONNECTION.test(message) ? 'connection' : 'other';
+}
+
+/** For `catch` behind a read: a value of another type is none of ours, so it reads as one that does not open. */
+export function emptyIfForeign(error: unknown): string {
+  if (redisErrorReason(error) === 'wrongtype') return '';
+  throw error;
+}

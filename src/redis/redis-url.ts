@@ -1,0 +1,81 @@
+/** Where Redis is, as `REDIS_URL` says it. Credentials are percent-decoded. */
+export interface RedisAddress {
+  readonly kind: 'single' | 'sentinel' | 'cluster';
+  readonly tls: boolean;
+  /** One for `single`, else all that may be asked for the rest. */
+  readonly nodes: readonly { readonly host: string; readonly port: number }[];
+  readonly username?: string;
+  readonly password?: string;
+  readonly db: number;
+  /** Of Sentinel: the name of the master, and what the sentinels themselves want to hear. */
+  readonly master?: string;
+  readonly sentinelUsername?: string;
+  readonly sentinelPassword?: string;
+}
+
+/** Continues “must be”. */
+export const REDIS_URL_FORMS =
+  'redis://[[user]:password@]host[:port][/db], redis-sentinel://[[user]:password@]host[:port],…[/db]?sentinelMasterId=name' +
+  '[&sentinelUsername=…][&sentinelPassword=…] or redis-cluster://[[user]:password@]host[:port],…, with rediss in front for TLS;' +
+  ' special characters percent-encoded';
+
+const SCHEME = /^(rediss?)(?:[-+](sentinel|cluster))?$/;
+// A user without a password is refused: other clients read `redis://word@host` as a password.
+const URL_PARTS = /^([a-z+-]+):\/\/(?:([^:@/?#]*):([^@/?#]+)@)?([^@/?#]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
+const NODE = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
+const QUERY_OF_SENTINEL = ['sentinelMasterId', 'sentinelUsername', 'sentinelPassword'];
+
+/** Undefined where the text is of none of the {@link REDIS_URL_FORMS}. */
+export function parseRedisUrl(text: string): RedisAddress | undefined {
+  const [, scheme = '', user, secret, hosts = '', db, search] = URL_PARTS.exec(text) ?? [];
+  const [, protocol, kind = 'single'] = SCHEME.exec(scheme) ?? [];
+  const nodes = hosts.split(',').map((node) => parseNode(node, kind === 'sentinel' ? 26_379 : 6_379));
+  const query = parseQuery(search ?? '');
+  const username = decoded(user ?? '');
+  const password = decoded(secret ?? '');
+  if (!protocol || !nodes.every((node) => node !== undefined) || !query) return undefined;
+  if (username === undefined || password === undefined) return undefined;
+  if (kind === 'single' && nodes.length > 1) return undefined;
+  if (kind === 'cluster' && Number(db ?? 0) !== 0) return undefined;
+  if (kind === 'sentinel' ? !query['sentinelMasterId'] : Object.keys(query).length > 0) return undefined;
+  return {
+    kind: kind as RedisAddress['kind'],
+    tls: protocol === 'rediss',
+    nodes,
+    ...(username && { username }),
+    ...(password && { password }),
+    db: Number(db ?? 0),
+    ...(kind === 'sentinel' && {
+      master: query['sentinelMasterId'],
+      sentinelUsername: query['sentinelUsername'],
+      sentinelPassword: query['sentinelPassword'],
+    }),
+  };
+}
+
+function parseNode(text: string, defaultPort: number): { host: string; port: number } | undefined {
+  const [, ipv6, name, digits] = NODE.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const port = Number(digits ?? defaultPort);
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
+}
+
+/** Not by URLSearchParams, which reads a `+` in a password as a space. A name that is not known or comes twice is refused. */
+function parseQuery(text: string): Record<string, string> | undefined {
+  const query: Record<string, string> = {};
+  for (const part of text === '' ? [] : text.split('&')) {
+    const [name = '', encoded = ''] = part.split(/=(.*)/s);
+    const value = decoded(encoded);
+    if (!QUERY_OF_SENTINEL.includes(name) || name in query || !value) return undefined;
+    query[name] = value;
+  }
+  return query;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

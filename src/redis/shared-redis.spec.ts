@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { FaultProxy } from '../../test/support/fault-proxy.ts';
+import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
+import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { RedisAway, SharedRedis } from './shared-redis.ts';
+
+jest.setTimeout(90_000);
+
+const running: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of running.splice(0).reverse()) await stop();
+});
+
+async function newServer(...args: string[]): Promise<RunningRedis> {
+  const server = await startRedis(args);
+  running.push(() => server.stop());
+  return server;
+}
+
+async function connected(url?: string) {
+  const { redis: slice } = settings({
+    ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }),
+  });
+  const recorded = new RecordedLog();
+  const metrics = new Metrics();
+  const redis = new SharedRedis(slice, recorded.log, metrics);
+  running.push(() => redis.onApplicationShutdown());
+  await redis.onModuleInit();
+  const count = (event: string) => recorded.lines.filter((line) => line.event === event).length;
+  return { redis, recorded, metrics, count };
+}
+
+const isUp = (redis: SharedRedis) => until('Redis is up', () => redis.status === 'up');
+
+async function errorsOf(metrics: Metrics): Promise<Record<string, number>> {
+  const { values } = (await metrics.registry.getSingleMetric('gateway_redis_errors_total')?.get()) ?? {
+    values: [],
+  };
+  return Object.fromEntries(values.map(({ labels, value }) => [labels['reason'], value]));
+}
+
+describe('the way to Redis', () => {
+  it('is closed where none is configured', async () => {
+    const { redis, metrics, count } = await connected();
+    const command = jest.fn(() => Promise.resolve());
+    await expect(redis.run(command)).rejects.toBeInstanceOf(RedisAway);
+    expect(command).not.toHaveBeenCalled();
+    expect([redis.configured, redis.status, redis.sealer, count('no-redis')]).toEqual([
+      false,
+      'off',
+      undefined,
+      1,
+    ]);
+    expect(await metrics.registry.metrics()).not.toContain('gateway_redis_up ');
+  });
+
+  it('is closed by one command without an answer, for all who come after it, until Redis answers again', async () => {
+    const server = await newServer();
+    const { redis, count, metrics } = await connected(server.url);
+    const ready = jest.fn();
+    redis.onReady(ready);
+    await isUp(redis);
+    const away = count('redis-away');
+    server.freeze();
+    await expect(redis.run((client) => client.get('x'))).rejects.toThrow('Command timed out');
+    expect(redis.status).toBe('down');
+    const asked = jest.fn(() => Promise.resolve());
+    const giveUpAt = performance.now() + 1_500;
+    while (performance.now() < giveUpAt) {
+      await expect(redis.run(asked)).rejects.toBeInstanceOf(RedisAway);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(asked).not.toHaveBeenCalled();
+    expect(count('redis-away')).toBe(away + 1);
+    expect(await metrics.registry.metrics()).toContain('gateway_redis_up 0');
+    server.thaw();
+    await isUp(redis);
+    expect(ready).toHaveBeenCalled();
+    expect(await redis.run((client) => client.get('x'))).toBeNull();
+    expect(await metrics.registry.metrics()).toContain('gateway_redis_up 1');
+  });
+
+  it('stays open for what the server only refuses, each reason counted', async () => {
+    const server = await newServer();
+    const { redis, metrics } = await connected(server.url);
+    await redis.run((client) => client.lpush('list', 'x'));
+    const write = () => redis.run((client) => client.set('key', 'value'));
+    await expect(redis.run((client) => client.get('list'))).rejects.toThrow('WRONGTYPE');
+    await ask(server, (client) => client.config('SET', 'maxmemory', '1'));
+    await expect(write()).rejects.toThrow('OOM');
+    await ask(server, (client) => client.config('SET', 'maxmemory', '0'));
+    await ask(server, (client) => client.acl('SETUSER', 'default', '-set'));
+    await expect(write()).rejects.toThrow('NOPERM');
+    await ask(server, (client) => client.acl('SETUSER', 'default', '+set'));
+    await expect(redis.run((client) => client.call('NONSENSE'))).rejects.toThrow('ERR');
+    expect(redis.status).toBe('up');
+    expect(await errorsOf(metrics)).toMatchObject({ wrongtype: 1, oom: 1, denied: 1, other: 1 });
+  });
+
+  it('leads to the new master after the old one was made read-only, with one connection more', async () => {
+    const server = await newServer();
+    const proxy = await FaultProxy.start(server.port);
+    running.push(() => proxy.close());
+    const { redis, metrics } = await connected(`redis://127.0.0.1:${proxy.port}`);
+    await isUp(redis);
+    const before = proxy.connections;
+    await ask(server, (client) => client.replicaof('127.0.0.1', 1));
+    await expect(redis.run((client) => client.set('key', 'value'))).rejects.toThrow('READONLY');
+    await until('it connects again', () => proxy.connections > before);
+    await isUp(redis);
+    const after = proxy.connections;
+    for (let write = 0; write < 20; write++)
+      await redis.run((client) => client.set('key', 'value')).catch(() => undefined);
+    expect(proxy.connections - after).toBeLessThan(5);
+    expect((await errorsOf(metrics))['readonly']).toBeGreaterThan(0);
+  });
+
+  it('opens by itself after a start without Redis, and says nothing of the password meanwhile', async () => {
+    const server = await newServer();
+    await server.kill9();
+    const password = credential();
+    const { redis, recorded, count } = await connected(server.url.replace('//', `//:${password}@`));
+    expect([redis.status, count('redis-away')]).toEqual(['down', 1]);
+    await until('it was tried again', () => count('redis-error') > 1);
+    await newServer('--port', String(server.port), '--requirepass', password);
+    await isUp(redis);
+    expect(recorded.text).not.toContain(password);
+  });
+
+  it('stays closed under a wrong password, and names the reason', async () => {
+    const server = await newServer('--requirepass', credential());
+    const { redis, recorded, metrics } = await connected(server.url.replace('//', `//:${credential()}@`));
+    expect(redis.status).toBe('down');
+    expect(recorded.lines).toContainEqual(expect.objectContaining({ event: 'redis-away', reason: 'denied' }));
+    expect((await errorsOf(metrics))['denied']).toBeGreaterThan(0);
+  });
+
+  it('ends without a further word when the process stops', async () => {
+    const server = await newServer();
+    const { redis, count } = await connected(server.url);
+    await isUp(redis);
+    const away = count('redis-away');
+    redis.onApplicationShutdown();
+    await until('nobody is connected', async () => {
+      return (await ask(server, (client) => client.info('clients'))).includes('connected_clients:1\r');
+    });
+    expect(count('redis-away')).toBe(away);
+  });
+});

@@ -1,0 +1,575 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { makeCertificates } from '../support/certificates.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import {
+  ask,
+  freePort,
+  type RunningRedis,
+  startCluster,
+  startRedis,
+  startSentinel,
+  until,
+} from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential } from '../support/settings.ts';
+
+/** What callers notice of Redis' faults: reads, tokens and sessions. Each title begins with its row of the fault catalogue. */
+
+jest.setTimeout(120_000);
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+
+let sandbox: TestSandbox;
+/** Ended after each test, the youngest first. */
+const running: { stop(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset({ tokens: true }));
+afterEach(async () => {
+  for (const each of running.splice(0).reverse()) await each.stop();
+});
+afterAll(() => sandbox.close());
+
+function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
+  running.push(started);
+  return started;
+}
+
+const newRedis = async (...args: string[]) => ended(await startRedis(args));
+const comesBack = ({ port }: RunningRedis) => newRedis('--port', String(port));
+
+async function proxyTo({ port }: RunningRedis): Promise<FaultProxy & { redisUrl: string }> {
+  const proxy = await FaultProxy.start(port);
+  running.push({ stop: () => proxy.close() });
+  return Object.assign(proxy, { redisUrl: `redis://127.0.0.1:${proxy.port}` });
+}
+
+async function gatewayAt(REDIS_URL: string, environment: Record<string, string> = {}): Promise<TestGateway> {
+  return ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
+}
+
+const redisStatus = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body['redis'];
+const isUp = (gateway: TestGateway) =>
+  until('Redis is up', async () => (await redisStatus(gateway)) === 'up');
+const isDown = (gateway: TestGateway) =>
+  until('Redis is down', async () => (await redisStatus(gateway)) === 'down');
+const tokenRequests = async () => (await sandbox.journal('token')).length;
+
+/** Reads of both areas, one after the other, all of them served. The times in ms. */
+async function served(gateway: TestGateway, count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const started = performance.now();
+    const { status } = await gateway.get(index % 2 ? MEMBERS : ASSETS);
+    times.push(performance.now() - started);
+    expect(status).toBe(200);
+  }
+  return times;
+}
+
+const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
+
+const open = (gateway: TestGateway) =>
+  gateway.post('/v1/sessions', { username: 'anna@harbour', password: sandbox.seedPassword });
+
+/** A session, once it can be had: a machine that stands still for a moment makes Redis late, too. */
+async function logIn(gateway: TestGateway): Promise<{ headers: Record<string, string> }> {
+  let answer: TestAnswer | undefined;
+  await until('a session opens', async () => (answer = await open(gateway)).status === 201);
+  return { headers: { 'x-session-id': answer?.body['sessionId'] as string } };
+}
+
+const serves = (gateway: TestGateway, session: { headers: Record<string, string> }) =>
+  until('the session serves', async () => (await gateway.get(MEMBERS, session)).status === 200);
+
+/** Neither taken on trust nor called ended: 503, and nothing has happened. */
+async function failsClosed(
+  gateway: TestGateway,
+  session?: { headers: Record<string, string> },
+): Promise<void> {
+  const answers = [await open(gateway), ...(session ? [await gateway.get(MEMBERS, session)] : [])];
+  for (const { status, body } of answers) {
+    expect(status).toBe(503);
+    expect(body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed', retryable: true });
+  }
+}
+
+async function metric(gateway: TestGateway, name: string): Promise<number> {
+  const line = (await gateway.metrics()).split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? 0);
+}
+const errors = (gateway: TestGateway, reason: string) =>
+  metric(gateway, `gateway_redis_errors_total{reason="${reason}"}`);
+
+const events = (gateway: TestGateway, event: string) =>
+  gateway.logLines.filter((line) => line.includes(`"event":"${event}"`));
+
+/** Reads on all gateways without a pause, until `during` is over. How many, when all were served. */
+async function underTraffic(gateways: TestGateway[], during: () => Promise<void>): Promise<number> {
+  const over = new AbortController();
+  const readers = gateways.map(async (gateway) => {
+    let count = 0;
+    while (!over.signal.aborted) {
+      count += (await served(gateway, 2)).length;
+      await wait(5);
+    }
+    return count;
+  });
+  try {
+    await Promise.race([during(), Promise.all(readers)]);
+  } finally {
+    over.abort();
+  }
+  return (await Promise.all(readers)).reduce((sum, count) => sum + count);
+}
+
+describe('Redis that is not there', () => {
+  it('R1 down at start: the gateway starts and reads, says degraded, and uses Redis once it is there', async () => {
+    const redis = await newRedis();
+    await redis.kill9();
+    const gateway = await gatewayAt(redis.url);
+    expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
+    await served(gateway, 20);
+    // Two applications and the user.
+    expect(await tokenRequests()).toBe(3);
+    await failsClosed(gateway);
+    expect(await metric(gateway, 'gateway_redis_up')).toBe(0);
+    await comesBack(redis);
+    await isUp(gateway);
+    await serves(gateway, await logIn(gateway));
+    expect(await metric(gateway, 'gateway_redis_up')).toBe(1);
+    // Said once, whatever was refused meanwhile.
+    expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
+  });
+
+  it('R2 killed mid-run: every read is served, with one token request a replica and token at most', async () => {
+    const redis = await newRedis();
+    const replicas = await Promise.all([gatewayAt(redis.url), gatewayAt(redis.url)]);
+    for (const replica of replicas) await served(replica, 2);
+    const session = await logIn(replicas[0]);
+    const before = await tokenRequests();
+    await underTraffic(replicas, async () => {
+      await redis.kill9();
+      await Promise.all(replicas.map(isDown));
+      await wait(1_000);
+    });
+    for (const replica of replicas) await failsClosed(replica, session);
+    expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
+    // One that never saw Redis has its own tokens, once.
+    const later = await gatewayAt(redis.url);
+    const without = await tokenRequests();
+    await served(later, 20);
+    expect((await tokenRequests()) - without).toBe(3);
+    await comesBack(redis);
+    await Promise.all(replicas.map(isUp));
+    // Redis has lost it, and says so.
+    expect((await replicas[1].get(MEMBERS, session)).body['code']).toBe('session-expired');
+    await serves(replicas[1], await logIn(replicas[0]));
+  });
+
+  it('R3 frozen: one command waits, then nobody; what it held serves again when it wakes', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '60000' });
+    await served(gateway, 10);
+    const session = await logIn(gateway);
+    await isUp(gateway);
+    const [tokens, away] = [await tokenRequests(), events(gateway, 'redis-away').length];
+    redis.freeze();
+    await served(gateway, 2);
+    await isDown(gateway);
+    const later = performance.now() + 2_000;
+    const times: number[] = [];
+    while (performance.now() < later) {
+      times.push(...(await served(gateway, 2)));
+      const started = performance.now();
+      await failsClosed(gateway, session);
+      times.push((performance.now() - started) / 2);
+    }
+    expect(median(times)).toBeLessThan(100);
+    expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(away + 2);
+    // Not for the sessions either, which were refused before the platform was asked.
+    expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(3);
+    expect(await errors(gateway, 'timeout')).toBeGreaterThan(0);
+    redis.thaw();
+    await isUp(gateway);
+    await serves(gateway, session);
+  });
+
+  it('R4 accepts connections and never answers: the same, at start and mid-run', async () => {
+    const proxy = await proxyTo(await newRedis());
+    await proxy.add({ toxic: 'timeout', ms: 0 });
+    const gateway = await gatewayAt(proxy.redisUrl);
+    expect(await redisStatus(gateway)).toBe('down');
+    expect(median(await served(gateway, 40))).toBeLessThan(100);
+    await failsClosed(gateway);
+    await proxy.clear();
+    await isUp(gateway);
+    const session = await logIn(gateway);
+    await proxy.add({ toxic: 'timeout', ms: 0 });
+    await served(gateway, 2);
+    await gateway.get(MEMBERS, session);
+    await isDown(gateway);
+    expect(median(await served(gateway, 40))).toBeLessThan(100);
+    await failsClosed(gateway, session);
+    await proxy.clear();
+    await isUp(gateway);
+    await serves(gateway, session);
+  });
+});
+
+describe('Redis on a bad line', () => {
+  it('R5 100 ms away: everything works', async () => {
+    const proxy = await proxyTo(await newRedis());
+    await proxy.add({ toxic: 'latency', ms: 100 });
+    const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '60000' });
+    await isUp(gateway);
+    await served(gateway, 4);
+    let answer = await gateway.get(ASSETS);
+    await until('it is cached', async () => (answer = await gateway.get(ASSETS)).headers.has('age'));
+    expect(answer.status).toBe(200);
+    await serves(gateway, await logIn(gateway));
+  });
+
+  it('R6 reset after the command, before the reply: no caller of a read or a write notices', async () => {
+    const redis = await newRedis();
+    const proxy = await proxyTo(redis);
+    const cached = { CACHE_TTL_MS: '600000' };
+    const [gateway, other] = [await gatewayAt(proxy.redisUrl, cached), await gatewayAt(redis.url, cached)];
+    const isLocked = async (on: TestGateway) => {
+      const { items } = (await on.get(ASSETS)).body as { items: { assetNum: string; locked: boolean }[] };
+      return items.find(({ assetNum }) => assetNum === '8000001003')?.locked;
+    };
+    expect([await isLocked(gateway), await isLocked(other)]).toEqual([false, false]);
+    const tokens = await tokenRequests();
+    const down = isDown(gateway);
+    await proxy.add({ toxic: 'reset_peer', ms: 0 });
+    const locked = await gateway.post('/v1/locks/disable', { assetNums: ['8000001003'] });
+    expect(locked.status).toBe(200);
+    expect(await isLocked(gateway)).toBe(true);
+    await down;
+    await failsClosed(gateway);
+    await proxy.clear();
+    await isUp(gateway);
+    // What Redis did not confirm is made up for before the cache is trusted again.
+    expect(await isLocked(gateway)).toBe(true);
+    expect(await isLocked(other)).toBe(true);
+    await serves(other, await logIn(gateway));
+    // Anna's login that failed, and the one that did not.
+    expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('Redis that lost what it held', () => {
+  it('R9 emptied: tokens are asked for once a replica at most, sessions are over, reads are served', async () => {
+    const redis = await newRedis();
+    const cached = { CACHE_TTL_MS: '60000' };
+    const replicas = await Promise.all([gatewayAt(redis.url, cached), gatewayAt(redis.url, cached)]);
+    for (const replica of replicas) await served(replica, 4);
+    const session = await logIn(replicas[0]);
+    const before = await tokenRequests();
+    await ask(redis, (client) => client.flushall());
+    for (const replica of [...replicas, await gatewayAt(redis.url, cached)]) await served(replica, 10);
+    expect((await tokenRequests()) - before).toBeLessThanOrEqual(3 * 3);
+    await until('the session is over', async () => (await replicas[1].get(MEMBERS, session)).status === 401);
+    await serves(replicas[1], await logIn(replicas[0]));
+  });
+
+  it('R8 a sentinel promotes the replica mid-traffic: every read is served, sessions come back', async () => {
+    const sentinel = ended(await startSentinel());
+    const gateways = await Promise.all([gatewayAt(sentinel.url), gatewayAt(sentinel.url)]);
+    await Promise.all(gateways.map(isUp));
+    const session = await logIn(gateways[0]);
+    for (const gateway of gateways) await served(gateway, 2);
+    await until('the replica has the session', async () => {
+      const [master, replica] = [sentinel.master, sentinel.replica];
+      return (
+        (await ask(master, (client) => client.dbsize())) === (await ask(replica, (client) => client.dbsize()))
+      );
+    });
+    const before = await tokenRequests();
+    const reads = await underTraffic(gateways, async () => {
+      await sentinel.master.kill9();
+      await Promise.all(gateways.map(isDown));
+      await Promise.all(gateways.map(isUp));
+    });
+    expect(reads).toBeGreaterThan(20);
+    for (const gateway of gateways) await serves(gateway, session);
+    expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
+    // Of writes that did not reach the new master before the old one died, nothing is left: a token more for who needs it.
+    await ask(sentinel.replica, async (client) => client.del(...(await client.keys('*:tok:*')), 'none'));
+    const lost = await tokenRequests();
+    await served(await gatewayAt(sentinel.url), 20);
+    expect((await tokenRequests()) - lost).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('a Redis cluster', () => {
+  it('R2 a cluster loses one master by a crash and one by a freeze, mid-traffic: every read is served, sessions come back', async () => {
+    const cluster = ended(await startCluster());
+    const cached = { CACHE_TTL_MS: '1000' };
+    const gateways = await Promise.all([gatewayAt(cluster.url, cached), gatewayAt(cluster.url, cached)]);
+    await Promise.all(gateways.map(isUp));
+    // Enough that every master holds some.
+    const sessions = await Promise.all(Array.from({ length: 12 }, () => logIn(gateways[0])));
+    const [first, second, third, fourth, fifth] = cluster.nodes;
+    for (const node of [first, second, third])
+      expect(await ask(node as RunningRedis, (client) => client.dbsize())).toBeGreaterThan(0);
+    await served(gateways[0], 4);
+    await until('the cache is shared', async () => (await gateways[1].get(ASSETS)).headers.has('age'));
+    for (const [fail, heir] of [
+      [() => first?.kill9(), fourth],
+      [() => second?.freeze(), fifth],
+    ] as const) {
+      const reads = await underTraffic(gateways, async () => {
+        await fail();
+        await until('its replica took over', async () =>
+          (await ask(heir as RunningRedis, (client) => client.info('replication'))).includes('role:master'),
+        );
+        for (const session of sessions)
+          await Promise.all(gateways.map((gateway) => serves(gateway, session)));
+      });
+      expect(reads).toBeGreaterThan(20);
+    }
+    // Not once for every command that failed.
+    for (const gateway of gateways) expect(events(gateway, 'redis-away').length).toBeLessThan(30);
+  });
+});
+
+describe('Redis that refuses', () => {
+  it.each([
+    ['a wrong password', (password: string) => `:not-${password}@`],
+    ['no password', () => ''],
+    ['a user without rights', (password: string) => `reader:${password}@`],
+  ])('R10 %s: reads are served, sessions fail closed, and it is counted', async (_, userinfo) => {
+    const password = credential();
+    const redis = await newRedis('--requirepass', password);
+    const protectedUrl = redis.url.replace('//', `//:${password}@`);
+    await ask({ url: protectedUrl }, (client) =>
+      client.acl('SETUSER', 'reader', 'on', `>${password}`, '~*', '&*', '+@all', '-set', '-eval', '-evalsha'),
+    );
+    const gateway = await gatewayAt(redis.url.replace('//', `//${userinfo(password)}`), {
+      CACHE_TTL_MS: '60000',
+    });
+    await served(gateway, 10);
+    await failsClosed(gateway);
+    expect(await tokenRequests()).toBeLessThanOrEqual(4);
+    expect(await errors(gateway, 'denied')).toBeGreaterThan(0);
+    expect(gateway.logLines.join()).not.toContain(password);
+  });
+
+  it('R11 out of memory: what is there can be read, new sessions fail closed, and it is counted', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '1000' });
+    const session = await logIn(gateway);
+    await ask(redis, (client) => client.config('SET', 'maxmemory', '1'));
+    await served(gateway, 20);
+    await failsClosed(gateway);
+    await serves(gateway, session);
+    expect(await errors(gateway, 'oom')).toBeGreaterThan(0);
+    await isUp(gateway);
+    await ask(redis, (client) => client.config('SET', 'maxmemory', '0'));
+    await serves(gateway, await logIn(gateway));
+  });
+
+  it('R12 may evict: the log warns of it at start', async () => {
+    const [evicting, keeping] = [await newRedis('--maxmemory-policy', 'allkeys-lru'), await newRedis()];
+    const [warned, quiet] = [await gatewayAt(evicting.url), await gatewayAt(keeping.url)];
+    await until('it is said', () => events(warned, 'redis-evicts').length > 0);
+    expect(events(warned, 'redis-evicts')).toEqual([expect.stringContaining('"policy":"allkeys-lru"')]);
+    await serves(quiet, await logIn(quiet));
+    expect(events(quiet, 'redis-evicts')).toEqual([]);
+  });
+
+  it('R15 read-only: reads are served, new sessions fail closed, and the next master is found', async () => {
+    const redis = await newRedis();
+    const proxy = await proxyTo(redis);
+    const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '1000' });
+    const session = await logIn(gateway);
+    const connections = proxy.connections;
+    // Of a master that does not exist, so what it holds stays.
+    await ask(redis, (client) => client.replicaof('127.0.0.1', String(1)));
+    await served(gateway, 20);
+    await failsClosed(gateway);
+    await until('it connects anew', () => proxy.connections > connections);
+    await isUp(gateway);
+    await served(gateway, 20);
+    await serves(gateway, session);
+    expect(await errors(gateway, 'readonly')).toBeGreaterThan(0);
+    // A server that stays read-only does not cost a connection for each write.
+    expect(proxy.connections - connections).toBeLessThan(10);
+    await ask(redis, (client) => client.replicaof('NO', 'ONE'));
+    await serves(gateway, await logIn(gateway));
+  });
+
+  it('R16 full: degraded until there is room', async () => {
+    const redis = await newRedis('--maxclients', '1');
+    await ask(redis, async (occupant) => {
+      await occupant.ping();
+      const gateway = await gatewayAt(redis.url);
+      expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
+      await served(gateway, 10);
+      await failsClosed(gateway);
+      occupant.disconnect();
+      await isUp(gateway);
+      await serves(gateway, await logIn(gateway));
+    });
+  });
+
+  it('R16 loading: degraded until it is done', async () => {
+    const before = await newRedis();
+    await ask(before, async (client) => {
+      // Not to be compressed: clients are looked after every 1,024 bytes.
+      for (let key = 0; key < 1_000; key++) await client.set(String(key), randomBytes(1_024).toString('hex'));
+      await client.save();
+    });
+    await before.kill9();
+    const slowly = ['--key-load-delay', '60000', '--loading-process-events-interval-bytes', '1024'];
+    const redis = ended(await startRedis(['--dir', before.folder, ...slowly], 'Loading RDB'));
+    const gateway = await gatewayAt(redis.url);
+    expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
+    await failsClosed(gateway);
+    await served(gateway, 10);
+    const hurry = new Redis(redis.url, { enableReadyCheck: false });
+    await hurry.config('SET', 'key-load-delay', '0');
+    hurry.disconnect();
+    await isUp(gateway);
+    await serves(gateway, await logIn(gateway));
+  });
+
+  it('R16 cannot write its disk: what is there can be read, new sessions fail closed', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '1000' });
+    const session = await logIn(gateway);
+    // A folder that is not empty stands where the file should be.
+    mkdirSync(join(redis.folder, 'dump.rdb', 'full'), { recursive: true });
+    await ask(redis, async (client) => {
+      await client.config('SET', 'save', '3600 1');
+      await client.bgsave();
+      await until('it refuses writes', async () =>
+        client.set('x', 'y').then(
+          () => false,
+          (error: Error) => error.message.startsWith('MISCONF'),
+        ),
+      );
+    });
+    await served(gateway, 20);
+    await failsClosed(gateway);
+    await serves(gateway, session);
+    expect(await errors(gateway, 'other')).toBeGreaterThan(0);
+  });
+});
+
+describe('values that are not ours', () => {
+  const flip = (value: string) => {
+    const at = value.length - 30;
+    return value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1);
+  };
+  it.each<[string, ((value: string) => string) | undefined]>([
+    ['R13 emptied', () => ''],
+    ['R13 truncated', (value) => value.slice(0, -8)],
+    ['R13 with a flipped bit', flip],
+    ['R13 of another version', (value) => `v2${value.slice(2)}`],
+    ['R13 under a key that is not known', (value) => value.replace('.k1.', '.k9.')],
+    ['R13 of something else', () => '{"value":{"body":"forged"}}'],
+    ['R14 of another type', undefined],
+  ])('%s, everything in Redis is missing: reads are served, sessions are over', async (_, spoil) => {
+    const redis = await newRedis();
+    const cached = { CACHE_TTL_MS: '60000' };
+    const first = await gatewayAt(redis.url, cached);
+    const { text } = await first.get(ASSETS);
+    await served(first, 2);
+    const session = await logIn(first);
+    await until('the answers are kept', async () => {
+      return (await ask(redis, (client) => client.keys('r1:*'))).length === 2;
+    });
+    await ask(redis, async (client) => {
+      for (const key of await client.keys('*')) {
+        const value = await client.get(key);
+        // Of a token, the seal is the last part.
+        const [, head, sealed] = /^(|\d+:[^:]+:)(v1\..+)$/.exec(value ?? '') ?? [];
+        if (spoil && sealed) await client.set(key, head + spoil(sealed), 'KEEPTTL');
+        if (!spoil) await client.multi().del(key).lpush(key, 'x').exec();
+      }
+    });
+    const before = await tokenRequests();
+    const second = await gatewayAt(redis.url, cached);
+    await served(second, 10);
+    expect((await second.get(ASSETS)).text).toBe(text);
+    expect((await tokenRequests()) - before).toBeLessThanOrEqual(3);
+    await until('the session is over', async () => (await second.get(MEMBERS, session)).status === 401);
+    for (const store of ['cache', 'sessions', ...(spoil ? ['tokens'] : [])])
+      expect(await metric(second, `gateway_redis_unreadable_total{store="${store}"}`)).toBeGreaterThan(0);
+    // What was fetched took the place of what could not be read.
+    const third = await gatewayAt(redis.url, cached);
+    await until('the cache serves again', async () => (await third.get(ASSETS)).headers.has('age'));
+  });
+});
+
+it('R17 answers that were kept at the same time do not end at the same time', async () => {
+  const redis = await newRedis();
+  const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '600000' });
+  const paths = Array.from({ length: 40 }, (_, index) => `${MEMBERS}?pageSize=${index + 1}`);
+  for (const path of paths) expect((await gateway.get(path)).status).toBe(200);
+  const lives = await ask(redis, async (client) => {
+    await until('they are kept', async () => (await client.keys('r1:*')).length === paths.length);
+    return Promise.all((await client.keys('r1:*')).map((key) => client.pttl(key)));
+  });
+  // 540 to 660 s: 40 draws within a third of that would be one chance in 10^17.
+  expect(Math.max(...lives)).toBeLessThanOrEqual(660_000);
+  expect(Math.max(...lives) - Math.min(...lives)).toBeGreaterThan(40_000);
+});
+
+describe('R10 the right credentials', () => {
+  it('R10 a user of an access list and a password that has to be encoded serve', async () => {
+    const redis = await newRedis();
+    const password = `${credential()}:@/%?#+é`;
+    await ask(redis, (client) =>
+      client.acl('SETUSER', 'the:gateway', 'on', `>${password}`, '~*', '&*', '+@all'),
+    );
+    await ask(redis, (client) => client.acl('SETUSER', 'default', 'off'));
+    const userinfo = `${encodeURIComponent('the:gateway')}:${encodeURIComponent(password)}`;
+    const gateway = await gatewayAt(`${redis.url.replace('//', `//${userinfo}@`)}/0`);
+    await serves(gateway, await logIn(gateway));
+    expect(gateway.logLines.join()).not.toContain(password);
+  });
+
+  it('R10 TLS serves with an authority that is trusted, and is no connection without', async () => {
+    const { ca, good } = await makeCertificates();
+    const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
+    running.push({ stop: async () => rmSync(folder, { recursive: true }) });
+    const files = { ca, cert: good.cert, key: good.key };
+    for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
+    const port = String(await freePort());
+    await newRedis(
+      ...['--tls-port', port, '--tls-auth-clients', 'no', '--tls-ca-cert-file', join(folder, 'ca.pem')],
+      ...['--tls-cert-file', join(folder, 'cert.pem'), '--tls-key-file', join(folder, 'key.pem')],
+    );
+    const REDIS_URL = `rediss://localhost:${port}`;
+    // It trusts what this process trusts: not that authority.
+    const distrustful = await gatewayAt(REDIS_URL);
+    expect(await redisStatus(distrustful)).toBe('down');
+    await failsClosed(distrustful);
+    await served(distrustful, 2);
+    const environment = {
+      ...distrustful.environment(sandbox),
+      ...{ REDIS_URL, ENCRYPTION_KEYS, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
+    };
+    const trusting = ended(await startGatewayProcess(environment));
+    await until('Redis is up', async () => {
+      const ready = await fetch(`${trusting.url}/health/ready`);
+      return ((await ready.json()) as { redis: string }).redis === 'up';
+    });
+  });
+});
