@@ -5,6 +5,7 @@ import { Cluster, type Redis, type RedisCommander } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { inTime } from './in-time.ts';
 import { redisClient } from './redis-client.ts';
 import { redisErrorReason, type RedisErrorReason } from './redis-error.ts';
 import { parseRedisUrl } from './redis-url.ts';
@@ -92,7 +93,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   async run<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {
     if (!this.#up || this.#client?.status !== 'ready') throw new RedisAway();
     try {
-      return await command(this.#client);
+      return await inTime(command(this.#client));
     } catch (error) {
       const reason = redisErrorReason(error);
       this.metrics.redisError(reason);
@@ -148,7 +149,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (STUCK.has(client.status)) void client.connect().catch(() => undefined);
     if (client.status !== 'ready') return;
     try {
-      await (client instanceof Cluster ? probeCluster(client) : client.ping());
+      await inTime<unknown>(client instanceof Cluster ? probeCluster(client) : client.ping());
     } catch (error) {
       const reason = redisErrorReason(error);
       if (isAway(reason)) {
