@@ -31,6 +31,7 @@ export async function startGatewayProcess(environment: Record<string, string>): 
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
-  child.kill('SIGTERM');
+  // SIGTERM waits for a load balancer first.
+  child.kill('SIGINT');
   await gone;
 }

@@ -1,0 +1,70 @@
+import { getHeapStatistics } from 'node:v8';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Metrics } from '../observability/metrics.ts';
+
+/**
+ * Requests without an answer. Beyond it they would rather wait than be served; a burst of 1,000 is far below, and what one stalled
+ * group of operations can hold (see OperationGroup) is as well.
+ */
+const MAX_IN_FLIGHT = 5_000;
+/** By then every answer is late, and health checks fail. No garbage collection takes that long. */
+const MAX_LAG_MS = 1_000;
+/** Beyond it V8 spends its time on collecting; its end is a crash of everything in flight. */
+const MAX_HEAP_SHARE = 0.85;
+const SAMPLE_MS = 500;
+
+export type Overload = 'in-flight' | 'event-loop' | 'heap';
+
+/** Whether the process takes on new work, and why not: it was told to stop, or has more than it can do in time. */
+@Injectable()
+export class Intake implements BeforeApplicationShutdown {
+  /** From then on it is not ready, and finishes what it has and what still arrives. */
+  draining = false;
+  #inFlight = 0;
+  #lags: readonly [number, number] = [0, 0];
+  #heapShares: readonly [number, number] = [0, 0];
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(private readonly metrics: Metrics) {
+    metrics.inFlight(() => this.#inFlight);
+    let expectedAt = performance.now() + SAMPLE_MS;
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+      this.sample(now - expectedAt, used / limit);
+      expectedAt = now + SAMPLE_MS;
+    }, SAMPLE_MS).unref();
+  }
+
+  beforeApplicationShutdown(): void {
+    this.draining = true;
+    clearInterval(this.#timer);
+  }
+
+  /** A request arrived; what it gives is to be called once, when its answer is out or its connection gone. */
+  arrived(): () => void {
+    this.#inFlight++;
+    return () => this.#inFlight--;
+  }
+
+  /** By how much a timer was late (ms), and which part of the heap's limit is in use. */
+  sample(lagMs: number, heapShare: number): void {
+    this.#lags = [this.#lags[1], lagMs];
+    this.#heapShares = [this.#heapShares[1], heapShare];
+  }
+
+  /** Two samples in a row: one pause, whatever its cause, is over when it is seen, and one heap may be garbage. */
+  get overload(): Overload | undefined {
+    if (this.#inFlight > MAX_IN_FLIGHT) return 'in-flight';
+    if (Math.min(...this.#lags) >= MAX_LAG_MS) return 'event-loop';
+    if (Math.min(...this.#heapShares) >= MAX_HEAP_SHARE) return 'heap';
+    return undefined;
+  }
+
+  /** Whether new work is to be refused now; counted. */
+  refuses(): boolean {
+    const { overload } = this;
+    if (overload) this.metrics.requestRefused(overload);
+    return overload !== undefined;
+  }
+}
