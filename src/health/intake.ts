@@ -1,4 +1,4 @@
-import { getHeapStatistics } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 
@@ -11,7 +11,9 @@ const MAX_IN_FLIGHT = 5_000;
 const MAX_LAG_MS = 1_000;
 /** Beyond it V8 spends its time on collecting; its end is a crash of everything in flight. */
 const MAX_HEAP_SHARE = 0.85;
-const SAMPLE_MS = 500;
+/** V8's space for young objects, which its limit includes, and which cannot be used for anything else: three semi-spaces. */
+const YOUNG_BYTES = 3 * 64 * 1024 * 1024;
+const SAMPLE_MS = 250;
 
 export type Overload = 'in-flight' | 'event-loop' | 'heap';
 
@@ -30,8 +32,7 @@ export class Intake implements BeforeApplicationShutdown {
     let expectedAt = performance.now() + SAMPLE_MS;
     this.#timer = setInterval(() => {
       const now = performance.now();
-      const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
-      this.sample(now - expectedAt, used / limit);
+      this.sample(now - expectedAt, heapShare());
       expectedAt = now + SAMPLE_MS;
     }, SAMPLE_MS).unref();
   }
@@ -67,4 +68,14 @@ export class Intake implements BeforeApplicationShutdown {
     if (overload) this.metrics.requestRefused(overload);
     return overload !== undefined;
   }
+}
+
+/** Which part of the heap for objects that stay is in use. Beyond 1 the process ends. */
+function heapShare(): number {
+  const { heap_size_limit: limit } = getHeapStatistics();
+  const used = getHeapSpaceStatistics()
+    .filter(({ space_name }) => !space_name.startsWith('new_'))
+    .reduce((sum, { space_used_size }) => sum + space_used_size, 0);
+  // Half where somebody made that space smaller: too early is better than never.
+  return used / Math.max(limit - YOUNG_BYTES, limit / 2);
 }

@@ -30,9 +30,15 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 
 /** A reader that stalls, is gone, or has no room left costs log lines and never a request. */
 function standardOutput(): DestinationStream {
+  let isFailing = false;
+  // Before the destination's own listener, which would write what is left again and again for ever.
+  process.once('exit', () => {
+    if (isFailing) stream.destroy();
+  });
   const stream = openDestination({ dest: STDOUT, sync: false, maxLength: MAX_BACKLOG });
   // Without a listener the error would end the process.
-  stream.on('error', () => undefined);
+  stream.on('error', () => (isFailing = true));
+  stream.on('write', () => (isFailing = false));
   return stream;
 }
 

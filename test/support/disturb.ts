@@ -1,0 +1,74 @@
+/**
+ * Preloaded into a gateway (`--import`) to do to it what a bad day does: messages from the test say what. It imports nothing
+ * of the gateway's.
+ */
+import { setFlagsFromString, getHeapSpaceStatistics } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+export type Disturbance =
+  /** The wall clock steps by so many ms; the monotonic one does not. */
+  | { readonly clock: number }
+  /** The event loop stands still for so many ms, as often. */
+  | { readonly block: number; readonly times: number }
+  /** Objects that stay are made until the heap has so many MiB of them, and kept; 0 lets them go. */
+  | { readonly heap: number }
+  /** A failure that nobody catches, with a message that nobody may see. */
+  | { readonly fail: 'exception' | 'rejection'; readonly message: string };
+
+let shift = 0;
+let kept: unknown[] = [];
+const trueNow = Date.now.bind(Date);
+
+class SteppedDate extends Date {
+  constructor(...args: [] | ConstructorParameters<typeof Date>) {
+    if (args.length === 0) super(SteppedDate.now());
+    else super(...args);
+  }
+
+  static override now(): number {
+    return trueNow() + shift;
+  }
+}
+globalThis.Date = SteppedDate as DateConstructor;
+
+process.on('message', (what: Disturbance) => {
+  if ('clock' in what) shift = what.clock;
+  else if ('block' in what) block(what.block, what.times);
+  else if ('heap' in what) fill(what.heap);
+  else fail(what.fail, what.message);
+  process.send?.('done');
+});
+// The test may go away without holding the gateway back.
+process.channel?.unref();
+
+function block(ms: number, times: number): void {
+  if (times === 0) return;
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+  // Between two blocks the loop turns a few times, so that something is answered.
+  setTimeout(() => block(ms, times - 1), 5);
+}
+
+function fill(mib: number): void {
+  if (mib === 0) {
+    kept = [];
+    setFlagsFromString('--expose-gc');
+    (runInNewContext('gc') as () => void)();
+    return;
+  }
+  // Large enough to be made where they stay.
+  while (used() < mib) kept.push(new Array(100_000).fill(kept.length));
+}
+
+function used(): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name }) => !space_name.startsWith('new_'));
+  return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0) / (1024 * 1024);
+}
+
+function fail(how: 'exception' | 'rejection', message: string): void {
+  if (how === 'rejection') void Promise.reject(new RangeError(message));
+  else
+    setTimeout(() => {
+      throw new RangeError(message);
+    });
+}
