@@ -32,7 +32,7 @@ export class Intake implements BeforeApplicationShutdown {
     let expectedAt = performance.now() + SAMPLE_MS;
     this.#timer = setInterval(() => {
       const now = performance.now();
-      this.sample(now - expectedAt, heapShare());
+      this.sample(now - expectedAt, usedHeapShare());
       expectedAt = now + SAMPLE_MS;
     }, SAMPLE_MS).unref();
   }
@@ -71,7 +71,7 @@ export class Intake implements BeforeApplicationShutdown {
 }
 
 /** Which part of the heap for objects that stay is in use. Beyond 1 the process ends. */
-function heapShare(): number {
+function usedHeapShare(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
   const used = getHeapSpaceStatistics()
     .filter(({ space_name }) => !space_name.startsWith('new_'))

@@ -56,6 +56,17 @@ async function breakOpen(operation: OperationCase): Promise<void> {
   for (let each = 0; each < 20; each++) await send(gateway, operation);
 }
 
+/** A call that was no probe, and the token requests it made: on a slow machine the breaker may be due for one. */
+async function refusal(operation: OperationCase): Promise<{ answer: TestAnswer; tokens: number }> {
+  for (let each = 0; each < 20; each++) {
+    const [calls, tokens] = [await sent(operation), (await sandbox.journal('token')).length];
+    const answer = await send(gateway, operation);
+    if ((await sent(operation)) === calls)
+      return { answer, tokens: (await sandbox.journal('token')).length - tokens };
+  }
+  throw new Error(`${operation.id} was never refused`);
+}
+
 describe('a platform that asks for rest', () => {
   it('U19 503 with Retry-After, for a read: not tried again, and not called until then', async () => {
     await sandbox.fault({
@@ -184,21 +195,20 @@ describe('a platform that is down', () => {
 
   it('U29 a write is refused as not processed, and nothing of it is sent', async () => {
     await breakOpen(write);
-    const before = await sent(write);
-    const answer = await send(gateway, write);
+    const { answer } = await refusal(write);
     expect(answer.status).toBe(503);
     expect(answer.body).toMatchObject(unavailable);
-    expect(await sent(write)).toBe(before);
+    expect([1, 2]).toContain(retryAfter(answer));
   });
 
-  it('U29 the token endpoint is not asked for calls that will not be made', async () => {
+  it('U29 no token is asked for where the call will not be made', async () => {
+    // Good for one call each.
+    await sandbox.reset({ tokens: true });
+    await sandbox.fault({ operation: 'token', action: { patch: { expires_in: 0 } } });
     await breakOpen(read);
-    // From now on every call needs another token, which is not to be had.
-    await sandbox.revokeTokens();
-    await sandbox.fault({ operation: 'token', action: { httpStatus: 500 } });
-    const asked = (await sandbox.journal('token')).length;
-    expect((await send(gateway, read)).body).toMatchObject(unavailable);
-    expect((await sandbox.journal('token')).length).toBe(asked);
+    const { answer, tokens } = await refusal(read);
+    expect(answer.body).toMatchObject(unavailable);
+    expect(tokens).toBe(0);
   });
 
   it('business refusals, limits and nonsense open nothing', async () => {

@@ -57,7 +57,7 @@ function fill(mib: number): void {
     return;
   }
   // Large enough to be made where they stay.
-  while (used() < mib) kept.push(new Array(100_000).fill(kept.length));
+  while (used() < mib) kept.push(Array.from({ length: 100_000 }, () => kept.length));
 }
 
 function used(): number {

@@ -9,7 +9,7 @@ import { freePort } from '../../../test/support/redis.ts';
 import { credential, settings } from '../../../test/support/settings.ts';
 import { TransportError } from './transport-error.ts';
 import { undiciAdapter } from './undici.adapter.ts';
-import { UpstreamPools } from './upstream-pools.ts';
+import { type Ending, UpstreamPools } from './upstream-pools.ts';
 
 const MAX_BYTES = 100_000;
 
@@ -100,6 +100,8 @@ interface Call {
   readonly timeout?: number;
   readonly body?: string;
   readonly headers?: Record<string, string>;
+  readonly abandon?: AbortSignal;
+  readonly underWay?: Set<Ending>;
 }
 
 /** One call as the upstream client makes it. */
@@ -109,10 +111,12 @@ function send({
   timeout = 5_000,
   body,
   headers,
+  abandon,
+  underWay,
 }: Call = {}) {
   return axios
     .create({
-      adapter: undiciAdapter(() => via),
+      adapter: undiciAdapter(() => via, underWay),
       allowAbsoluteUrls: false,
       maxRedirects: 0,
       proxy: false,
@@ -127,6 +131,7 @@ function send({
       headers: { accept: 'application/json', 'accept-encoding': 'identity', ...headers },
       data: body,
       timeout,
+      abandon,
     });
 }
 
@@ -480,4 +485,29 @@ it('no failure carries the token that was sent', async () => {
     expect(print).toContain('TransportError');
     expect(print).not.toContain(token);
   }
+});
+
+describe('an exchange that is ended from outside', () => {
+  it('is over at once and lets its connection go, when its caller gives it up', async () => {
+    const abandon = new AbortController();
+    server.respond = () => abandon.abort();
+    const { kind, sent } = await failureOf(send({ abandon: abandon.signal }));
+    expect({ kind, sent }).toEqual({ kind: 'abandoned', sent: true });
+    const [seen] = server.connections as [Seen];
+    if (!seen.socket.closed) await once(seen.socket, 'close');
+  });
+
+  it('is out of time when the process has none left, and is forgotten then as after an answer', async () => {
+    const underWay = new Set<Ending>();
+    server.respond = () => {
+      expect(underWay.size).toBe(1);
+      for (const each of underWay) each.timeUp();
+    };
+    const { kind, sent } = await failureOf(send({ underWay }));
+    expect({ kind, sent }).toEqual({ kind: 'timeout', sent: true });
+    expect(underWay.size).toBe(0);
+    server.respond = (socket) => socket.write(ok('{}'));
+    expect((await send({ underWay })).status).toBe(200);
+    expect(underWay.size).toBe(0);
+  });
 });
