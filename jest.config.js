@@ -18,5 +18,7 @@ export default {
       },
     ],
   },
+  // For slow machines: whoever tests a time says so itself.
+  testTimeout: 30_000,
   maxWorkers: '100%',
 };

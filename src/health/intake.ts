@@ -14,6 +14,8 @@ const MAX_HEAP_SHARE = 0.85;
 /** V8's space for young objects, which its limit includes, and which cannot be used for anything else: three semi-spaces. */
 const YOUNG_BYTES = 3 * 64 * 1024 * 1024;
 const SAMPLE_MS = 250;
+/** A pause, whatever its cause, is over when it is seen, a crowd's first moments last for two samples, and a full heap may be garbage. */
+const IN_A_ROW = 3;
 
 export type Overload = 'in-flight' | 'event-loop' | 'heap';
 
@@ -23,8 +25,9 @@ export class Intake implements BeforeApplicationShutdown {
   /** From then on it is not ready, and finishes what it has and what still arrives. */
   draining = false;
   #inFlight = 0;
-  #lags: readonly [number, number] = [0, 0];
-  #heapShares: readonly [number, number] = [0, 0];
+  /** Samples in a row that were too late, and too full. */
+  #late = 0;
+  #full = 0;
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly metrics: Metrics) {
@@ -50,15 +53,14 @@ export class Intake implements BeforeApplicationShutdown {
 
   /** By how much a timer was late (ms), and which part of the heap's limit is in use. */
   sample(lagMs: number, heapShare: number): void {
-    this.#lags = [this.#lags[1], lagMs];
-    this.#heapShares = [this.#heapShares[1], heapShare];
+    this.#late = lagMs >= MAX_LAG_MS ? this.#late + 1 : 0;
+    this.#full = heapShare >= MAX_HEAP_SHARE ? this.#full + 1 : 0;
   }
 
-  /** Two samples in a row: one pause, whatever its cause, is over when it is seen, and one heap may be garbage. */
   get overload(): Overload | undefined {
     if (this.#inFlight > MAX_IN_FLIGHT) return 'in-flight';
-    if (Math.min(...this.#lags) >= MAX_LAG_MS) return 'event-loop';
-    if (Math.min(...this.#heapShares) >= MAX_HEAP_SHARE) return 'heap';
+    if (this.#late >= IN_A_ROW) return 'event-loop';
+    if (this.#full >= IN_A_ROW) return 'heap';
     return undefined;
   }
 

@@ -77,6 +77,13 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
+  #readInFlight = () => 0;
+  readonly #inFlight: Gauge = new Gauge({
+    name: 'gateway_requests_in_flight',
+    help: 'Requests that have no answer yet',
+    registers: [this.registry],
+    collect: () => this.#inFlight.set(this.#readInFlight()),
+  });
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
@@ -124,13 +131,6 @@ export class Metrics {
 
   /** `read` is asked when somebody fetches the metrics. */
   inFlight(read: () => number): void {
-    new Gauge({
-      name: 'gateway_requests_in_flight',
-      help: 'Requests that have no answer yet',
-      registers: [this.registry],
-      collect() {
-        this.set(read());
-      },
-    });
+    this.#readInFlight = read;
   }
 }

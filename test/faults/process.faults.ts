@@ -221,7 +221,7 @@ describe('a process that cannot work', () => {
   it('P8 an event loop that stands still again and again refuses work, says so, and recovers by itself', async () => {
     const gateway = await start({ disturbed: true });
     expect(await statusOf(gateway, ASSETS)).toBe(200);
-    await gateway.disturb({ block: 1_600, times: 4 });
+    await gateway.disturb({ block: 1_500, times: 6 });
     const refused = await eventually(gateway, ASSETS, ({ status }) => status === 503);
     expect(refused.body).toMatchObject({ code: 'overloaded', outcome: 'not_processed', retryable: true });
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -290,9 +290,11 @@ describe('a process that cannot work', () => {
   );
 
   it('P13 no file descriptors left: refused or 503, and fine again once there are some', async () => {
-    const gateway = await start({ maxFiles: 48 });
+    const gateway = await start({ maxFiles: 64 });
     expect(await statusOf(gateway, ASSETS)).toBe(200);
-    const sockets = Array.from({ length: 80 }, () => connect(Number(new URL(gateway.url).port), '127.0.0.1'));
+    const sockets = Array.from({ length: 100 }, () =>
+      connect(Number(new URL(gateway.url).port), '127.0.0.1'),
+    );
     for (const socket of sockets) socket.on('error', () => undefined);
     const seen = new Set<number | 'refused'>();
     await until(async () => {
