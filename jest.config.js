@@ -18,6 +18,8 @@ export default {
       },
     ],
   },
+  // For slow machines: whoever tests a time says so itself.
+  testTimeout: 30_000,
   maxWorkers: '100%',
   // What hangs is told, what is only slow on a busy machine is not.
   testTimeout: 60_000,

@@ -44,7 +44,8 @@ async function end(code: number): Promise<void> {
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
-  child.kill('SIGTERM');
+  // SIGTERM would wait for a load balancer.
+  child.kill('SIGINT');
   await gone;
 }
 

@@ -6,8 +6,8 @@ import { CallerGuard } from './caller/caller.guard.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
-import { Draining } from './health/draining.ts';
 import { HealthController } from './health/health.controller.ts';
+import { Intake } from './health/intake.ts';
 import { MemberModule } from './member/member.module.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
@@ -21,6 +21,7 @@ import { ActingUserGuard } from './session/acting-user.guard.ts';
 import { SessionModule } from './session/session.module.ts';
 import { SharedRedis } from './redis/shared-redis.ts';
 import { TokenModule } from './token/token.module.ts';
+import { UpstreamClientModule } from './upstream/upstream-client.module.ts';
 import { RequestShapeGuard } from './validation/request-shape.guard.ts';
 import { RequestValidationPipe } from './validation/validation.pipe.ts';
 
@@ -43,6 +44,7 @@ export class AppModule {
         ConfigModule.with(config),
         FoundationModule.with(log),
         TokenModule,
+        UpstreamClientModule,
         ReadCacheModule,
         SessionModule,
         OrderModule,
@@ -52,7 +54,7 @@ export class AppModule {
       providers: [
         AllowedMethods,
         CallerRegistry,
-        Draining,
+        Intake,
         MetricsListener,
         { provide: APP_GUARD, useClass: CallerGuard },
         { provide: APP_GUARD, useClass: RequestShapeGuard },

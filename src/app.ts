@@ -28,6 +28,8 @@ export async function buildApp(
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
+    // What still arrives on an open connection while the server closes is served like the rest.
+    return503OnClosing: false,
     // Longer than any id that the rules allow, so that the rules are what speaks.
     routerOptions: { maxParamLength: 1_024 },
     frameworkErrors: answerBadUrl,

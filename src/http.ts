@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import { requestState } from './caller/request-call.ts';
-import { Draining } from './health/draining.ts';
+import { Intake } from './health/intake.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
 import { AllowedMethods } from './problem/allowed-methods.ts';
@@ -21,7 +21,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const allowed = app.get(AllowedMethods);
   const callers = app.get(CallerRegistry);
-  const draining = app.get(Draining);
+  const intake = app.get(Intake);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
 
@@ -31,7 +31,11 @@ export function connectHttp(app: NestFastifyApplication): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     request.state = requestState(request, callers);
     void reply.header('x-request-id', request.state.requestId);
-    if (request.url.length > MAX_URL) sendProblem(new ProblemException('uri-too-long'), request, reply);
+    reply.raw.once('close', intake.arrived());
+    // Before the body is read, let alone parsed. Refusing must stay cheap, and operators must still see what is going on.
+    if (!isAlwaysServed(request) && intake.refuses())
+      sendProblem(new ProblemException('overloaded', { retryAfter: 1 }), request, reply);
+    else if (request.url.length > MAX_URL) sendProblem(new ProblemException('uri-too-long'), request, reply);
     else done();
   });
 
@@ -42,7 +46,7 @@ export function connectHttp(app: NestFastifyApplication): void {
 
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     // Asked here and not on arrival: a connection kept open by the last answer would hold up the end of the process.
-    if (draining.begun) void reply.header('connection', 'close');
+    if (intake.draining) void reply.header('connection', 'close');
     // Reads have said what may be kept of them; health and the catalogue leave it open.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
@@ -72,6 +76,11 @@ export function connectHttp(app: NestFastifyApplication): void {
     );
     done();
   });
+}
+
+/** Health and the pages of problems cost nothing, and are what is asked for when something is wrong. */
+function isAlwaysServed({ routeOptions }: FastifyRequest): boolean {
+  return /^\/(health|problems)(\/|$)/.test(routeOptions.url ?? '');
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

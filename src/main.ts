@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
 import { ConfigError, loadConfig } from './config/app-config.ts';
+import { endInOrder } from './shutdown.ts';
 
 try {
   const config = loadConfig(process.env);
   const app = await buildApp(config);
-  // Ends with code 0 once everything in flight is answered, instead of by the signal again.
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+  endInOrder(app);
   await listen(app, config);
 } catch (error) {
   process.stderr.write(`${explain(error as NodeJS.ErrnoException)}\n`);

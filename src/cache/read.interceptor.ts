@@ -37,7 +37,7 @@ export class ReadInterceptor implements NestInterceptor {
     reply: FastifyReply,
     next: CallHandler,
   ): Promise<string | undefined> {
-    const answer = await this.#answer(policy, request, () => answerOf(next, request.url));
+    const answer = await this.#answer(policy, request, reply, () => answerOf(next, request.url));
     const { body, etag, link, ageSeconds } = answer;
     // Kept by the caller, and asked about before each use: what it has is as good as what we have.
     void reply.headers({ etag, 'cache-control': 'private, no-cache' });
@@ -54,10 +54,15 @@ export class ReadInterceptor implements NestInterceptor {
   #answer(
     policy: OperationPolicy,
     request: FastifyRequest,
+    reply: FastifyReply,
     load: () => Promise<ReadAnswer>,
   ): Promise<ReadAnswer & { ageSeconds?: number }> {
     const { call } = request.state;
-    if (!policy.cached || !this.cache.enabled || !call) return load();
+    if (!policy.cached || !this.cache.enabled || !call) {
+      // A cached read goes on without its caller: others may have joined it, and its answer is kept.
+      if (call) call.abandon = hangUp(reply);
+      return load();
+    }
     const read = {
       operation: policy.operationId,
       params: request.params as object,
@@ -77,6 +82,15 @@ export class ReadInterceptor implements NestInterceptor {
         await this.cache.written(request.params as object);
     }
   }
+}
+
+/** Aborted when the caller hangs up before it has its answer. */
+function hangUp({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
 }
 
 async function answerOf(next: CallHandler, url: string): Promise<ReadAnswer> {

@@ -4,7 +4,8 @@ import type { FastifyReply } from 'fastify';
 import { PublicOperation } from '../openapi/operation.decorator.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
-import { Draining } from './draining.ts';
+import { OperationGroups } from '../upstream/operation-groups.ts';
+import { Intake } from './intake.ts';
 
 export class LivenessDto {
   @ApiProperty({ enum: ['ok'] })
@@ -26,6 +27,19 @@ export class ReadinessDto {
     description: 'Whether the last token request to the platform succeeded',
   })
   tokens!: 'up' | 'down';
+
+  @ApiProperty({
+    enum: ['up', 'degraded', 'down'],
+    description:
+      'Groups of operations that fail at the platform are shut for a moment: `degraded` where some are, `down` where all that are in use are',
+  })
+  upstream!: 'up' | 'degraded' | 'down';
+
+  @ApiProperty({
+    enum: ['ok', 'overloaded'],
+    description: '`overloaded` while new requests are refused with 503 `overloaded`',
+  })
+  load!: 'ok' | 'overloaded';
 }
 
 /** Words only: what is wrong in detail is in the log and the metrics, not for everybody. */
@@ -35,7 +49,8 @@ export class HealthController {
   constructor(
     private readonly redis: SharedRedis,
     private readonly tokens: TokenManager,
-    private readonly draining: Draining,
+    private readonly upstream: OperationGroups,
+    private readonly intake: Intake,
   ) {}
 
   @Get('live')
@@ -50,11 +65,19 @@ export class HealthController {
   @ApiResponse({ status: 200, type: ReadinessDto, description: 'It does, perhaps degraded' })
   @ApiResponse({ status: 503, type: ReadinessDto, description: 'It does not' })
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessDto {
-    const parts = { redis: this.redis.status, tokens: this.tokens.healthy ? 'up' : 'down' } as const;
-    if (this.draining.begun) {
+    const parts = {
+      redis: this.redis.status,
+      tokens: this.tokens.healthy ? 'up' : 'down',
+      upstream: this.upstream.health,
+      load: this.intake.overload ? 'overloaded' : 'ok',
+    } as const;
+    if (this.intake.draining) {
       void reply.status(503);
       return { status: 'down', ...parts };
     }
-    return { status: Object.values(parts).includes('down') ? 'degraded' : 'ok', ...parts };
+    const isWell = Object.values(parts).every((part) => GOOD.has(part));
+    return { status: isWell ? 'ok' : 'degraded', ...parts };
   }
 }
+
+const GOOD = new Set(['up', 'ok', 'off']);

@@ -1,5 +1,9 @@
 import type { LoggerService } from '@nestjs/common';
-import { type DestinationStream, pino } from 'pino';
+import { destination as openDestination, type DestinationStream, pino } from 'pino';
+
+const STDOUT = 1;
+/** Characters that wait while nobody reads; what comes after them is dropped. */
+const MAX_BACKLOG = 1024 * 1024;
 
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -21,7 +25,21 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return pino(options, destination ?? standardOutput());
+}
+
+/** A reader that stalls, is gone, or has no room left costs log lines and never a request. */
+function standardOutput(): DestinationStream {
+  let isFailing = false;
+  // Before the destination's own listener, which would write what is left again and again for ever.
+  process.once('exit', () => {
+    if (isFailing) stream.destroy();
+  });
+  const stream = openDestination({ dest: STDOUT, sync: false, maxLength: MAX_BACKLOG });
+  // Without a listener the error would end the process.
+  stream.on('error', () => (isFailing = true));
+  stream.on('write', () => (isFailing = false));
+  return stream;
 }
 
 function label(level: string): { level: string } {

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { RedisErrorReason } from '../redis/redis-error.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 export type TokenEvent =
   'renewed' | 'shared' | 'refused' | 'held_off' | 'rejected' | 'unavailable' | 'remembered';
@@ -80,6 +81,37 @@ export class Metrics {
     labelNames: ['operation', 'result'],
     registers: [this.registry],
   });
+  readonly #breakerStates = new Gauge({
+    name: 'gateway_upstream_breaker_state',
+    help: 'Breaker of a group of operations: 0 closed, 1 half-open, 2 open',
+    labelNames: ['group'],
+    registers: [this.registry],
+  });
+  readonly #upstreamRefused = new Counter({
+    name: 'gateway_upstream_refused_total',
+    help: 'Calls refused before anything was sent, by group of operations and what refused them',
+    labelNames: ['group', 'reason'],
+    registers: [this.registry],
+  });
+  readonly #upstreamRetries = new Counter({
+    name: 'gateway_upstream_retries_total',
+    help: 'Attempts made again after a passing failure, by group of operations',
+    labelNames: ['group'],
+    registers: [this.registry],
+  });
+  readonly #refused = new Counter({
+    name: 'gateway_requests_refused_total',
+    help: 'Requests refused because the gateway is overloaded, by what there is too much of',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  #readInFlight = () => 0;
+  readonly #inFlight: Gauge = new Gauge({
+    name: 'gateway_requests_in_flight',
+    help: 'Requests that have no answer yet',
+    registers: [this.registry],
+    collect: () => this.#inFlight.set(this.#readInFlight()),
+  });
 
   readonly #redisErrors = new Counter({
     name: 'gateway_redis_errors_total',
@@ -141,5 +173,27 @@ export class Metrics {
 
   contractWarning(operation: string, what: string): void {
     this.#contractWarnings.inc({ operation, what });
+  }
+
+  /** `group` is a group of operations, or `tokens` for the token endpoint. */
+  breakerState(group: string, state: keyof typeof BREAKER_STATES): void {
+    this.#breakerStates.set({ group }, BREAKER_STATES[state]);
+  }
+
+  upstreamRefused(group: string, reason: 'gate' | 'bulkhead' | 'breaker'): void {
+    this.#upstreamRefused.inc({ group, reason });
+  }
+
+  upstreamRetry(group: string): void {
+    this.#upstreamRetries.inc({ group });
+  }
+
+  requestRefused(reason: string): void {
+    this.#refused.inc({ reason });
+  }
+
+  /** `read` is asked when somebody fetches the metrics. */
+  inFlight(read: () => number): void {
+    this.#readInFlight = read;
   }
 }

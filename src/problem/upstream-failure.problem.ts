@@ -16,7 +16,9 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
     case 'unauthorized':
       return problem('upstream-credential-rejected', failure);
     case 'unreachable':
-      return problem('upstream-unavailable', failure, { retryAfter: 1 });
+    case 'shut':
+    case 'abandoned':
+      return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
     case 'connect-timeout':
       return write
         ? problem('upstream-unavailable', failure, { retryAfter: 1 })

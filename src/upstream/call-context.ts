@@ -32,6 +32,8 @@ export interface CallContext {
   };
   /** Set on operations that act as a user. */
   readonly user?: ActingUser;
+  /** Set on reads whose answer is for this caller alone: aborted when it hangs up. */
+  abandon?: AbortSignal;
   /** Milliseconds spent waiting for upstream, for `Server-Timing`. */
   upstreamMs: number;
 }

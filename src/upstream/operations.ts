@@ -8,6 +8,10 @@
 export type UpstreamModule = 'order' | 'member';
 export type Effect = 'read' | 'repeatable' | 'once';
 
+/** What fails and stalls together: see OperationGroups. */
+export const groupNames = ['orderReads', 'orders', 'orderWrites', 'memberReads', 'memberWrites'] as const;
+export type GroupName = (typeof groupNames)[number];
+
 export interface Operation {
   readonly name: OperationName;
   readonly module: UpstreamModule;
@@ -17,6 +21,7 @@ export interface Operation {
   /** Below the module's prefix; `{name}` stands for one path segment. */
   readonly path: string;
   readonly effect: Effect;
+  readonly group: GroupName;
   /** A business code that comes with data of its own: part of the request was carried out. */
   readonly partialCode?: string;
   /** It has a deadline of its own, and a connection that was never idle: see UpstreamPools. */
@@ -74,6 +79,7 @@ function rows(module: UpstreamModule, table: Record<string, Row>): Operation[] {
     method,
     path,
     effect,
+    group: special?.placesOrders ? 'orders' : (`${module}${effect === 'read' ? 'Reads' : 'Writes'}` as const),
     ...special,
   }));
 }

@@ -4,7 +4,10 @@ import { TokenModule } from '../token/token.module.ts';
 import { undiciAdapter } from './transport/undici.adapter.ts';
 import { TransportModule } from './transport/transport.module.ts';
 import { UpstreamPools } from './transport/upstream-pools.ts';
+import { OperationGroups } from './operation-groups.ts';
+import type { GroupName } from './operations.ts';
 import { UpstreamClient } from './upstream.client.ts';
+import { UpstreamExchange } from './upstream.exchange.ts';
 
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
@@ -17,7 +20,7 @@ const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
       imports: [TransportModule],
       inject: [UpstreamPools],
       useFactory: (pools: UpstreamPools) => ({
-        adapter: undiciAdapter(({ unshared }) => (unshared ? pools.unshared : pools.shared)),
+        adapter: undiciAdapter(({ group }) => pools.of(group as GroupName), pools.exchanges),
         allowAbsoluteUrls: false,
         maxRedirects: 0,
         proxy: false,
@@ -29,7 +32,7 @@ const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
       }),
     }),
   ],
-  providers: [UpstreamClient],
-  exports: [UpstreamClient],
+  providers: [OperationGroups, UpstreamExchange, UpstreamClient],
+  exports: [OperationGroups, UpstreamClient],
 })
 export class UpstreamClientModule {}

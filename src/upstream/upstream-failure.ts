@@ -9,6 +9,8 @@ import type { Operation } from './operations.ts';
  * - `timeout`: the deadline passed
  * - `lost`: the connection ended before the answer was whole
  * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
+ * - `shut`: not tried, since calls of its kind fail, pile up or are unwanted for now; `retryAfter` says for how long
+ * - `abandoned`: the caller of a read hung up, and the attempt was ended
  * - `nonconforming`: an envelope that says something the interface does not allow
  */
 export type FailureKind =
@@ -20,6 +22,8 @@ export type FailureKind =
   | 'timeout'
   | 'lost'
   | 'unreadable'
+  | 'shut'
+  | 'abandoned'
   | 'nonconforming';
 
 export interface FailureDetails {

@@ -1,34 +1,30 @@
-import { randomBytes } from 'node:crypto';
-import { HttpService } from '@nestjs/axios';
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';
-import { classify, type Classified, type WireAnswer } from './classify.ts';
-import { secretValues } from './clean-text.ts';
-import { type Operation, type OperationName, operations, type UpstreamModule } from './operations.ts';
-import { RetryBudget } from './retry-budget.ts';
+import { type OperationGroup, OperationGroups } from './operation-groups.ts';
+import { type Operation, type OperationName, operations } from './operations.ts';
 import { assertOwnTenants } from './tenancy.ts';
-import { TransportError } from './transport/transport-error.ts';
+import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
-import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
+import type { UpstreamRequest } from './upstream-path.ts';
 import { type ContractNotes, WireMisfit } from './wire/reader.ts';
-
-const NONCE_BYTES = 16;
 
 /** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
-interface Attempt {
-  readonly operation: Operation;
-  readonly request: UpstreamRequest;
-  readonly body: string | undefined;
+interface Attempt extends Sending {
+  readonly context: CallContext;
+  readonly group: OperationGroup;
   /** Member operations only: on whose behalf. */
   readonly user: ActingUser | undefined;
-  /** performance.now() at which the whole call is over. */
-  readonly deadline: number;
+}
+
+interface Attempted {
+  readonly result: Result;
+  readonly token: AccessToken;
+  readonly userToken: AccessToken | undefined;
 }
 
 /** Which further attempts a call still has: each reason at most once. */
@@ -45,22 +41,12 @@ interface Allowance {
  */
 @Injectable()
 export class UpstreamClient {
-  readonly #budget = new RetryBudget();
-  readonly #basePath: string;
-  readonly #principals: Readonly<Record<UpstreamModule, Principal>>;
-
   constructor(
-    private readonly http: HttpService,
+    private readonly exchange: UpstreamExchange,
     private readonly tokens: TokenManager,
-    private readonly config: UpstreamConfig,
+    private readonly groups: OperationGroups,
     private readonly metrics: Metrics,
-  ) {
-    this.#basePath = config.baseUrl.pathname.replace(/\/+$/, '');
-    this.#principals = {
-      order: { kind: 'application', scope: config.scopes.order },
-      member: { kind: 'application', scope: config.scopes.member },
-    };
-  }
+  ) {}
 
   /** `decode` turns `data` of a success into the result; a {@link WireMisfit} from it becomes `nonconforming`. */
   async call<T>(
@@ -71,37 +57,32 @@ export class UpstreamClient {
   ): Promise<T> {
     const operation = operations[name];
     assertOwnTenants(operation, request, context.caller.grants);
-    const started = performance.now();
-    const attempt: Attempt = {
+    const data = await this.#persist({
       operation,
       request,
       body: request.body && JSON.stringify(request.body),
+      deadline: performance.now() + this.exchange.timeFor(operation),
+      abandon: operation.effect === 'read' ? context.abandon : undefined,
+      context,
+      group: this.groups.of(operation),
       user: actingUser(operation, context),
-      deadline: started + (operation.placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs),
-    };
-    try {
-      const data = await this.#persist(attempt);
-      return this.#decoded(operation, data, decode);
-    } finally {
-      context.upstreamMs += performance.now() - started;
-    }
+    });
+    return this.#decoded(operation, data, decode);
   }
 
   /** Attempts until success, a failure that another attempt cannot change, or the end of what is allowed. */
   async #persist(attempt: Attempt): Promise<unknown> {
-    const { operation, user } = attempt;
+    const { operation, group, user } = attempt;
     const read = operation.effect === 'read';
     const allowed: Allowance = { token: true, userToken: true, nonce: read, transient: read };
-    const principal = this.#principals[operation.module];
-    this.#budget.called();
+    const principal = this.exchange.principals[operation.module];
+    group.called();
     for (;;) {
-      const waitMs = attempt.deadline - performance.now();
-      const [token, userToken] = await Promise.all([this.tokens.get(principal, waitMs), user?.token(waitMs)]);
-      const result = await this.#send(attempt, token, userToken);
+      const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result.data;
       if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.token);
       if (isUserRefusal(result) && userToken) await user?.refused(userToken.version, !allowed.userToken);
-      if (!this.#mayRepeat(result, allowed, attempt.deadline)) {
+      if (!this.#mayRepeat(result, allowed, attempt)) {
         throw new UpstreamFailure(operation, result.kind, result.sent, {
           ...result.details,
           actingAs: user?.kind,
@@ -110,75 +91,31 @@ export class UpstreamClient {
     }
   }
 
-  #mayRepeat(result: Failed, allowed: Allowance, deadline: number): boolean {
+  /** One attempt, where its group lets it through: that is asked before tokens are, since those may have to be waited for. */
+  async #attempt(attempt: Attempt, principal: Principal): Promise<Attempted> {
+    const { operation, group, context, user } = attempt;
+    const pass = group.enter(operation);
+    const started = performance.now();
+    let result: Result | undefined;
+    try {
+      const waitMs = attempt.deadline - started;
+      const [token, userToken] = await Promise.all([this.tokens.get(principal, waitMs), user?.token(waitMs)]);
+      result = await this.exchange.send(attempt, token, userToken);
+      return { result, token, userToken };
+    } finally {
+      group.leave(pass, operation, result);
+      context.upstreamMs += performance.now() - started;
+    }
+  }
+
+  #mayRepeat(result: Failed, allowed: Allowance, { deadline, group }: Attempt): boolean {
     if (performance.now() >= deadline) return false;
     if (isTokenRefusal(result)) return spend(allowed, 'token');
     if (isUserRefusal(result)) return spend(allowed, 'userToken');
     if (result.details.code === '70001') return spend(allowed, 'nonce');
-    const waitMs = (result.details.retryAfter ?? 0) * 1000;
-    return (
-      waitMs === 0 &&
-      isTransient(result) &&
-      allowed.transient &&
-      this.#budget.take() &&
-      spend(allowed, 'transient')
-    );
-  }
-
-  /** One attempt on the wire. */
-  async #send(
-    attempt: Attempt,
-    token: AccessToken,
-    userToken?: AccessToken,
-  ): Promise<Classified & { sent: boolean }> {
-    const { operation, request, body } = attempt;
-    const started = performance.now();
-    const result = await this.#exchange(attempt, {
-      path:
-        this.#basePath +
-        upstreamPath(operation, { ids: request.ids, query: { ...request.query, g_nonce: nonce() } }),
-      headers: {
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        authorization: `Bearer ${token.value}`,
-        'content-type': 'application/json',
-        ...(userToken && { clientToken: token.value, userToken: userToken.value }),
-      },
-      secrets: () => [
-        token.value,
-        ...(userToken ? [userToken.value] : []),
-        this.config.appSecret.reveal(),
-        ...(body ? secretValues(request.body) : []),
-      ],
-    });
-    this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
-    return result;
-  }
-
-  async #exchange(
-    { operation, body, deadline }: Attempt,
-    wire: { path: string; headers: Record<string, string>; secrets: () => string[] },
-  ): Promise<Classified & { sent: boolean }> {
-    try {
-      const response = await this.http.axiosRef.request<Buffer>({
-        url: wire.path,
-        method: operation.method,
-        headers: wire.headers,
-        data: body,
-        timeout: Math.max(1, deadline - performance.now()),
-        unshared: operation.placesOrders,
-      });
-      const answer = {
-        status: response.status,
-        headers: response.headers as WireAnswer['headers'],
-        body: response.data,
-      };
-      return { ...classify(answer, wire.secrets), sent: true };
-    } catch (error) {
-      if (!(error instanceof TransportError)) throw error;
-      const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
-      return { kind, details: { cause: error.cause }, sent: error.sent };
-    }
+    // A time that upstream names is for the caller to wait, and the gate of the operation sees to it.
+    const isAsked = (result.details.retryAfter ?? 0) === 0;
+    return isAsked && isTransient(result) && spend(allowed, 'transient') && group.mayRetry();
   }
 
   #decoded<T>(operation: Operation, data: unknown, decode: Decode<T>): T {
@@ -195,12 +132,7 @@ export class UpstreamClient {
   }
 }
 
-/** 128 random bits, new for every attempt (the interface does not show a format). */
-function nonce(): string {
-  return randomBytes(NONCE_BYTES).toString('hex');
-}
-
-type Failed = Exclude<Classified, { kind: 'success' }>;
+type Failed = Exclude<Result, { kind: 'success' }>;
 
 function spend(allowed: Allowance, reason: keyof Allowance): boolean {
   const had = allowed[reason];

@@ -87,7 +87,13 @@ describe('with Redis', () => {
     await second.get(ASSETS);
     expect(await tokenRequests()).toBe(1);
     expect(await labels()).toEqual(['app:auth_order#1', 'app:auth_order#1']);
-    expect((await second.get('/health/ready')).body).toEqual({ status: 'ok', redis: 'up', tokens: 'up' });
+    expect((await second.get('/health/ready')).body).toEqual({
+      status: 'ok',
+      redis: 'up',
+      tokens: 'up',
+      upstream: 'up',
+      load: 'ok',
+    });
   });
 
   it('a revoked token is not brought back from the store', async () => {
@@ -121,6 +127,8 @@ describe('with Redis', () => {
       status: 'degraded',
       redis: 'down',
       tokens: 'up',
+      upstream: 'up',
+      load: 'ok',
     });
   });
 

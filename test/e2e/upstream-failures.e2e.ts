@@ -353,6 +353,8 @@ describe('an upstream that is not there', () => {
       status: 'degraded',
       redis: 'off',
       tokens: 'down',
+      upstream: 'up',
+      load: 'ok',
     });
     await lonely.stop();
   });

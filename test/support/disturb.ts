@@ -2,20 +2,23 @@
  * Preloaded into a gateway (`--import`) to do to it what a bad day does: messages from the test say what. It imports nothing
  * of the gateway's.
  */
-import { setFlagsFromString, getHeapStatistics } from 'node:v8';
+import { setFlagsFromString, getHeapSpaceStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 export type Disturbance =
   /** The wall clock steps by so many ms; the monotonic one does not. */
   | { readonly clock: number }
+  /** The monotonic clock is put forward to so many ms beyond the true one. */
+  | { readonly uptime: number }
   /** The event loop stands still for so many ms, as often. */
   | { readonly block: number; readonly times: number }
-  /** The heap is filled up to a part of its limit and kept so; 0 lets go. Beyond 1 it ends as such heaps do. */
+  /** Objects that stay are made until the heap has so many MiB of them, and kept; 0 lets them go. */
   | { readonly heap: number }
   /** A failure that nobody catches, with a message that nobody may see. */
   | { readonly fail: 'exception' | 'rejection'; readonly message: string };
 
 let shift = 0;
+let uptime = 0;
 let kept: unknown[] = [];
 const trueNow = Date.now.bind(Date);
 
@@ -30,9 +33,12 @@ class SteppedDate extends Date {
   }
 }
 globalThis.Date = SteppedDate as DateConstructor;
+const trueUptime = performance.now.bind(performance);
+performance.now = () => trueUptime() + uptime;
 
 process.on('message', (what: Disturbance) => {
   if ('clock' in what) shift = what.clock;
+  else if ('uptime' in what) uptime = what.uptime;
   else if ('block' in what) block(what.block, what.times);
   else if ('heap' in what) fill(what.heap);
   else fail(what.fail, what.message);
@@ -49,19 +55,20 @@ function block(ms: number, times: number): void {
   setTimeout(() => block(ms, times - 1), 5);
 }
 
-function fill(share: number): void {
-  if (share === 0) {
+function fill(mib: number): void {
+  if (mib === 0) {
     kept = [];
     setFlagsFromString('--expose-gc');
     (runInNewContext('gc') as () => void)();
     return;
   }
-  while (used() < share) kept.push(Array.from({ length: 10_000 }, () => kept.length));
+  // Large enough to be made where they stay.
+  while (used() < mib) kept.push(Array.from({ length: 100_000 }, () => kept.length));
 }
 
 function used(): number {
-  const { used_heap_size, heap_size_limit } = getHeapStatistics();
-  return used_heap_size / heap_size_limit;
+  const spaces = getHeapSpaceStatistics().filter(({ space_name }) => !space_name.startsWith('new_'));
+  return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0) / (1024 * 1024);
 }
 
 function fail(how: 'exception' | 'rejection', message: string): void {

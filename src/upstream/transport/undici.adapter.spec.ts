@@ -9,7 +9,7 @@ import { freePort } from '../../../test/support/redis.ts';
 import { credential, settings } from '../../../test/support/settings.ts';
 import { TransportError } from './transport-error.ts';
 import { undiciAdapter } from './undici.adapter.ts';
-import { UpstreamPools } from './upstream-pools.ts';
+import { type Ending, UpstreamPools } from './upstream-pools.ts';
 
 const MAX_BYTES = 100_000;
 
@@ -82,11 +82,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await Promise.all([server.close(), elsewhere.close()]);
-  await Promise.all(
-    pools
-      .splice(0)
-      .flatMap((each) => [each.shared.destroy(), each.unshared.destroy(), each.tokens.destroy()]),
-  );
+  await Promise.all(pools.splice(0).map((each) => each.destroy()));
   await Promise.all(ownPools.splice(0).map((each) => each.destroy()));
 });
 
@@ -104,13 +100,23 @@ interface Call {
   readonly timeout?: number;
   readonly body?: string;
   readonly headers?: Record<string, string>;
+  readonly abandon?: AbortSignal;
+  readonly underWay?: Set<Ending>;
 }
 
 /** One call as the upstream client makes it. */
-function send({ via = poolsFor().shared, url = '/path', timeout = 5_000, body, headers }: Call = {}) {
+function send({
+  via = poolsFor().of('memberReads'),
+  url = '/path',
+  timeout = 5_000,
+  body,
+  headers,
+  abandon,
+  underWay,
+}: Call = {}) {
   return axios
     .create({
-      adapter: undiciAdapter(() => via),
+      adapter: undiciAdapter(() => via, underWay),
       allowAbsoluteUrls: false,
       maxRedirects: 0,
       proxy: false,
@@ -125,6 +131,7 @@ function send({ via = poolsFor().shared, url = '/path', timeout = 5_000, body, h
       headers: { accept: 'application/json', 'accept-encoding': 'identity', ...headers },
       data: body,
       timeout,
+      abandon,
     });
 }
 
@@ -208,7 +215,8 @@ describe('what is sent', () => {
     for (const name of names) process.env[name] = elsewhere.origin;
     try {
       const made = poolsFor();
-      for (const via of [made.shared, made.unshared]) expect((await send({ via })).status).toBe(200);
+      for (const via of [made.of('memberReads'), made.of('orders')])
+        expect((await send({ via })).status).toBe(200);
     } finally {
       for (const name of names) {
         if (before[name] === undefined) delete process.env[name];
@@ -233,26 +241,26 @@ describe('what is sent', () => {
 
 describe('provably not sent', () => {
   it('is what finds no connection', async () => {
-    const via = poolsFor(`http://127.0.0.1:${await freePort()}`).shared;
+    const via = poolsFor(`http://127.0.0.1:${await freePort()}`).of('memberReads');
     const failure = await failureOf(send({ via }));
     expect(failure).toMatchObject({ kind: 'unreachable', sent: false, cause: { code: 'ECONNREFUSED' } });
   });
 
   it('is what finds no address', async () => {
-    const via = poolsFor('https://nowhere.invalid').shared;
+    const via = poolsFor('https://nowhere.invalid').of('memberReads');
     expect(await failureOf(send({ via }))).toMatchObject({ kind: 'unreachable', sent: false });
   });
 
   it('is what finds no TLS, and it never goes on without', async () => {
     server.connected = (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
-    const via = poolsFor(server.origin.replace('http', 'https')).shared;
+    const via = poolsFor(server.origin.replace('http', 'https')).of('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({ kind: 'unreachable', sent: false });
     expect(server.requests).toEqual([]);
   });
 
   it('is what gets no connection in time', async () => {
     // Accepted, but the TLS handshake is never answered: it is part of connecting.
-    const via = poolsFor(server.origin.replace('http', 'https'), 100).shared;
+    const via = poolsFor(server.origin.replace('http', 'https'), 100).of('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({
       kind: 'connect-timeout',
       sent: false,
@@ -260,7 +268,7 @@ describe('provably not sent', () => {
   });
 
   it('is what runs out of time while it connects', async () => {
-    const via = poolsFor(server.origin.replace('http', 'https'), 60_000).shared;
+    const via = poolsFor(server.origin.replace('http', 'https'), 60_000).of('memberReads');
     expect(await failureOf(send({ via, timeout: 50 }))).toMatchObject({ kind: 'timeout', sent: false });
   });
 
@@ -304,7 +312,7 @@ describe('an answer that is lost after the request was sent', () => {
   });
 
   it('is not asked for again, also on a connection that was idle', async () => {
-    const via = poolsFor().shared;
+    const via = poolsFor().of('memberReads');
     await send({ via });
     // The connection is free for the next call a moment after its answer.
     await setImmediate();
@@ -339,7 +347,7 @@ describe('an answer that is no HTTP', () => {
   });
 
   it('spoils the connection, not the ones after it', async () => {
-    const via = poolsFor().shared;
+    const via = poolsFor().of('memberReads');
     server.respond = (socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}');
     await failureOf(send({ via }));
@@ -399,7 +407,7 @@ describe('the deadline', () => {
   });
 
   it('leaves nothing behind: the next call finds a connection, and a late answer finds nobody', async () => {
-    const via = poolsFor().unshared;
+    const via = poolsFor().of('orders');
     const { promise: arrived, resolve } = Promise.withResolvers<Socket>();
     server.respond = (socket) => resolve(socket);
     expect(await failureOf(send({ via, timeout: 50 }))).toMatchObject({ kind: 'timeout' });
@@ -411,7 +419,7 @@ describe('the deadline', () => {
 
 describe('connections', () => {
   it('that are shared are used again', async () => {
-    const via = poolsFor().shared;
+    const via = poolsFor().of('memberReads');
     for (let each = 0; each < 5; each++) {
       await send({ via });
       await setImmediate();
@@ -423,8 +431,8 @@ describe('connections', () => {
   it('that are not shared are used once, and say so', async () => {
     const made = poolsFor();
     for (let each = 0; each < 3; each++) {
-      await send({ via: made.unshared, body: '{}' });
-      await send({ via: made.shared });
+      await send({ via: made.of('orders'), body: '{}' });
+      await send({ via: made.of('memberReads') });
     }
     expect(server.requests).toHaveLength(6);
     const orders = server.connections.filter(({ bytes }) => bytes.includes('POST'));
@@ -436,7 +444,7 @@ describe('connections', () => {
   });
 
   it('that the platform closed while idle are not used again', async () => {
-    const via = poolsFor().shared;
+    const via = poolsFor().of('memberReads');
     await send({ via });
     const [{ socket } = { socket: undefined }] = server.connections;
     const gone = socket && once(socket, 'close');
@@ -448,9 +456,12 @@ describe('connections', () => {
 
   it('end with the process', async () => {
     const made = poolsFor();
-    await send({ via: made.shared });
+    await send({ via: made.of('memberReads') });
     await made.onApplicationShutdown();
-    await expect(send({ via: made.shared })).rejects.toMatchObject({ kind: 'unreachable', sent: false });
+    await expect(send({ via: made.of('memberReads') })).rejects.toMatchObject({
+      kind: 'unreachable',
+      sent: false,
+    });
   });
 });
 
@@ -474,4 +485,29 @@ it('no failure carries the token that was sent', async () => {
     expect(print).toContain('TransportError');
     expect(print).not.toContain(token);
   }
+});
+
+describe('an exchange that is ended from outside', () => {
+  it('is over at once and lets its connection go, when its caller gives it up', async () => {
+    const abandon = new AbortController();
+    server.respond = () => abandon.abort();
+    const { kind, sent } = await failureOf(send({ abandon: abandon.signal }));
+    expect({ kind, sent }).toEqual({ kind: 'abandoned', sent: true });
+    const [seen] = server.connections as [Seen];
+    if (!seen.socket.closed) await once(seen.socket, 'close');
+  });
+
+  it('is out of time when the process has none left, and is forgotten then as after an answer', async () => {
+    const underWay = new Set<Ending>();
+    server.respond = () => {
+      expect(underWay.size).toBe(1);
+      for (const each of underWay) each.timeUp();
+    };
+    const { kind, sent } = await failureOf(send({ underWay }));
+    expect({ kind, sent }).toEqual({ kind: 'timeout', sent: true });
+    expect(underWay.size).toBe(0);
+    server.respond = (socket) => socket.write(ok('{}'));
+    expect((await send({ underWay })).status).toBe(200);
+    expect(underWay.size).toBe(0);
+  });
 });

@@ -1,11 +1,15 @@
 import type { AxiosAdapter, AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { Dispatcher } from 'undici';
+import type { GroupName } from '../operations.ts';
 import { TransportError } from './transport-error.ts';
+import type { Ending } from './upstream-pools.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** The call must not share or reuse a connection. */
-    unshared?: boolean;
+    /** Whose connections the call uses. */
+    group?: GroupName;
+    /** Ends the exchange when nobody waits for its answer any more. Not axios' own `signal`, which makes errors of its own. */
+    abandon?: AbortSignal;
   }
 }
 
@@ -16,14 +20,15 @@ declare module 'axios' {
  *
  * `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts with every
  * byte); `config.maxContentLength` the largest body in bytes. `config.url` is a path. The answer's data is a Buffer.
- * Rejects with {@link TransportError}, never with an AxiosError.
+ * Rejects with {@link TransportError}, never with an AxiosError. `underWay` holds what has not ended yet.
  */
 export function undiciAdapter(
   dispatcherFor: (config: InternalAxiosRequestConfig) => Dispatcher,
+  underWay = new Set<Ending>(),
 ): AxiosAdapter {
   return (config) =>
     new Promise<AxiosResponse<Buffer>>((resolve, reject) => {
-      const exchange = new Exchange(config, resolve, reject);
+      const exchange = new Exchange(config, underWay, resolve, reject);
       dispatcherFor(config).dispatch(
         {
           path: config.url ?? '/',
@@ -38,7 +43,7 @@ export function undiciAdapter(
     });
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, Ending {
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
   #sent = false;
@@ -47,18 +52,26 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   #status = 0;
   #headers: Record<string, string | string[] | undefined> = {};
+  readonly #abandoned = () => this.#fail('abandoned');
 
   constructor(
     private readonly config: InternalAxiosRequestConfig,
+    private readonly underWay: Set<Ending>,
     private readonly resolve: (response: AxiosResponse<Buffer>) => void,
     private readonly reject: (error: TransportError) => void,
   ) {
-    this.#timer = setTimeout(() => this.#fail('timeout'), config.timeout);
+    this.#timer = setTimeout(() => this.timeUp(), config.timeout);
+    underWay.add(this);
+    config.abandon?.addEventListener('abort', this.#abandoned);
+  }
+
+  timeUp(): void {
+    this.#fail('timeout');
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#settled) controller.abort(new Error('the deadline passed before the request could be sent'));
+    if (this.#settled) controller.abort(new Error('it ended before the request could be sent'));
     else this.#sent = true;
   }
 
@@ -116,6 +129,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled) return false;
     this.#settled = true;
     clearTimeout(this.#timer);
+    this.underWay.delete(this);
+    this.config.abandon?.removeEventListener('abort', this.#abandoned);
     return true;
   }
 }

@@ -1,0 +1,97 @@
+import { SlidingWindow } from './sliding-window.ts';
+
+const MIN_CALLS = 20;
+const FAILED_SHARE = 0.5;
+const FIRST_PAUSE_MS = 1_000;
+/** Short, so that an upstream that is back serves again soon; a probe every two seconds is no load for it. */
+const MAX_PAUSE_MS = 2_000;
+
+export type BreakerState = 'closed' | 'half-open' | 'open';
+
+/** Permission for one attempt, to be handed back to {@link Breaker.leave}. */
+export type Pass = number;
+
+/**
+ * Stops calling an upstream that fails: opens when at least half of at least 20 attempts of the last 10 s failed. Open, one
+ * attempt at a time is let through as a probe, after 1 s and then every 2 s, and one that is fine closes it. Nobody ever waits
+ * for a probe, and one that hangs is not waited for either: after the pause the next may try.
+ */
+export class Breaker {
+  readonly #failures: SlidingWindow;
+  /** Changes with every opening and closing: what was let in before says nothing about now. */
+  #era = 0;
+  #open = false;
+  #probes = 0;
+  #pauseMs = FIRST_PAUSE_MS;
+  #nextProbeAt = 0;
+
+  constructor(
+    private readonly changed: (state: BreakerState) => void = () => undefined,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.#failures = new SlidingWindow(now);
+  }
+
+  get state(): BreakerState {
+    if (!this.#open) return 'closed';
+    return this.#probes > 0 ? 'half-open' : 'open';
+  }
+
+  /** Whether it is closed and had calls in the last 10 s. */
+  get isServing(): boolean {
+    return !this.#open && this.#failures.sum().all > 0;
+  }
+
+  /** Milliseconds until the next attempt may go; 0: now. */
+  get waitMs(): number {
+    return this.#open ? Math.max(0, this.#nextProbeAt - this.now()) : 0;
+  }
+
+  /** Undefined where nothing may be sent now. */
+  enter(): Pass | undefined {
+    if (!this.#open) return this.#era;
+    if (this.waitMs > 0) return undefined;
+    this.#nextProbeAt = this.now() + this.#pauseMs;
+    this.#probes++;
+    this.changed('half-open');
+    return this.#era;
+  }
+
+  /** Every pass comes back here, with what it has shown; undefined where it has shown nothing. */
+  leave(pass: Pass, failed: boolean | undefined): void {
+    if (pass !== this.#era) return;
+    if (this.#open) this.#judgeProbe(failed);
+    else if (failed !== undefined) this.#count(failed);
+  }
+
+  #judgeProbe(failed: boolean | undefined): void {
+    this.#probes--;
+    if (failed === false) {
+      this.#turn(false);
+      return;
+    }
+    // A probe that never reached upstream leaves its turn to the next.
+    this.#nextProbeAt = this.now() + (failed ? this.#pauseMs : 0);
+    if (failed) this.#pauseMs = MAX_PAUSE_MS;
+    this.changed(this.state);
+  }
+
+  #count(failed: boolean): void {
+    const slot = this.#failures.slot();
+    slot.all++;
+    if (!failed) return;
+    slot.marked++;
+    const { all, marked } = this.#failures.sum();
+    if (all >= MIN_CALLS && marked >= all * FAILED_SHARE) this.#turn(true);
+  }
+
+  #turn(open: boolean): void {
+    this.#era++;
+    this.#open = open;
+    this.#probes = 0;
+    this.#pauseMs = FIRST_PAUSE_MS;
+    this.#nextProbeAt = this.now() + FIRST_PAUSE_MS;
+    this.#failures.clear();
+    this.changed(this.state);
+  }
+}

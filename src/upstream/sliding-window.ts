@@ -1,0 +1,45 @@
+const SLOT_MS = 1_000;
+const SLOTS = 10;
+
+interface Slot {
+  second: number;
+  all: number;
+  marked: number;
+}
+
+/**
+ * Counts of the last 10 s: all, and a marked part of them. It slides by the second, so that no moment of it is poorer than
+ * another, and on the monotonic clock, so that a step of the wall clock neither empties nor freezes it.
+ */
+export class SlidingWindow {
+  #slots = emptySlots();
+
+  constructor(private readonly now: () => number) {}
+
+  /** The slot of this second, emptied where it still counts an older one. Its counts are the caller's to raise. */
+  slot(): Slot {
+    const second = Math.floor(this.now() / SLOT_MS);
+    const slot = this.#slots[second % SLOTS] as Slot;
+    if (slot.second !== second) Object.assign(slot, { second, all: 0, marked: 0 });
+    return slot;
+  }
+
+  sum(): { all: number; marked: number } {
+    const { second } = this.slot();
+    const sum = { all: 0, marked: 0 };
+    for (const each of this.#slots) {
+      if (each.second <= second - SLOTS) continue;
+      sum.all += each.all;
+      sum.marked += each.marked;
+    }
+    return sum;
+  }
+
+  clear(): void {
+    this.#slots = emptySlots();
+  }
+}
+
+function emptySlots(): Slot[] {
+  return Array.from({ length: SLOTS }, () => ({ second: -Infinity, all: 0, marked: 0 }));
+}

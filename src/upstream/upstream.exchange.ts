@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { HttpService } from '@nestjs/axios';
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { Metrics } from '../observability/metrics.ts';
+import type { AccessToken, Principal } from '../token/principal.ts';
+import { classify, type Classified, type WireAnswer } from './classify.ts';
+import { secretValues } from './clean-text.ts';
+import type { Operation, UpstreamModule } from './operations.ts';
+import { TransportError } from './transport/transport-error.ts';
+import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
+
+const NONCE_BYTES = 16;
+
+export interface Sending {
+  readonly operation: Operation;
+  readonly request: UpstreamRequest;
+  readonly body: string | undefined;
+  /** performance.now() at which the whole call is over. */
+  readonly deadline: number;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly abandon: AbortSignal | undefined;
+}
+
+/** What an attempt came to. `sent` is false only when provably no byte of it left the process. */
+export type Result = Classified & { readonly sent: boolean };
+
+/** One attempt on the wire: a fresh nonce, headers, send, bounded read, lossless parse, classify. It never rejects for what upstream does. */
+@Injectable()
+export class UpstreamExchange {
+  /** Whose token every call of a module carries. */
+  readonly principals: Readonly<Record<UpstreamModule, Principal>>;
+  readonly #basePath: string;
+
+  constructor(
+    private readonly http: HttpService,
+    private readonly config: UpstreamConfig,
+    private readonly metrics: Metrics,
+  ) {
+    this.#basePath = config.baseUrl.pathname.replace(/\/+$/, '');
+    this.principals = {
+      order: { kind: 'application', scope: config.scopes.order },
+      member: { kind: 'application', scope: config.scopes.member },
+    };
+  }
+
+  /** Milliseconds for a whole call, attempts and waits included. */
+  timeFor({ placesOrders }: Operation): number {
+    return placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs;
+  }
+
+  async send(sending: Sending, token: AccessToken, userToken?: AccessToken): Promise<Result> {
+    const { operation, request, body } = sending;
+    const started = performance.now();
+    const result = await this.#exchange(sending, {
+      path:
+        this.#basePath +
+        upstreamPath(operation, { ids: request.ids, query: { ...request.query, g_nonce: nonce() } }),
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        authorization: `Bearer ${token.value}`,
+        'content-type': 'application/json',
+        ...(userToken && { clientToken: token.value, userToken: userToken.value }),
+      },
+      secrets: () => [
+        token.value,
+        ...(userToken ? [userToken.value] : []),
+        this.config.appSecret.reveal(),
+        ...(body ? secretValues(request.body) : []),
+      ],
+    });
+    this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
+    return result;
+  }
+
+  async #exchange(
+    { operation, body, deadline, abandon }: Sending,
+    wire: { path: string; headers: Record<string, string>; secrets: () => string[] },
+  ): Promise<Result> {
+    try {
+      const response = await this.http.axiosRef.request<Buffer>({
+        url: wire.path,
+        method: operation.method,
+        headers: wire.headers,
+        data: body,
+        timeout: Math.max(1, deadline - performance.now()),
+        group: operation.group,
+        abandon,
+      });
+      const answer = {
+        status: response.status,
+        headers: response.headers as WireAnswer['headers'],
+        body: response.data,
+      };
+      return { ...classify(answer, wire.secrets), sent: true };
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
+      return { kind, details: { cause: error.cause }, sent: error.sent };
+    }
+  }
+}
+
+/** 128 random bits, new for every attempt (the interface does not show a format). */
+function nonce(): string {
+  return randomBytes(NONCE_BYTES).toString('hex');
+}
