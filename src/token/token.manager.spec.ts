@@ -379,6 +379,25 @@ describe('what is said of it', () => {
     );
   });
 
+  it('the state of the endpoint is that of a breaker: open while nobody may ask', async () => {
+    const state = async () =>
+      /breaker_state\{group="tokens"\} (\d)/.exec(
+        await metrics.registry.getSingleMetricAsString('gateway_upstream_breaker_state'),
+      )?.[1];
+    expect(await state()).toBe('0');
+    server.answer = (response) => response.destroy();
+    await failureOf(tokenFor());
+    expect(await state()).toBe('2');
+    passedMs = 2_000;
+    const { asked, release } = heldBack();
+    const token = tokenFor();
+    await asked;
+    expect(await state()).toBe('1');
+    release();
+    await token;
+    expect(await state()).toBe('0');
+  });
+
   it('no token and no secret is in the log or in a failure', async () => {
     const { value, version } = await manager.get(order, PATIENT_MS);
     await manager.refused(order, version);

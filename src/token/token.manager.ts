@@ -25,7 +25,9 @@ export class TokenManager {
     private readonly endpoint: TokenEndpoint,
     private readonly metrics: Metrics,
     private readonly log: Log,
-  ) {}
+  ) {
+    metrics.breakerState('tokens', 'closed');
+  }
 
   /** A usable token within `waitMs`, or a {@link TokenFailure}: there is never a call without one. */
   async get(principal: Principal, waitMs: number): Promise<AccessToken> {
@@ -63,7 +65,7 @@ export class TokenManager {
     if (claim.kind === 'failing') throw this.#remembered('session', claim.failure, claim.retryInMs);
     const { grant } = claim;
     try {
-      const token = await request(this.endpoint);
+      const token = await this.#ask(grant, () => request(this.endpoint));
       await this.store.release(grant);
       this.metrics.tokenEvent('session', 'renewed');
       return token;
@@ -120,6 +122,7 @@ export class TokenManager {
   /** One user's wrong password is no reason to call the gateway degraded. */
   #settle({ kind }: Principal, failing: boolean): void {
     if (kind === 'application') this.#failing = failing;
+    if (!failing) this.metrics.breakerState('tokens', 'closed');
   }
 
   async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {
@@ -142,9 +145,10 @@ export class TokenManager {
 
   async #renew(principal: Principal, grant: Grant, refreshToken?: string): Promise<HeldToken> {
     try {
-      const token = await this.store.save(principal, grant, await this.#request(principal, refreshToken));
+      const token = await this.#ask(grant, () => this.#request(principal, refreshToken));
+      const kept = await this.store.save(principal, grant, token);
       this.metrics.tokenEvent(principal.kind, 'renewed');
-      return token;
+      return kept;
     } catch (error) {
       const failure = asFailure(error);
       const { kind, reason } = failure;
@@ -161,6 +165,20 @@ export class TokenManager {
         'No access token',
       );
       throw this.#delayed(failure, holdMs);
+    }
+  }
+
+  /** One request on a permit; where the endpoint failed before, it shows whether it is back. */
+  async #ask(grant: Grant, request: () => Promise<AccessToken>): Promise<AccessToken> {
+    if (grant.permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
+    try {
+      const token = await request();
+      this.metrics.breakerState('tokens', 'closed');
+      return token;
+    } catch (error) {
+      const failure = asFailure(error);
+      this.metrics.breakerState('tokens', failure.ofEndpoint ? 'open' : 'closed');
+      throw failure;
     }
   }
 
@@ -182,6 +200,7 @@ export class TokenManager {
     retryInMs: number,
   ): TokenFailure {
     this.metrics.tokenEvent(principal, 'remembered');
+    if (ofEndpoint) this.metrics.breakerState('tokens', 'open');
     return this.#delayed({ kind, reason, ofEndpoint }, retryInMs);
   }
 
