@@ -40,6 +40,8 @@ export interface FailureDetails {
   readonly actingAs?: 'alias' | 'session';
   /** Seconds, from `Retry-After`. */
   readonly retryAfter?: number;
+  /** What was carried out all the same, where only part of an order's results can be read. */
+  readonly items?: readonly unknown[];
   /** What in our own process or on the wire led here. */
   readonly cause?: unknown;
 }

@@ -3,10 +3,22 @@ import { modulePrefix, type Operation } from './operations.ts';
 /** What an id must look like before it becomes part of a path upstream: no dot, slash, percent or anything to encode. */
 export const PATH_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** For a call that must not be sent twice. */
+export interface SendOnce {
+  /**
+   * Asked on a connected socket, right before the first byte, for every attempt. Rejects where it must not be sent: then nothing
+   * is, and the call fails with that error.
+   */
+  confirm(): Promise<void>;
+  /** What became of the call after its deadline had passed: the decoded data, or what it would have thrown. */
+  late(outcome: { readonly data: unknown } | { readonly failure: unknown }): void;
+}
+
 export interface UpstreamRequest {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
+  readonly once?: SendOnce;
 }
 
 /**

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { ConfigError, GuardConfig, UpstreamConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { GuardRedis } from './guard-redis.ts';
+import type { GuardStore } from './guard-store.ts';
+import { MemoryGuard } from './memory-guard.ts';
+import { canaryKey, RedisGuard } from './redis-guard.ts';
+import { storeFaults } from './store-settings.ts';
+
+const SWEEP_MS = 5_000;
+/** How an operator's canary begins: only such a one may take the place of one that is known. */
+const CONFIRMED = 'operator:';
+
+/**
+ * Keeps the guard's store fit to be believed. The canary is a random value that says that the store is the one it was: an emptied
+ * store has lost it, and then nothing is sent until an operator says so. Every 5 s leases that ran out are ended.
+ */
+@Injectable()
+export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
+  readonly store: GuardStore;
+  readonly #environment: string;
+  #canary: string | undefined;
+  #told = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly config: GuardConfig,
+    upstream: UpstreamConfig,
+    private readonly redis: GuardRedis,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {
+    this.#environment = environmentName(upstream.baseUrl);
+    this.store = redis.configured
+      ? new RedisGuard(redis, this.#environment, () => this.#canary)
+      : new MemoryGuard();
+  }
+
+  async onModuleInit(): Promise<void> {
+    if (this.redis.configured) {
+      await this.#check(true);
+      this.redis.onReady(() => void this.#check(false));
+    } else {
+      this.log.warn(
+        { event: 'guard-in-process' },
+        'No Redis: orders are guarded in this process only, and forgotten with it',
+      );
+    }
+    this.#timer = setInterval(() => void this.tick(), SWEEP_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** What happens every 5 s: leases end, the gauges are set. Never fails. */
+  async tick(): Promise<void> {
+    try {
+      if (this.redis.configured && this.#told !== '') await this.#findCanary();
+      const ended = await this.store.sweep();
+      for (const name of ended)
+        this.log.error({ event: 'order-in-doubt', write: name }, 'Nobody knows what became of a write');
+      this.metrics.doubts(await this.store.doubts());
+    } catch {
+      // The store is away or stopped, which has been told; the next turn tries again.
+    }
+  }
+
+  /** A store that cannot keep its promise is no reason to start; one that is away may come back. */
+  async #check(atStart: boolean): Promise<void> {
+    try {
+      const { refuse, warn } = await storeFaults(this.redis);
+      if (refuse.length > 0 && atStart)
+        throw new ConfigError(refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
+      for (const fault of [...refuse, ...warn])
+        this.log.warn({ event: 'guard-weak', fault }, `The guard store ${fault}`);
+      await this.#findCanary();
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      this.#tell('away', 'The guard store is away: orders are refused until it is back');
+    }
+  }
+
+  async #findCanary(): Promise<void> {
+    const key = canaryKey(this.#environment);
+    let found = await this.redis.run((client) => client.get(key));
+    if (found === null && this.#canary === undefined && this.config.init === 'auto') {
+      const made = `auto:${randomBytes(16).toString('base64url')}`;
+      await this.redis.run((client) => client.set(key, made, 'NX'));
+      found = await this.redis.run((client) => client.get(key));
+    }
+    if (found === null) {
+      const why =
+        this.#canary === undefined ? 'was never made ready' : 'was emptied while orders were kept in it';
+      this.#tell('stopped', `The guard store ${why}: orders are refused until \`npm run guard-init\` is run`);
+    } else if (this.#canary === undefined || found === this.#canary || found.startsWith(CONFIRMED)) {
+      this.#canary = found;
+      this.#told = '';
+    } else {
+      this.#tell(
+        'stopped',
+        'The guard store is not the one it was: orders are refused until an operator confirms',
+      );
+    }
+  }
+
+  #tell(event: string, message: string): void {
+    if (this.#told === message) return;
+    this.#told = message;
+    this.log.error({ event: `guard-${event}` }, message);
+  }
+}

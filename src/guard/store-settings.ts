@@ -1,0 +1,35 @@
+import type { GuardRedis } from './guard-redis.ts';
+
+interface Faults {
+  /** With these no order is safe. */
+  readonly refuse: readonly string[];
+  /** With these the promise is weaker. */
+  readonly warn: readonly string[];
+}
+
+/** What is wrong with the store's settings, in words that say what to set (faults R12, R15). Rejects while it is away. */
+export async function storeFaults(redis: GuardRedis): Promise<Faults> {
+  const info = await redis.run((client) => client.info());
+  const value = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  const refuse: string[] = [];
+  const warn: string[] = [];
+  const policy = value('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction')
+    refuse.push(`evicts what it should keep: set maxmemory-policy noeviction, now ${policy}`);
+  if (value('role') === 'slave') refuse.push('is a replica, which takes no writes: name the master');
+  if (value('aof_enabled') === '0')
+    warn.push(
+      'writes no log to disk and forgets orders when it restarts: set appendonly yes, appendfsync always',
+    );
+  else if ((await fsyncPolicy(redis)) !== 'always')
+    warn.push('may lose the last second of orders in a crash: set appendfsync always');
+  return { refuse, warn };
+}
+
+/** Not every server tells: then the weaker is assumed. */
+async function fsyncPolicy(redis: GuardRedis): Promise<string | undefined> {
+  const answer = (await redis
+    .run((client) => client.config('GET', 'appendfsync'))
+    .catch(() => [])) as string[];
+  return answer[1];
+}
