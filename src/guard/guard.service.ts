@@ -162,7 +162,8 @@ export class GuardService {
       });
     } catch (error) {
       // If it was recorded after all, nobody has to wait for the lease to find out that nothing was sent.
-      void this.#tell({ ...moveOf(begin), to: 'not_sent' });
+      if (error instanceof GuardUnavailable && error.reason === 'away')
+        void this.#tell({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }
   }
@@ -220,7 +221,17 @@ export class GuardService {
         );
       return moved.record;
     }
-    return moved.kind === 'refused' ? moved.record : undefined;
+    if (moved.kind === 'refused') this.#compare(move, moved.record.state);
+    return undefined;
+  }
+
+  /** What became of a write is known, and somebody has settled it otherwise (fault O7): both stay as they are, and people look. */
+  #compare({ name, to }: Move, settled: State): void {
+    if (to === settled || !['succeeded', 'accepted', 'incomplete'].includes(to)) return;
+    this.log.error(
+      { event: 'order-conflict', write: name, settled, found: to },
+      'A write was settled as one thing and turned out to be another',
+    );
   }
 }
 
