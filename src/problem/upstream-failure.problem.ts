@@ -17,6 +17,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
       return problem('upstream-credential-rejected', failure);
     case 'unreachable':
     case 'shut':
+    case 'delayed':
     case 'abandoned':
       return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
     case 'connect-timeout':
@@ -37,6 +38,8 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
       return write ? unknown(failure, 502) : problem('upstream-contract-violation', failure);
     case 'nonconforming':
       return problem('upstream-contract-violation', failure, { outcome: openOutcome });
+    case 'incomplete':
+      return problem('outcome-unknown', failure, { status: 502, outcome: 'processed' });
   }
 }
 

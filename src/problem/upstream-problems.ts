@@ -139,10 +139,12 @@ export const upstreamProblems = {
   'outcome-unknown': {
     statuses: [502, 504],
     outcome: 'unknown',
+    outcomeVaries: true,
     retryable: false,
     title: 'Nobody knows whether the write was carried out',
     meaning:
       'The write was sent and its answer is lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves it open. ' +
+      'With the outcome `processed` an order was placed, but the answer does not name a licence order for each of its items. ' +
       '`retryable` is true only for writes that have the same effect when repeated.',
     remedy:
       'Look at what is there before sending it again. Orders are never to be repeated under another number.',
