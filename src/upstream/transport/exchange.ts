@@ -75,8 +75,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#fail('timeout');
   }
 
-  /** Whoever must be asked has said yes; that is good for a moment only. */
-  confirmed(at: number): void {
+  /** Whoever must be asked has said yes, at that `performance.now()`: good for a moment only. */
+  confirmed(at: number | undefined): void {
     this.#confirmedAt = at;
   }
 

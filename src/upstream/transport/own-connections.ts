@@ -39,7 +39,7 @@ export class OwnConnections {
       exchange.unconnected(new Error('no more connections'));
       return;
     }
-    const open = () => this.#dial(exchange, (socket) => void this.#send(request, exchange, socket));
+    const open = () => this.#begin(request, exchange);
     if (this.#open < this.limits.connections) {
       open();
       return;
@@ -57,37 +57,30 @@ export class OwnConnections {
     for (const each of this.#late) each.timeUp();
   }
 
-  #dial(exchange: Exchange, connected: (socket: Socket) => void): void {
-    let socket: Socket | undefined;
+  #begin(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    let unused: Socket | undefined;
     this.#open++;
     exchange.told = () => {
       exchange.told = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
-      else socket?.destroy();
+      unused?.destroy();
       this.#leave();
     };
-    this.#connect(this.#target, (error, opened) => {
+    const send = async (socket: Socket): Promise<void> => {
+      unused = socket;
+      await confirm(exchange);
+      if (exchange.isOver) return;
+      // From here on it is the client's, which ends it with the exchange.
+      unused = undefined;
+      const { maxHeaderSize } = this.limits;
+      const client = new Client(this.origin, { pipelining: 0, maxHeaderSize, connect: onlyOnce(socket) });
+      client.dispatch(request, exchange);
+    };
+    this.#connect(this.#target, (error, socket) => {
       if (error) exchange.unconnected(error);
-      else if (exchange.isOver) opened.destroy();
-      else connected((socket = opened));
+      else if (exchange.isOver) socket.destroy();
+      else void send(socket);
     });
-  }
-
-  async #send(request: Dispatcher.DispatchOptions, exchange: Exchange, socket: Socket): Promise<void> {
-    const { confirm } = exchange.config;
-    try {
-      if (confirm) exchange.confirmed(await confirm().then(() => performance.now()));
-    } catch (error) {
-      exchange.refused(error);
-      return;
-    }
-    if (exchange.isOver) return;
-    const client = new Client(this.origin, {
-      pipelining: 0,
-      maxHeaderSize: this.limits.maxHeaderSize,
-      connect: onlyOnce(socket),
-    });
-    client.dispatch(request, exchange);
   }
 
   #keep(exchange: Exchange): void {
@@ -106,6 +99,15 @@ export class OwnConnections {
   }
 }
 
+async function confirm(exchange: Exchange): Promise<void> {
+  try {
+    // The time is taken first of all that may follow.
+    exchange.confirmed(await exchange.config.confirm?.().then(() => performance.now()));
+  } catch (error) {
+    exchange.refused(error);
+  }
+}
+
 /** Hands out that socket and then no other: a client that lost its connection would open the next by itself. */
 function onlyOnce(socket: Socket): buildConnector.connector {
   let isTaken = false;
@@ -114,6 +116,7 @@ function onlyOnce(socket: Socket): buildConnector.connector {
     const isSpoilt = socket.destroyed || socket.readableEnded || socket.readableLength > 0;
     const failure = isTaken || isSpoilt ? new Error('the connection is gone') : undefined;
     isTaken = true;
+    if (failure) socket.destroy();
     // Not at once: the client does not look at its requests then.
     queueMicrotask(() => (failure ? callback(failure, null) : callback(null, socket)));
   };
