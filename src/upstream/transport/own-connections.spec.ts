@@ -16,7 +16,7 @@ import { UpstreamPools } from './upstream-pools.ts';
 
 const LONG_MS = 60_000;
 let server: RawServer;
-const cleanUps: (() => Promise<unknown> | unknown)[] = [];
+const cleanUps: (() => unknown)[] = [];
 
 beforeEach(async () => {
   server = await raw();
