@@ -144,9 +144,9 @@ export const upstreamProblems = {
     title: 'Nobody knows whether the write was carried out',
     meaning:
       'The write was sent and its answer is lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves it open. ' +
-      'With the outcome `processed` an order was placed, but the answer does not name a licence order for each of its items. ' +
       '`retryable` is true only for writes that have the same effect when repeated.',
     remedy:
-      'Look at what is there before sending it again. Orders are never to be repeated under another number.',
+      'Look at what is there before sending it again. Orders are never to be repeated under another number. ' +
+      'One with the outcome `processed` was placed, only its answer did not name all of its licence orders.',
   },
 } as const satisfies Record<string, ProblemDefinition>;
