@@ -43,5 +43,5 @@ function isRefusal(error: unknown, problem: ProblemException): boolean {
 }
 
 function itemsOf(error: unknown): readonly PlacedItem[] {
-  return error instanceof UpstreamFailure ? ((error.details.items ?? []) as readonly PlacedItem[]) : [];
+  return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
 }
