@@ -9,7 +9,7 @@ import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { GuardKeeper } from './guard-keeper.ts';
-import type { Details, GuardRecord, PlacedItem, State } from './guard-record.ts';
+import type { Details, GuardRecord, KeptAnswer, PlacedItem, State } from './guard-record.ts';
 import { type Begin, type Begun, GuardUnavailable, type Move, orderName } from './guard-store.ts';
 import { placeOf, problemFor } from './guard-answers.ts';
 import { endOf } from './guard-outcome.ts';
@@ -92,7 +92,7 @@ export class GuardService {
       confirm: () => this.#confirm(begin),
       late: (outcome) => {
         if ('data' in outcome)
-          void this.#tell({ ...moveOf(begin), to: done, details: placed(outcome.data as PlacedItem[]) });
+          void this.#late({ ...moveOf(begin), to: done, details: placed(outcome.data as PlacedItem[]) });
       },
     };
     try {
@@ -108,36 +108,28 @@ export class GuardService {
     }
   }
 
-  /** Any other write, guarded by caller and Idempotency-Key; `answer` is what is kept of its success. */
-  async keyed<T>(
+  /** Any other write, guarded by caller and Idempotency-Key. What `run` answers is kept, and answered again. */
+  async keyed(
     write: KeyedWrite,
-    run: () => Promise<T>,
-    answer: (result: T) => { status: number; body: unknown },
-  ): Promise<Guarded<T | { status: number; body: unknown }>> {
-    const alias = aliasOf(write.caller, write.idempotencyKey);
-    const begin = { ...this.#beginOf(write, `write/${alias}`, { caller: write.caller }), alias };
+    run: () => Promise<KeptAnswer>,
+  ): Promise<{ readonly answer: KeptAnswer; readonly replayed: boolean }> {
+    const { caller } = write;
+    const alias = aliasOf(caller, write.idempotencyKey);
+    const begin = { ...this.#beginOf(write, `write/${alias}`, { caller }), alias };
     const begun = await this.#begin(begin);
     if (begun.kind !== 'begun') {
       const record = this.#there(begun);
-      const { answer } = record.details;
-      if (record.state === 'succeeded' && answer) return { result: answer, replayed: true };
+      if (record.state === 'succeeded' && record.details.answer)
+        return { answer: record.details.answer, replayed: true };
       throw problemFor(record);
     }
     try {
-      const result = await run();
-      await this.#tell({
-        ...moveOf(begin),
-        to: 'succeeded',
-        details: { caller: write.caller, answer: answer(result) },
-      });
-      return { result, replayed: false };
+      const answer = await run();
+      await this.#tell({ ...moveOf(begin), to: 'succeeded', details: { caller, answer } });
+      return { answer, replayed: false };
     } catch (error) {
-      const end = endOf(error);
-      await this.#tell({
-        ...moveOf(begin),
-        to: end.state,
-        details: { caller: write.caller, answer: end.answer },
-      });
+      const { state, answer } = endOf(error);
+      await this.#tell({ ...moveOf(begin), to: state, details: { caller, answer } });
       throw error;
     }
   }
@@ -211,17 +203,32 @@ export class GuardService {
 
   async #move(move: Move): Promise<GuardRecord | undefined> {
     const moved = await this.keeper.store.move(move);
-    if (moved.kind === 'moved') {
-      this.metrics.guarded(move.to);
-      if (move.to === 'in_doubt' || move.to === 'incomplete')
-        this.log.error(
-          { event: 'order-in-doubt', write: move.name, state: move.to },
-          'A write waits for somebody to settle it',
-        );
-      return moved.record;
-    }
-    return moved.kind === 'refused' ? moved.record : undefined;
+    return 'record' in moved ? moved.record : undefined;
   }
+
+  /** What has been settled stays settled; where that says something else, an operator has to know. */
+  async #late(move: Move & { details: Details }): Promise<void> {
+    const record = await this.#tell(move);
+    const items = move.details.order?.items ?? [];
+    if (!record || agrees(record, items)) return;
+    this.metrics.guarded('conflict');
+    this.log.error(
+      {
+        event: 'order-conflict',
+        write: move.name,
+        state: record.state,
+        licenseOrderIds: items.map(({ licenseOrderId }) => licenseOrderId).join(),
+      },
+      'An order turned up that was settled otherwise',
+    );
+  }
+}
+
+/** Whether a record says that these were placed, or at least nothing else. */
+function agrees({ state, details }: GuardRecord, items: readonly PlacedItem[]): boolean {
+  if (state !== 'succeeded' && state !== 'accepted') return false;
+  const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
+  return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));
 }
 
 function moveOf({ name, owner }: Begin): { name: string; by: 'owner'; owner: string } {
