@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ActingUser } from '../upstream/call-context.ts';
 import { cleanText } from '../upstream/clean-text.ts';
 import type { Log } from './log.ts';
 
@@ -11,7 +12,6 @@ const IDS = [
   'channelCustomerId',
   'channelOrderId',
   'lentLockNum',
-  'username',
 ] as const;
 /** Lists of objects of a write: of ids, or of objects that have such a field. */
 const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'userName' } as const;
@@ -34,7 +34,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
       event: 'audit',
       requestId,
       caller: caller.name,
-      actingUser: call?.user && (call.user.kind === 'alias' ? call.user.name : 'session'),
+      actingUser: call?.user && actingUserOf(call.user),
       operation,
       object: objectOf({ ...body, ...fieldsOf(request.params) }),
       outcome,
@@ -44,6 +44,11 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
     },
     `${operation} ${outcome}`,
   );
+}
+
+/** The alias without its account: neither accounts of users nor session ids are in the log. */
+function actingUserOf({ kind, name }: ActingUser): string {
+  return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
 
 function outcomeOf({ state, query }: FastifyRequest, reply: FastifyReply): string {
