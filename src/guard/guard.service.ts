@@ -92,7 +92,7 @@ export class GuardService {
       confirm: () => this.#confirm(begin),
       late: (outcome) => {
         if ('data' in outcome)
-          void this.#late({ ...moveOf(begin), to: done, details: placed(outcome.data as PlacedItem[]) });
+          void this.#tell({ ...moveOf(begin), to: done, details: placed(outcome.data as PlacedItem[]) });
       },
     };
     try {
@@ -154,7 +154,8 @@ export class GuardService {
       });
     } catch (error) {
       // If it was recorded after all, nobody has to wait for the lease to find out that nothing was sent.
-      void this.#tell({ ...moveOf(begin), to: 'not_sent' });
+      if (error instanceof GuardUnavailable && error.reason === 'away')
+        void this.#tell({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }
   }
@@ -203,30 +204,30 @@ export class GuardService {
 
   async #move(move: Move): Promise<GuardRecord | undefined> {
     const moved = await this.keeper.store.move(move);
-    return 'record' in moved ? moved.record : undefined;
+    if (moved.kind === 'refused') this.#compare(move, moved.record);
+    return moved.kind === 'moved' ? moved.record : undefined;
   }
 
-  /** What has been settled stays settled; where that says something else, an operator has to know. */
-  async #late(move: Move & { details: Details }): Promise<void> {
-    const record = await this.#tell(move);
-    const items = move.details.order?.items ?? [];
-    if (!record || agrees(record, items)) return;
-    this.metrics.guarded('conflict');
+  /** What became of a write is known, and somebody has settled it otherwise (fault O7): both stay as they are, and people look. */
+  #compare({ name, to, details }: Move, record: GuardRecord): void {
+    const items = details?.order?.items ?? [];
+    if (!['succeeded', 'accepted', 'incomplete'].includes(to) || agrees(record, items)) return;
     this.log.error(
       {
         event: 'order-conflict',
-        write: move.name,
-        state: record.state,
+        write: name,
+        settled: record.state,
+        found: to,
         licenseOrderIds: items.map(({ licenseOrderId }) => licenseOrderId).join(),
       },
-      'An order turned up that was settled otherwise',
+      'A write was settled as one thing and turned out to be another',
     );
   }
 }
 
-/** Whether a record says that these were placed, or at least nothing else. */
+/** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */
 function agrees({ state, details }: GuardRecord, items: readonly PlacedItem[]): boolean {
-  if (state !== 'succeeded' && state !== 'accepted') return false;
+  if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
   const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
   return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));
 }
