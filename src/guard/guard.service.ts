@@ -12,7 +12,7 @@ import { GuardKeeper } from './guard-keeper.ts';
 import type { Details, GuardRecord, KeptAnswer, PlacedItem, State } from './guard-record.ts';
 import { type Begin, type Begun, GuardUnavailable, type Move, orderName } from './guard-store.ts';
 import { placeOf, problemFor } from './guard-answers.ts';
-import { endOf } from './guard-outcome.ts';
+import { agrees, endOf } from './guard-outcome.ts';
 
 /** Beyond the call's own deadline: time to tell the store what became of it. */
 const LEASE_REST_MS = 5_000;
@@ -91,8 +91,14 @@ export class GuardService {
     const once: SendOnce = {
       confirm: () => this.#confirm(begin),
       late: (outcome) => {
-        if ('data' in outcome)
-          void this.#tell({ ...moveOf(begin), to: done, details: placed(outcome.data as PlacedItem[]) });
+        const end = 'failure' in outcome ? endOf(outcome.failure) : undefined;
+        if (!end) {
+          const details = placed((outcome as { data: PlacedItem[] }).data);
+          void this.#tell({ ...moveOf(begin), to: done, details });
+        } else if (end.state === 'incomplete') {
+          const details = { ...placed(end.items), answer: end.answer };
+          void this.#tell({ ...moveOf(begin), to: end.state, details });
+        }
       },
     };
     try {
@@ -132,6 +138,11 @@ export class GuardService {
       await this.#tell({ ...moveOf(begin), to: state, details: { caller, answer } });
       throw error;
     }
+  }
+
+  /** Whether there is a record under that number. */
+  async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
+    return (await this.keeper.store.read(orderName(channelCode, channelOrderId))) !== undefined;
   }
 
   #beginOf(write: OrderWrite | KeyedWrite, name: string, details: Details): Begin {
@@ -223,13 +234,6 @@ export class GuardService {
       'A write was settled as one thing and turned out to be another',
     );
   }
-}
-
-/** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */
-function agrees({ state, details }: GuardRecord, items: readonly PlacedItem[]): boolean {
-  if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
-  const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
-  return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));
 }
 
 function moveOf({ name, owner }: Begin): { name: string; by: 'owner'; owner: string } {

@@ -36,6 +36,9 @@ export class LicenseOrderService {
     const body = toBatchOrder(order, this.config.timestampUnit);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
+    // While the platform does not work, new orders leave no records; what is known of others is told as ever.
+    const refusal = this.upstream.refusal('batchOrder');
+    if (refusal && !(await this.guard.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
       channelCode,
