@@ -48,6 +48,12 @@ export class UpstreamClient {
     private readonly metrics: Metrics,
   ) {}
 
+  /** Why a call would be refused now, for whoever has something to do before it; undefined where it would be tried. */
+  refusal(name: OperationName): UpstreamFailure | undefined {
+    const operation = operations[name];
+    return this.groups.of(operation).refusal(operation);
+  }
+
   /** `decode` turns `data` of a success into the result; a {@link WireMisfit} from it becomes `nonconforming`. */
   async call<T>(
     name: OperationName,
