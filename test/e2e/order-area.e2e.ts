@@ -446,8 +446,8 @@ describe('licence orders', () => {
     const answer = await gateway.post('/v1/license-orders', order(number, purchase()));
     expect(answer.status).toBe(502);
     expect(answer.body).toMatchObject({
-      code: 'upstream-contract-violation',
-      outcome: 'unknown',
+      code: 'outcome-unknown',
+      outcome: 'processed',
       retryable: false,
     });
     expect(await sandbox.commits()).toHaveLength(1);
