@@ -1,0 +1,42 @@
+import { randomInt } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { type ActName } from './acts.ts';
+import { figuresOf, type Report, runChaos } from './run.ts';
+import { type VariantName, variantNames, variants } from './variants.ts';
+
+/*
+ * Needs the build (`nest build`). The full form is `npm run chaos`. A seed that was printed goes into CHAOS_SEED to replay the plan.
+ */
+const seed = Number(process.env['CHAOS_SEED'] ?? randomInt(2 ** 31));
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+describe('Orders while gateways and the guard store are killed, and the platform fails', () => {
+  it('are carried out once at most, told truly, and found afterwards', async () => {
+    const options = { orders: 2_000, submits: 3, processes: 3, kills: 8, redisKills: 3, seed };
+    const report = await runChaos(options);
+    say(`chaos, seed ${seed}\n${figuresOf(report)}`);
+    expect(report.violations).toEqual([]);
+    // As many as were planned, and the platform did carry most of them out.
+    expect(report.orders).toBeGreaterThanOrEqual(2_000);
+    expect(report.commits).toBeGreaterThan(report.orders / 2);
+    expect(report.restarts).toBeGreaterThanOrEqual(11);
+  }, 300_000);
+});
+
+describe('The chaos run finds what is broken', () => {
+  const found = new Map<VariantName, Report>();
+
+  it.each(variantNames)('%s', async (variant) => {
+    const { acts, orders = 60, kills = 0 }: { acts: readonly ActName[]; orders?: number; kills?: number } =
+      variants[variant];
+    const options = { orders, submits: 3, processes: 3, kills, redisKills: 0, seed };
+    const report = await runChaos(options, { variant, only: acts });
+    found.set(variant, report);
+    const [first] = report.violations;
+    say(
+      `${variant.padEnd(38)} ${report.seconds.toFixed(1).padStart(5)} s  ` +
+        (first ? `${first.act}: ${first.fault}: ${first.what} (${report.violations.length})` : 'NOT FOUND'),
+    );
+    expect(report.violations).not.toEqual([]);
+  }, 180_000);
+});
