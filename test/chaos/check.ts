@@ -73,7 +73,8 @@ function ofAnswers({ channelOrderId, answers }: Told, commits: readonly Commit[]
   const add = (what: string) => found.push({ fault: 'false answer', channelOrderId, what });
   for (const answer of answers.filter(isSuccess)) {
     if (commits.length !== 1) add(`told ${answer.status}, carried out ${commits.length} times`);
-    else if (idsOf(answer) !== commits[0]?.licenseOrderIds.join()) add('told other ids than the platform gave');
+    else if (idsOf(answer) !== commits[0]?.licenseOrderIds.join())
+      add('told other ids than the platform gave');
   }
   if (commits.length > 0 && answers.length > 0 && answers.every(isDenial))
     add('told that nothing happened, by every answer, and it was carried out');

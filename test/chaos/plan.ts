@@ -2,6 +2,8 @@ import { SeededRandom } from '../../sandbox/random.ts';
 
 /** Short, so that deadlines and leases (deadline and 5 s) end during the run. */
 export const DEADLINE_MS = 1_000;
+/** And some time to be sure: after that nobody is sending any more. */
+export const LEASE_MS = DEADLINE_MS + 5_000 + 1_000;
 /** After the deadline, so the answer comes when nobody waits for it any more. */
 export const LATE_MS = 1_600;
 /** Late enough for an operator to be faster. */

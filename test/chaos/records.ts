@@ -14,11 +14,7 @@ export class Records {
   private readonly redis: import('../../src/guard/guard-redis.ts').GuardRedis;
   private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
 
-  private constructor(
-    store: Records['store'],
-    redis: Records['redis'],
-    nameOf: Records['nameOf'],
-  ) {
+  private constructor(store: Records['store'], redis: Records['redis'], nameOf: Records['nameOf']) {
     this.store = store;
     this.redis = redis;
     this.nameOf = nameOf;
@@ -27,16 +23,20 @@ export class Records {
   /** `environment` is a gateway's; its store has a canary. */
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
-    const { loadConfig } = await built<typeof import('../../src/config/app-config.ts')>('config/app-config.js');
-    const { GuardRedis } = await built<typeof import('../../src/guard/guard-redis.ts')>('guard/guard-redis.js');
+    const { loadConfig } =
+      await built<typeof import('../../src/config/app-config.ts')>('config/app-config.js');
+    const { GuardRedis } =
+      await built<typeof import('../../src/guard/guard-redis.ts')>('guard/guard-redis.js');
     const { RedisGuard, canaryKey } =
       await built<typeof import('../../src/guard/redis-guard.ts')>('guard/redis-guard.js');
-    const { orderName } = await built<typeof import('../../src/guard/guard-store.ts')>('guard/guard-store.js');
-    const { environmentName } = await built<typeof import('../../src/redis/key-names.ts')>('redis/key-names.js');
-    const { createLog } = await built<typeof import('../../src/observability/log.ts')>('observability/log.js');
-    const { Metrics } = await built<typeof import('../../src/observability/metrics.ts')>(
-      'observability/metrics.js',
-    );
+    const { orderName } =
+      await built<typeof import('../../src/guard/guard-store.ts')>('guard/guard-store.js');
+    const { environmentName } =
+      await built<typeof import('../../src/redis/key-names.ts')>('redis/key-names.js');
+    const { createLog } =
+      await built<typeof import('../../src/observability/log.ts')>('observability/log.js');
+    const { Metrics } =
+      await built<typeof import('../../src/observability/metrics.ts')>('observability/metrics.js');
     const config = loadConfig(environment);
     const redis = new GuardRedis(config.guard, createLog('silent'), new Metrics());
     await redis.onModuleInit();

@@ -59,7 +59,12 @@ export function figuresOf(report: Report): string {
     ['requests', report.submits],
     ['kill -9 and restart', report.restarts],
     ['carried out by the platform', report.commits],
-    ['states', Object.entries(report.states).map(([state, number]) => `${state} ${number}`).join(', ')],
+    [
+      'states',
+      Object.entries(report.states)
+        .map(([state, number]) => `${state} ${number}`)
+        .join(', '),
+    ],
     ['carried out twice', count('duplicate')],
     ['false answers', count('false answer')],
     ['unfindable', count('unfindable')],

@@ -76,7 +76,10 @@ export class Stage {
     const startGateway = () => startGatewayProcess(all, variant ? { nodeOptions: preload } : {});
     fleet.gateways = await Promise.all(Array.from({ length: processes }, startGateway));
     const records = await Records.open(all);
-    return new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway);
+    const stage = new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway);
+    // Tokens are there, and code has run once, when it counts.
+    await Promise.all(fleet.gateways.map((_, gateway) => stage.place(gateway, `first-${gateway}`, 'none')));
+    return stage;
   }
 
   /** Hands the order in at that gateway. */
@@ -130,7 +133,10 @@ export class Stage {
 
   /** Until nobody is believed to be sending: every lease that was left behind has ended by itself. */
   async settled(): Promise<void> {
-    await until('no order is being sent', async () => this.records.up && (await this.records.count('sending')) === 0);
+    await until(
+      'no order is being sent',
+      async () => this.records.up && (await this.records.count('sending')) === 0,
+    );
   }
 
   async pause(ms: number): Promise<void> {

@@ -2,29 +2,33 @@
  * The gateway broken on purpose, one way at a time: preloaded (`--import`) into a built gateway by the chaos run, chosen by
  * CHAOS_VARIANT, which nothing else reads. Each is a mistake that somebody could make; a run that passes with one of them proves nothing.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { Server, type ServerResponse } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { resolve } from 'node:path';
 import { Redis } from 'ioredis';
+import type { CallerGuard } from '../../src/caller/caller.guard.ts';
+import type { RequestState } from '../../src/caller/request-call.ts';
+import type { CallContext } from '../../src/upstream/call-context.ts';
 import type { ActName } from './acts.ts';
 import { built } from './records.ts';
 
 const load = {
+  callers: () => built<typeof import('../../src/caller/caller.guard.ts')>('caller/caller.guard.js'),
   guard: () => built<typeof import('../../src/guard/redis-guard.ts')>('guard/redis-guard.js'),
   records: () => built<typeof import('../../src/guard/guard-record.ts')>('guard/guard-record.js'),
   client: () => built<typeof import('../../src/upstream/upstream.client.ts')>('upstream/upstream.client.js'),
-  exchange: () => built<typeof import('../../src/upstream/upstream.exchange.ts')>('upstream/upstream.exchange.js'),
+  exchange: () =>
+    built<typeof import('../../src/upstream/upstream.exchange.ts')>('upstream/upstream.exchange.js'),
 };
 type Exchange = import('../../src/upstream/upstream.exchange.ts').UpstreamExchange;
 type Result = import('../../src/upstream/upstream.exchange.ts').Result;
 
-/** A script of the guard, with a piece of it changed. One that does not have the piece would be no variant at all. */
-function inScripts(piece: string, other: string): void {
+/** The guard's scripts with a piece changed. One that does not have the piece would be no variant at all. */
+async function inScripts(piece: string, other: string): Promise<void> {
+  const source = await readFile(resolve('dist/guard/redis-guard.js'), 'utf8');
+  if (!source.includes(piece)) throw new Error(`the guard's scripts have no longer: ${piece}`);
   const evaluate = Redis.prototype.eval as (script: string, ...rest: unknown[]) => Promise<unknown>;
-  let found = false;
   Redis.prototype.eval = function (this: Redis, script: string, ...rest: unknown[]) {
-    found ||= script.includes(piece);
-    if (!found && script.includes("redis.call('GET', canary)") && script.includes('aliasMs'))
-      throw new Error(`the guard's scripts have no ${piece}`);
     return evaluate.call(this, script.replace(piece, other), ...rest);
   } as never;
 }
@@ -38,26 +42,25 @@ async function inResults(change: (result: Result) => Result): Promise<void> {
 }
 
 interface Variant {
-  /** Acts that find it, the fastest first. */
+  /** Acts that find it; the crowd does too, sooner or later. */
   readonly acts: readonly ActName[];
-  readonly kills?: number;
-  readonly orders?: number;
   /** Done to a gateway before it starts. */
-  readonly apply: () => Promise<void> | void;
+  readonly apply: () => Promise<void>;
 }
 
 export const variants = {
   'expired-lease-taken-over': {
-    acts: ['crowd'],
-    orders: 120,
-    kills: 4,
+    acts: ['orphans'],
     apply: async () => {
-      inScripts("put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'", "state = 'not_sent'");
+      await inScripts(
+        "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
+        "state = 'not_sent'",
+      );
       (await load.guard()).RedisGuard.prototype.sweep = () => Promise.resolve([]);
     },
   },
   'code-500-retried': {
-    acts: ['crowd'],
+    acts: ['each-fault'],
     apply: async () => {
       const { UpstreamClient } = await load.client();
       const call = UpstreamClient.prototype.call as (...all: unknown[]) => Promise<unknown>;
@@ -70,14 +73,14 @@ export const variants = {
     },
   },
   'reset-taken-for-not-sent': {
-    acts: ['crowd'],
+    acts: ['each-fault'],
     apply: () =>
       inResults((result) =>
         result.kind === 'lost' ? { ...result, kind: 'unreachable', sent: false } : result,
       ),
   },
   'timeout-taken-for-rejected': {
-    acts: ['crowd'],
+    acts: ['each-fault'],
     apply: () =>
       inResults((result) =>
         result.kind === 'timeout'
@@ -86,16 +89,14 @@ export const variants = {
       ),
   },
   // The harness starts that Redis without a log; nothing in the gateway changes.
-  'store-without-persistence': { acts: ['store-killed'], apply: () => undefined },
+  'store-without-persistence': { acts: ['store-killed'], apply: () => Promise.resolve() },
   'on-without-the-store': {
     acts: ['store-killed'],
     apply: async () => {
       const { RedisGuard } = await load.guard();
       const begin = RedisGuard.prototype.begin;
       RedisGuard.prototype.begin = function (write) {
-        return begin
-          .call(this, write)
-          .catch(() => ({ kind: 'begun', submittedAt: Date.now() }) as const);
+        return begin.call(this, write).catch(() => ({ kind: 'begun', submittedAt: Date.now() }) as const);
       };
     },
   },
@@ -106,19 +107,23 @@ export const variants = {
   'hang-up-stops-the-send': {
     acts: ['hang-ups'],
     apply: async () => {
-      const hungUp = new AsyncLocalStorage<AbortSignal>();
-      const emit = Server.prototype.emit as (this: Server, ...all: unknown[]) => boolean;
-      Server.prototype.emit = function (this: Server, ...all: unknown[]) {
-        if (all[0] !== 'request') return emit.apply(this, all);
+      const { CallerGuard } = await load.callers();
+      const canActivate = CallerGuard.prototype.canActivate;
+      CallerGuard.prototype.canActivate = function (this: CallerGuard, context) {
+        const http = context.switchToHttp();
+        const { raw } = http.getResponse<{ raw: ServerResponse }>();
         const gone = new AbortController();
-        const response = all[2] as ServerResponse;
-        response.once('close', () => response.writableEnded || gone.abort());
-        return hungUp.run(gone.signal, () => emit.apply(this, all));
-      } as never;
+        raw.once('close', () => raw.writableFinished || gone.abort());
+        const active = canActivate.call(this, context);
+        const { call } = http.getRequest<{ state: RequestState }>().state;
+        if (call) call.abandon = gone.signal;
+        return active;
+      };
       const { UpstreamExchange } = await load.exchange();
       const send = UpstreamExchange.prototype.send;
       UpstreamExchange.prototype.send = function (this: Exchange, sending, ...rest) {
-        return send.call(this, { ...sending, abandon: hungUp.getStore() }, ...rest);
+        const { context } = sending as typeof sending & { context: CallContext };
+        return send.call(this, { ...sending, abandon: context.abandon }, ...rest);
       };
     },
   },
