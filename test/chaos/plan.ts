@@ -17,6 +17,7 @@ export const faults = {
   none: undefined,
   slow: { phase: 'before', action: { delayMs: 350 } },
   'reset-after-commit': { phase: 'after', action: { reset: 'before-headers' } },
+  'silence-after-commit': { phase: 'after', action: { hang: true } },
   'reset-before': { phase: 'before', action: { reset: 'before-headers' } },
   long: { phase: 'before', action: { delayMs: 700 } },
   'very-late-commit': { phase: 'before', action: { delayMs: VERY_LATE_MS } },
