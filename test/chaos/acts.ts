@@ -20,7 +20,7 @@ const AT_ONCE = 40;
 const FEW_AT_ONCE = 6;
 /** A caller repeats what was not processed so many times, and then lets it be for a while. */
 const TRIES = 6;
-const PAUSE_MS = 120;
+const PAUSE_MS = 200;
 
 /** Orders and all that their callers were told. */
 class Ledger {

@@ -17,6 +17,7 @@ export const faults = {
   none: undefined,
   slow: { phase: 'before', action: { delayMs: 350 } },
   'reset-after-commit': { phase: 'after', action: { reset: 'before-headers' } },
+  'silence-after-commit': { phase: 'after', action: { hang: true } },
   'reset-before': { phase: 'before', action: { reset: 'before-headers' } },
   long: { phase: 'before', action: { delayMs: 700 } },
   'very-late-commit': { phase: 'before', action: { delayMs: VERY_LATE_MS } },
@@ -75,17 +76,17 @@ export interface Plan {
 /** The same seed gives the same orders, faults and kills; when exactly they meet is the machine's. */
 export function planOf({ orders, submits, processes, kills, redisKills, seed }: ChaosOptions): Plan {
   const random = new SeededRandom(seed);
-  const below = (count: number) => Math.floor(random.next() * count);
+  const upTo = (count: number) => Math.floor(random.next() * count);
   const planned = Array.from({ length: orders }, (_, index): PlannedOrder => {
-    const first = below(processes);
+    const first = upTo(processes);
     return {
       channelOrderId: `chaos-${seed}-${index}`,
       fault: drawFault(random.next() * 100),
-      gateways: Array.from({ length: submits }, (_, submit) => (first + submit) % processes),
+      gateways: [...Array(submits).keys()].map((submit) => (first + submit) % processes),
     };
   });
   const all = [
-    ...Array.from({ length: kills }, () => below(processes)),
+    ...Array.from({ length: kills }, () => upTo(processes)),
     ...Array.from({ length: redisKills }, () => 'redis' as const),
   ];
   const shuffled = all

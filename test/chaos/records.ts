@@ -1,7 +1,13 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type * as AppConfigModule from '../../src/config/app-config.ts';
 import type { GuardRecord, State } from '../../src/guard/guard-record.ts';
-import type { Moved } from '../../src/guard/guard-store.ts';
+import type * as GuardRedisModule from '../../src/guard/guard-redis.ts';
+import type * as GuardStoreModule from '../../src/guard/guard-store.ts';
+import type * as RedisGuardModule from '../../src/guard/redis-guard.ts';
+import type * as LogModule from '../../src/observability/log.ts';
+import type * as MetricsModule from '../../src/observability/metrics.ts';
+import type * as KeyNamesModule from '../../src/redis/key-names.ts';
 
 /** A module of the built gateway, with the types of its source. */
 export function built<T>(path: string): Promise<T> {
@@ -10,8 +16,8 @@ export function built<T>(path: string): Promise<T> {
 
 /** The guard's records, read beside the gateways and by the same code. */
 export class Records {
-  private readonly store: import('../../src/guard/redis-guard.ts').RedisGuard;
-  private readonly redis: import('../../src/guard/guard-redis.ts').GuardRedis;
+  private readonly store: RedisGuardModule.RedisGuard;
+  private readonly redis: GuardRedisModule.GuardRedis;
   private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
 
   private constructor(store: Records['store'], redis: Records['redis'], nameOf: Records['nameOf']) {
@@ -23,20 +29,13 @@ export class Records {
   /** `environment` is a gateway's; its store has a canary. */
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
-    const { loadConfig } =
-      await built<typeof import('../../src/config/app-config.ts')>('config/app-config.js');
-    const { GuardRedis } =
-      await built<typeof import('../../src/guard/guard-redis.ts')>('guard/guard-redis.js');
-    const { RedisGuard, canaryKey } =
-      await built<typeof import('../../src/guard/redis-guard.ts')>('guard/redis-guard.js');
-    const { orderName } =
-      await built<typeof import('../../src/guard/guard-store.ts')>('guard/guard-store.js');
-    const { environmentName } =
-      await built<typeof import('../../src/redis/key-names.ts')>('redis/key-names.js');
-    const { createLog } =
-      await built<typeof import('../../src/observability/log.ts')>('observability/log.js');
-    const { Metrics } =
-      await built<typeof import('../../src/observability/metrics.ts')>('observability/metrics.js');
+    const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
+    const { GuardRedis } = await built<typeof GuardRedisModule>('guard/guard-redis.js');
+    const { RedisGuard, canaryKey } = await built<typeof RedisGuardModule>('guard/redis-guard.js');
+    const { orderName } = await built<typeof GuardStoreModule>('guard/guard-store.js');
+    const { environmentName } = await built<typeof KeyNamesModule>('redis/key-names.js');
+    const { createLog } = await built<typeof LogModule>('observability/log.js');
+    const { Metrics } = await built<typeof MetricsModule>('observability/metrics.js');
     const config = loadConfig(environment);
     const redis = new GuardRedis(config.guard, createLog('silent'), new Metrics());
     await redis.onModuleInit();
@@ -59,7 +58,7 @@ export class Records {
   }
 
   /** As an operator does who has made sure, without the wait that the API asks of one. */
-  settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<Moved> {
+  settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<GuardStoreModule.Moved> {
     return this.store.move({ name: this.nameOf(CHANNEL, channelOrderId), by: 'operator', to });
   }
 

@@ -9,7 +9,6 @@ import { ask, freePort, type RunningRedis, startRedis, until } from '../support/
 import { TestSandbox } from '../support/sandbox.ts';
 import { DEADLINE_MS, type Fault, faultRules } from './plan.ts';
 import { CHANNEL, Records } from './records.ts';
-import type { VariantName } from './variants.ts';
 
 /** One answer to one request; `status` 0: the connection ended before there was any. */
 export interface Answer {
@@ -17,12 +16,13 @@ export interface Answer {
   readonly code?: string;
   readonly outcome?: string;
   readonly items?: readonly { readonly licenseOrderId: string }[];
-  readonly state?: string;
+  readonly retryable?: boolean;
 }
 
 interface StageOptions {
   readonly processes: number;
-  readonly variant?: VariantName | undefined;
+  /** A name of variants.ts. */
+  readonly variant?: string | undefined;
   readonly environment?: Record<string, string>;
   readonly seed?: number;
 }

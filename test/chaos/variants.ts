@@ -6,39 +6,56 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { resolve } from 'node:path';
 import { Redis } from 'ioredis';
-import type { CallerGuard } from '../../src/caller/caller.guard.ts';
+import type { ExecutionContext } from '@nestjs/common';
+import type * as Callers from '../../src/caller/caller.guard.ts';
 import type { RequestState } from '../../src/caller/request-call.ts';
+import type * as GuardRecords from '../../src/guard/guard-record.ts';
+import type * as Guard from '../../src/guard/redis-guard.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
+import type * as Client from '../../src/upstream/upstream.client.ts';
+import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
+import type { Result } from '../../src/upstream/upstream.exchange.ts';
 import type { ActName } from './acts.ts';
 import { built } from './records.ts';
 
 const load = {
-  callers: () => built<typeof import('../../src/caller/caller.guard.ts')>('caller/caller.guard.js'),
-  guard: () => built<typeof import('../../src/guard/redis-guard.ts')>('guard/redis-guard.js'),
-  records: () => built<typeof import('../../src/guard/guard-record.ts')>('guard/guard-record.js'),
-  client: () => built<typeof import('../../src/upstream/upstream.client.ts')>('upstream/upstream.client.js'),
-  exchange: () =>
-    built<typeof import('../../src/upstream/upstream.exchange.ts')>('upstream/upstream.exchange.js'),
+  callers: () => built<typeof Callers>('caller/caller.guard.js'),
+  guard: () => built<typeof Guard>('guard/redis-guard.js'),
+  records: () => built<typeof GuardRecords>('guard/guard-record.js'),
+  client: () => built<typeof Client>('upstream/upstream.client.js'),
+  exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
 };
-type Exchange = import('../../src/upstream/upstream.exchange.ts').UpstreamExchange;
-type Result = import('../../src/upstream/upstream.exchange.ts').Result;
+
+type Method = (this: unknown, ...all: unknown[]) => unknown;
+
+/** Puts something around a method: `goOn` calls it, with the same arguments or others. */
+function around<R>(
+  prototype: object,
+  name: string,
+  other: (goOn: (...all: unknown[]) => R, all: unknown[]) => unknown,
+): void {
+  const methods = prototype as Record<string, Method | undefined>;
+  const method = methods[name];
+  if (!method) throw new Error(`there is no ${name} any more`);
+  methods[name] = function (this: unknown, ...all: unknown[]) {
+    return other((...others) => method.apply(this, others) as R, all);
+  };
+}
 
 /** The guard's scripts with a piece changed. One that does not have the piece would be no variant at all. */
 async function inScripts(piece: string, other: string): Promise<void> {
   const source = await readFile(resolve('dist/guard/redis-guard.js'), 'utf8');
   if (!source.includes(piece)) throw new Error(`the guard's scripts have no longer: ${piece}`);
-  const evaluate = Redis.prototype.eval as (script: string, ...rest: unknown[]) => Promise<unknown>;
-  Redis.prototype.eval = function (this: Redis, script: string, ...rest: unknown[]) {
-    return evaluate.call(this, script.replace(piece, other), ...rest);
-  } as never;
+  around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
+    goOn((script as string).replace(piece, other), ...rest),
+  );
 }
 
 async function inResults(change: (result: Result) => Result): Promise<void> {
   const { UpstreamExchange } = await load.exchange();
-  const send = UpstreamExchange.prototype.send;
-  UpstreamExchange.prototype.send = async function (this: Exchange, ...all) {
-    return change(await send.apply(this, all));
-  };
+  around<Promise<Result>>(UpstreamExchange.prototype, 'send', async (goOn, all) =>
+    change(await goOn(...all)),
+  );
 }
 
 interface Variant {
@@ -56,20 +73,19 @@ export const variants = {
         "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
         "state = 'not_sent'",
       );
-      (await load.guard()).RedisGuard.prototype.sweep = () => Promise.resolve([]);
+      around((await load.guard()).RedisGuard.prototype, 'sweep', () => Promise.resolve([]));
     },
   },
   'code-500-retried': {
     acts: ['each-fault'],
     apply: async () => {
       const { UpstreamClient } = await load.client();
-      const call = UpstreamClient.prototype.call as (...all: unknown[]) => Promise<unknown>;
-      UpstreamClient.prototype.call = function (this: unknown, ...all: unknown[]) {
-        return call.apply(this, all).catch((error: { details?: { code?: string } }) => {
-          if (error.details?.code === '500') return call.apply(this, all);
+      around<Promise<unknown>>(UpstreamClient.prototype, 'call', (goOn, all) =>
+        goOn(...all).catch((error: { details?: { code?: string } }) => {
+          if (error.details?.code === '500') return goOn(...all);
           throw error;
-        });
-      } as never;
+        }),
+      );
     },
   },
   'reset-taken-for-not-sent': {
@@ -94,10 +110,9 @@ export const variants = {
     acts: ['store-killed'],
     apply: async () => {
       const { RedisGuard } = await load.guard();
-      const begin = RedisGuard.prototype.begin;
-      RedisGuard.prototype.begin = function (write) {
-        return begin.call(this, write).catch(() => ({ kind: 'begun', submittedAt: Date.now() }) as const);
-      };
+      around<Promise<unknown>>(RedisGuard.prototype, 'begin', (goOn, all) =>
+        goOn(...all).catch(() => ({ kind: 'begun', submittedAt: Date.now() })),
+      );
     },
   },
   'emptied-store-without-canary': {
@@ -108,23 +123,21 @@ export const variants = {
     acts: ['hang-ups'],
     apply: async () => {
       const { CallerGuard } = await load.callers();
-      const canActivate = CallerGuard.prototype.canActivate;
-      CallerGuard.prototype.canActivate = function (this: CallerGuard, context) {
-        const http = context.switchToHttp();
+      around(CallerGuard.prototype, 'canActivate', (goOn, [context]) => {
+        const http = (context as ExecutionContext).switchToHttp();
         const { raw } = http.getResponse<{ raw: ServerResponse }>();
         const gone = new AbortController();
         raw.once('close', () => raw.writableFinished || gone.abort());
-        const active = canActivate.call(this, context);
+        const active = goOn(context);
         const { call } = http.getRequest<{ state: RequestState }>().state;
         if (call) call.abandon = gone.signal;
         return active;
-      };
+      });
       const { UpstreamExchange } = await load.exchange();
-      const send = UpstreamExchange.prototype.send;
-      UpstreamExchange.prototype.send = function (this: Exchange, sending, ...rest) {
-        const { context } = sending as typeof sending & { context: CallContext };
-        return send.call(this, { ...sending, abandon: context.abandon }, ...rest);
-      };
+      around(UpstreamExchange.prototype, 'send', (goOn, [sending, ...rest]) => {
+        const { context } = sending as { context: CallContext };
+        return goOn({ ...(sending as object), abandon: context.abandon }, ...rest);
+      });
     },
   },
   'late-answer-overwrites-a-settlement': {
