@@ -316,7 +316,9 @@ describe('in Redis', () => {
     }
     const ends = '{env:guard}:orders:ends';
     await store.begin({ ...again, owner: credential() });
-    expect(await direct.zrange(ends, 0, -1)).toEqual([over, kept].map(({ name }) => `{env:guard}:${name}`));
+    expect(await direct.zrange(ends, '0', '-1')).toEqual(
+      [over, kept].map(({ name }) => `{env:guard}:${name}`),
+    );
     await direct.del(`{env:guard}:${over.name}`);
     await direct.zadd(ends, 1, `{env:guard}:${over.name}`);
     expect(await store.list(undefined, 0, 10)).toMatchObject({
