@@ -43,7 +43,7 @@ function isRefusal(error: unknown, problem: ProblemException): boolean {
 }
 
 function itemsOf(error: unknown): readonly PlacedItem[] {
-  return error instanceof UpstreamFailure ? ((error.details.items ?? []) as readonly PlacedItem[]) : [];
+  return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
 }
 
 /** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */

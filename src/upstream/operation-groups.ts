@@ -119,6 +119,7 @@ function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined
   const { status = 0, code } = 'details' in rest ? rest.details : {};
   switch (kind) {
     case 'abandoned':
+    case 'delayed':
       return undefined;
     case 'unreachable':
     case 'connect-timeout':
