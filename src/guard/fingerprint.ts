@@ -26,7 +26,7 @@ export class Fingerprints {
 }
 
 /** JSON with the members of every object in order; what JSON leaves out is left out. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
     return Object.fromEntries(

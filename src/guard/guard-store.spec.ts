@@ -307,6 +307,28 @@ describe('in Redis', () => {
     expect(await ttl(write.name)).toBeLessThanOrEqual(7 * DAY_MS);
   });
 
+  it('what has been kept for its time leaves every list, and no other does', async () => {
+    const store = await redisGuard();
+    const [over, kept, again] = [newOrder(), newOrder(), newOrder()];
+    for (const write of [over, kept, again]) {
+      await store.begin(write);
+      await store.move(byOwner(write, 'not_sent'));
+    }
+    const ends = '{env:guard}:orders:ends';
+    await store.begin({ ...again, owner: credential() });
+    expect(await direct.zrange(ends, '0', '-1')).toEqual(
+      [over, kept].map(({ name }) => `{env:guard}:${name}`),
+    );
+    await direct.del(`{env:guard}:${over.name}`);
+    await direct.zadd(ends, 1, `{env:guard}:${over.name}`);
+    expect(await store.list(undefined, 0, 10)).toMatchObject({
+      total: 2,
+      records: [{ name: again.name }, { name: kept.name }],
+    });
+    expect(await store.list('not_sent', 0, 10)).toMatchObject({ total: 1, records: [{ name: kept.name }] });
+    expect(await direct.zcard(ends)).toBe(1);
+  });
+
   it('is sealed: what is answered cannot be read there', async () => {
     const store = await redisGuard();
     const write = newWrite();

@@ -91,14 +91,14 @@ export class GuardService {
     const once: SendOnce = {
       confirm: () => this.#confirm(begin),
       late: (outcome) => {
-        const end = 'failure' in outcome ? endOf(outcome.failure) : undefined;
-        if (!end) {
-          const details = placed((outcome as { data: PlacedItem[] }).data);
-          void this.#tell({ ...moveOf(begin), to: done, details });
-        } else if (end.state === 'incomplete') {
-          const details = { ...placed(end.items), answer: end.answer };
-          void this.#tell({ ...moveOf(begin), to: end.state, details });
+        const move = moveOf(begin);
+        if ('data' in outcome) {
+          void this.#tell({ ...move, to: done, details: placed(outcome.data as PlacedItem[]) });
+          return;
         }
+        const { state, items, answer } = endOf(outcome.failure);
+        if (state === 'incomplete')
+          void this.#tell({ ...move, to: state, details: { ...placed(items), answer } });
       },
     };
     try {

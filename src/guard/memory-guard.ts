@@ -81,6 +81,7 @@ export class MemoryGuard implements GuardStore {
       if (state === 'sending' && leaseUntil <= this.now()) ended.push(name);
       this.#find(name);
     }
+    for (const [alias, name] of this.#aliases) if (!this.#records.has(name)) this.#aliases.delete(alias);
     return Promise.resolve(ended);
   }
 

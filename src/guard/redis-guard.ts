@@ -20,20 +20,20 @@ import {
 
 /*
  * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. Orders are
- * indexed by submittedAt, all and by state; what is being sent by the end of its lease. Times are Redis' own. Every script
+ * indexed by submittedAt, all and by state, until their time is over; what is being sent by the end of its lease. Times are Redis' own. Every script
  * compares the canary first: a store that lost it has lost the records too.
  *
- * KEYS: canary, record, leases, all orders, then orders by state in the order of `states`.
+ * KEYS: canary, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
  */
 const VERSION = '1';
 const FIELDS = ['version', 'state', 'submittedAt', 'settledAt', 'details'] as const;
 const COMMON = `
-local canary, record, leases, all = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local canary, record, leases, all, ends = unpack(KEYS, 1, 5)
 if redis.call('GET', canary) ~= ARGV[1] then return {'stopped'} end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local index = {}
-for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do index[state] = KEYS[4 + i] end
+for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do index[state] = KEYS[5 + i] end
 local function fields(key)
   return redis.call('HMGET', key, ${FIELDS.map((field) => `'${field}'`).join(',')})
 end
@@ -45,7 +45,23 @@ local function put(key, from, to, keptMs)
     if index[from] then redis.call('ZREM', index[from], key) end
     redis.call('ZADD', index[to], redis.call('HGET', key, 'submittedAt'), key)
   end
-  if keptMs == '' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, keptMs) end
+  if keptMs == '' then
+    redis.call('PERSIST', key)
+    redis.call('ZREM', ends, key)
+  else
+    redis.call('PEXPIRE', key, keptMs)
+    if listed then redis.call('ZADD', ends, now + keptMs, key) end
+  end
+end
+-- Orders whose time is over leave the lists.
+local function forget()
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 500)) do
+    if redis.call('EXISTS', key) == 0 then
+      redis.call('ZREM', ends, key)
+      redis.call('ZREM', all, key)
+      for _, zset in pairs(index) do redis.call('ZREM', zset, key) end
+    end
+  end
 end
 `;
 
@@ -71,6 +87,7 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
   if index[state] then redis.call('ZREM', index[state], record) end
+  redis.call('ZREM', ends, record)
   redis.call('DEL', record)
 end
 -- The first write of a new record: a script that has written before is not told any more that memory is full.
@@ -110,6 +127,7 @@ return {'there', fields(record)}
 
 /** ARGV: canary, state or empty, first, last. */
 const LIST = `${COMMON}
+forget()
 local zset = ARGV[2] == '' and all or index[ARGV[2]]
 local found = {}
 for _, key in ipairs(redis.call('ZREVRANGE', zset, ARGV[3], ARGV[4])) do
@@ -121,6 +139,7 @@ return {'there', redis.call('ZCARD', zset), found}
 
 /** ARGV: canary, kept ms of an order in doubt or empty, of another write. */
 const SWEEP = `${COMMON}
+forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
   local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
@@ -164,6 +183,7 @@ export class RedisGuard implements GuardStore {
     this.#places = [
       `${this.#prefix}leases`,
       `${this.#prefix}orders`,
+      `${this.#prefix}orders:ends`,
       ...states.map((state) => `${this.#prefix}orders:${state}`),
     ];
   }

@@ -139,7 +139,7 @@ describe.each([
     });
     const first = await send(gateway, reserve, keyed(key));
     const again = await send(gateway, reserve, keyed(key));
-    const { requestId: _, ...body } = first.body;
+    const { requestId: _one, ...body } = first.body;
     expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
     expect([again.status, isReplay(again)]).toEqual([502, true]);
     expect(again.body).toMatchObject(body);

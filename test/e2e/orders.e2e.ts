@@ -376,7 +376,7 @@ describe('a settlement', () => {
     ],
     [
       'with an item twice',
-      { as: 'succeeded', items: Array(2).fill({ sequence: 1, licenseOrderId: 'l' }) },
+      { as: 'succeeded', items: ['l', 'm'].map((licenseOrderId) => ({ sequence: 1, licenseOrderId })) },
       '',
     ],
   ])('%s is 400', async (_, body, pointer) => {
@@ -502,7 +502,7 @@ describe('what is kept of orders', () => {
         keys.map(async (key) => {
           const type = await client.type(key);
           if (type === 'hash') return JSON.stringify(await client.hgetall(key));
-          if (type === 'zset') return JSON.stringify(await client.zrange(key, 0, -1));
+          if (type === 'zset') return JSON.stringify(await client.zrange(key, '0', '-1'));
           return client.get(key);
         }),
       );

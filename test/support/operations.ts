@@ -190,7 +190,7 @@ export const operationCases: readonly OperationCase[] = [
 let orders = 0;
 
 /** Each order under a number of its own: under the same one it would be the same order. */
-export function freshBody({ id, body }: OperationCase): object | undefined {
+function freshBody({ id, body }: OperationCase): object | undefined {
   return id === 'placeOrder' ? { ...body, channelOrderId: `SO-9-${++orders}` } : body;
 }
 
