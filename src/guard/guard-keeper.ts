@@ -12,7 +12,7 @@ import { storeFaults, unreadableOrders } from './store-settings.ts';
 
 const SWEEP_MS = 5_000;
 /** How an operator's canary begins: only such a one may take the place of one that is known. */
-const CONFIRMED = 'operator:';
+export const CONFIRMED = 'operator:';
 
 /**
  * Keeps the guard's store fit to be believed. The canary is a random value that says that the store is the one it was: an emptied
