@@ -206,6 +206,36 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
 });
 
 describe('looking for an order', () => {
+  it('lets its caller have the answer that was lost', async () => {
+    const gateway = await newGateway([1]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const body = {
+      channelCode: 'crm',
+      channelOrderId: `SO-${++last}`,
+      orders: [
+        {
+          orderType: 'new_buy',
+          sequence: 4,
+          licenseType: 'cloud_account',
+          customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+          assets: [{ products: [{ productUri: 'draft.pro', limitConcurrent: 2 }] }],
+        },
+      ],
+    };
+    const lost = await gateway.post('/v1/license-orders', body);
+    expect([lost.status, lost.body['outcome']]).toEqual([502, 'unknown']);
+    const place = String(lost.headers.get('location'));
+    await until('it is found', async () => (await gateway.get(place)).body['state'] === 'succeeded');
+    const [commit] = await sandbox.commits();
+    const items = [
+      { sequence: 4, licenseOrderId: commit?.licenseOrderIds[0], customerId: 'cus-harbour-default' },
+    ];
+    const again = await gateway.post('/v1/license-orders', body);
+    expect(again.body).toMatchObject({ state: 'succeeded', items });
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect(await callsOf('batchOrder')).toBe(1);
+  });
+
   it('finds every item of a batch, and says which licence orders where it cannot say of which item', async () => {
     const gateway = await newGateway([1]);
     await sandbox.fault({ ...LOST, phase: 'after' });
