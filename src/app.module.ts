@@ -6,6 +6,7 @@ import { CallerGuard } from './caller/caller.guard.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
+import { EvidenceModule } from './evidence/evidence.module.ts';
 import { GuardModule } from './guard/guard.module.ts';
 import { KeyedWriteInterceptor } from './guard/keyed-write.interceptor.ts';
 import { HealthController } from './health/health.controller.ts';
@@ -53,6 +54,7 @@ export class AppModule {
         SessionModule,
         OrderModule,
         MemberModule,
+        EvidenceModule,
       ],
       controllers: [HealthController, ProblemsController],
       providers: [

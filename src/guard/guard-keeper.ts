@@ -9,12 +9,12 @@ import type { GuardRecord, State } from './guard-record.ts';
 import { type GuardStore, isOrder, type Move, type Moved } from './guard-store.ts';
 import { MemoryGuard } from './memory-guard.ts';
 import { canaryKey, RedisGuard } from './redis-guard.ts';
-import { storeFaults } from './store-settings.ts';
+import { storeFaults, unreadableOrders } from './store-settings.ts';
 
 /** A lease that ran out is in doubt within a second, also where nobody asks. */
 const SWEEP_MS = 500;
 /** How an operator's canary begins: only such a one may take the place of one that is known. */
-const CONFIRMED = 'operator:';
+export const CONFIRMED = 'operator:';
 const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 /**
@@ -27,6 +27,8 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
   readonly #environment: string;
   readonly #listeners: (() => void)[] = [];
   #canary: string | undefined;
+  /** Its settings are such that it can be believed at all. */
+  #fit = false;
   #told = '';
   #timer: NodeJS.Timeout | undefined;
 
@@ -39,7 +41,9 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
   ) {
     this.#environment = environmentName(upstream.baseUrl);
     this.store = this.#heard(
-      redis.configured ? new RedisGuard(redis, this.#environment, () => this.#canary) : new MemoryGuard(),
+      redis.configured
+        ? new RedisGuard(redis, this.#environment, () => (this.#fit ? this.#canary : undefined))
+        : new MemoryGuard(),
     );
   }
 
@@ -71,10 +75,11 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  /** What happens twice a second: leases end, the gauges are set. Never fails. */
+  /** What happens twice a second: the canary is looked for, leases end, the gauges are set. Never fails. */
   async tick(): Promise<void> {
     try {
-      if (this.redis.configured && this.#told !== '') await this.#findCanary();
+      // Always: a store that is emptied under an open connection tells nobody.
+      if (this.redis.configured) await (this.#fit ? this.#findCanary() : this.#check(false));
       const ended = await this.store.sweep();
       for (const name of ended)
         this.log.error({ event: 'order-in-doubt', write: name }, 'Nobody knows what became of a write');
@@ -114,15 +119,31 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
   async #check(atStart: boolean): Promise<void> {
     try {
       const { refuse, warn } = await storeFaults(this.redis);
-      if (refuse.length > 0 && atStart)
+      if (atStart && refuse.length > 0)
         throw new ConfigError(refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
-      for (const fault of [...refuse, ...warn])
+      for (const fault of this.#fit ? [] : warn)
         this.log.warn({ event: 'guard-weak', fault }, `The guard store ${fault}`);
+      this.#fit = refuse.length === 0;
+      if (!this.#fit) {
+        this.#tell('stopped', `The guard store ${refuse.join(', and ')}: orders are refused until then`);
+        return;
+      }
       await this.#findCanary();
+      await this.#checkKeys(atStart);
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       this.#tell('away', 'The guard store is away: orders are refused until it is back');
     }
+  }
+
+  /** An order that nobody can read any more could be neither answered nor settled. */
+  async #checkKeys(atStart: boolean): Promise<void> {
+    const kids = this.config.encryptionKeys.map(({ kid }) => kid);
+    const count = await unreadableOrders(this.redis, this.#environment, kids);
+    if (count === 0) return;
+    const fault = `lacks a key under which ${count} orders are sealed that are not settled: add it at the end`;
+    if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
+    this.log.error({ event: 'guard-keys', count }, `ENCRYPTION_KEYS ${fault}`);
   }
 
   async #findCanary(): Promise<void> {

@@ -61,6 +61,8 @@ export interface Evidence {
   readonly enterpriseGlobalId: string;
   /** How many items were ordered. */
   readonly items: number;
+  /** Their sequences; absent: from 1. */
+  readonly sequences?: readonly number[];
 }
 
 /** A guarded write as it stands. Times in ms since the epoch, by the guard store's clock. */

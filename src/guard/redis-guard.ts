@@ -166,6 +166,11 @@ export function canaryKey(environment: string): string {
   return `${prefixOf(environment)}canary`;
 }
 
+/** The set of all orders that are in that state, by the time they were submitted. */
+export function stateKey(environment: string, state: State): string {
+  return `${prefixOf(environment)}orders:${state}`;
+}
+
 /** The guard of all replicas: one Lua script a step. */
 export class RedisGuard implements GuardStore {
   readonly #places: readonly string[];
@@ -184,7 +189,7 @@ export class RedisGuard implements GuardStore {
       `${this.#prefix}leases`,
       `${this.#prefix}orders`,
       `${this.#prefix}orders:ends`,
-      ...states.map((state) => `${this.#prefix}orders:${state}`),
+      ...states.map((state) => stateKey(environment, state)),
     ];
   }
 

@@ -1,4 +1,6 @@
+import type { State } from './guard-record.ts';
 import type { GuardRedis } from './guard-redis.ts';
+import { stateKey } from './redis-guard.ts';
 
 interface Faults {
   /** With these no order is safe. */
@@ -32,4 +34,29 @@ async function fsyncPolicy(redis: GuardRedis): Promise<string | undefined> {
     .run((client) => client.config('GET', 'appendfsync'))
     .catch(() => [])) as string[];
   return answer[1];
+}
+
+/** In these a record is still needed, whatever its age. */
+const OPEN: readonly State[] = ['sending', 'in_doubt', 'incomplete'];
+/** KEYS: sets of records. ARGV: ids of keys. How many records are sealed under another key. */
+const SEALED_UNDER_OTHERS = `
+local known, others = {}, 0
+for _, kid in ipairs(ARGV) do known[kid] = true end
+for _, set in ipairs(KEYS) do
+  for _, record in ipairs(redis.call('ZRANGE', set, 0, -1)) do
+    local details = redis.pcall('HGET', record, 'details')
+    local kid = type(details) == 'string' and string.match(details, '^[^.]*%.([^.]*)%.')
+    if kid and not known[kid] then others = others + 1 end
+  end
+end
+return others`;
+
+/** How many orders that nobody has settled cannot be read with these keys (fault O2). */
+export async function unreadableOrders(
+  redis: GuardRedis,
+  environment: string,
+  kids: readonly string[],
+): Promise<number> {
+  const sets = OPEN.map((state) => stateKey(environment, state));
+  return Number(await redis.run((client) => client.eval(SEALED_UNDER_OTHERS, sets.length, ...sets, ...kids)));
 }

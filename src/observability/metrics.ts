@@ -125,6 +125,12 @@ export class Metrics {
     labelNames: ['state'],
     registers: [this.registry],
   });
+  readonly #evidence = new Counter({
+    name: 'gateway_order_evidence_total',
+    help: 'Looks for orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
+    labelNames: ['result'],
+    registers: [this.registry],
+  });
   readonly #doubts = new Gauge({
     name: 'gateway_orders_in_doubt',
     help: 'Orders that were sent and of which nobody knows what became',
@@ -197,6 +203,11 @@ export class Metrics {
   /** A guarded write came to a state. */
   guarded(state: string): void {
     this.#guarded.inc({ state });
+  }
+
+  /** A look for an order in doubt is over. */
+  evidence(result: string): void {
+    this.#evidence.inc({ result });
   }
 
   contractWarning(operation: string, what: string): void {

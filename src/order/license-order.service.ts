@@ -6,7 +6,7 @@ import { GuardService } from '../guard/guard.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import type { PlaceOrderDto } from './dto/license-order.dto.ts';
+import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
 import { toBatchOrder, toPlacedItems } from './license-order.mapper.ts';
 import { toOrderRecord } from './order-record.mapper.ts';
@@ -75,5 +75,5 @@ function evidenceOf({ orders }: PlaceOrderDto): Evidence | undefined {
     ),
   );
   if (enterpriseGlobalId === undefined || others.length > 0) return undefined;
-  return { enterpriseGlobalId, items: orders.length };
+  return { enterpriseGlobalId, items: orders.length, sequences: orders.map(sequenceOf) };
 }

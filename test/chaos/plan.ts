@@ -77,7 +77,7 @@ export interface Plan {
 export function planOf({ orders, submits, processes, kills, redisKills, seed }: ChaosOptions): Plan {
   const random = new SeededRandom(seed);
   const upTo = (count: number) => Math.floor(random.next() * count);
-  const planned = Array.from({ length: orders }, (_, index): PlannedOrder => {
+  const planned = Array.from({ length: orders }, (_unused, index): PlannedOrder => {
     const first = upTo(processes);
     return {
       channelOrderId: `chaos-${seed}-${index}`,

@@ -211,6 +211,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     const done = new AbortController();
     let [begun, completed] = [0, 0];
     let reads = 0;
+    const readsSoFar = () => reads;
     // State n is locked where n is odd. A read that began after write n completed, and ended before n + 1 began, sees n.
     const readers = gateways.flatMap((gateway) =>
       Array.from({ length: 4 }, async () => {
@@ -230,7 +231,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
       completed = write;
       // However slow the machine is, somebody has read in between.
       const before = reads;
-      while (reads === before) await wait(1);
+      while (readsSoFar() === before) await wait(1);
     }
     done.abort();
     await Promise.all(readers);
