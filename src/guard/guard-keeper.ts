@@ -5,7 +5,8 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { GuardRedis } from './guard-redis.ts';
-import type { GuardStore } from './guard-store.ts';
+import type { GuardRecord, State } from './guard-record.ts';
+import { type GuardStore, isOrder, type Move, type Moved } from './guard-store.ts';
 import { MemoryGuard } from './memory-guard.ts';
 import { canaryKey, RedisGuard } from './redis-guard.ts';
 import { storeFaults } from './store-settings.ts';
@@ -14,6 +15,7 @@ import { storeFaults } from './store-settings.ts';
 const SWEEP_MS = 500;
 /** How an operator's canary begins: only such a one may take the place of one that is known. */
 const CONFIRMED = 'operator:';
+const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 /**
  * Keeps the guard's store fit to be believed. The canary is a random value that says that the store is the one it was: an emptied
@@ -23,6 +25,7 @@ const CONFIRMED = 'operator:';
 export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
   readonly store: GuardStore;
   readonly #environment: string;
+  readonly #listeners: (() => void)[] = [];
   #canary: string | undefined;
   #told = '';
   #timer: NodeJS.Timeout | undefined;
@@ -35,9 +38,20 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
     private readonly metrics: Metrics,
   ) {
     this.#environment = environmentName(upstream.baseUrl);
-    this.store = redis.configured
-      ? new RedisGuard(redis, this.#environment, () => this.#canary)
-      : new MemoryGuard();
+    this.store = this.#heard(
+      redis.configured ? new RedisGuard(redis, this.#environment, () => this.#canary) : new MemoryGuard(),
+    );
+  }
+
+  /** Whether orders can be taken. */
+  get status(): 'up' | 'down' {
+    if (!this.redis.configured) return 'up';
+    return this.#canary !== undefined && this.#told === '' && this.redis.status === 'up' ? 'up' : 'down';
+  }
+
+  /** Called whenever an order is found to have been carried out, or may have been, whoever finds it. */
+  onCarriedOut(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   async onModuleInit(): Promise<void> {
@@ -64,10 +78,36 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
       const ended = await this.store.sweep();
       for (const name of ended)
         this.log.error({ event: 'order-in-doubt', write: name }, 'Nobody knows what became of a write');
+      if (ended.some(isOrder)) this.#carriedOut();
       this.metrics.doubts(await this.store.doubts());
     } catch {
       // The store is away or stopped, which has been told; the next turn tries again.
     }
+  }
+
+  /** The store, with every move counted, told and heard of: owner, operator and evidence all come through here. */
+  #heard(store: GuardStore): GuardStore {
+    const move = store.move.bind(store);
+    store.move = async (asked: Move): Promise<Moved> => {
+      const moved = await move(asked);
+      if (moved.kind === 'moved') this.#hear(moved.record);
+      return moved;
+    };
+    return store;
+  }
+
+  #hear({ name, state, details }: GuardRecord): void {
+    this.metrics.guarded(state);
+    if (state === 'in_doubt' || state === 'incomplete')
+      this.log.error(
+        { event: 'order-in-doubt', write: name, state },
+        'A write waits for somebody to settle it',
+      );
+    if (CARRIED_OUT.has(state) && details.order) this.#carriedOut();
+  }
+
+  #carriedOut(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** A store that cannot keep its promise is no reason to start; one that is away may come back. */

@@ -1,7 +1,7 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../problem/upstream-failure.interceptor.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { KeptAnswer, PlacedItem, State } from './guard-record.ts';
+import type { GuardRecord, KeptAnswer, PlacedItem, State } from './guard-record.ts';
 
 /** What a failed write came to, what is kept of its answer, and what was carried out of it all the same. */
 export interface End {
@@ -43,5 +43,12 @@ function isRefusal(error: unknown, problem: ProblemException): boolean {
 }
 
 function itemsOf(error: unknown): readonly PlacedItem[] {
-  return error instanceof UpstreamFailure ? ((error.details.items ?? []) as readonly PlacedItem[]) : [];
+  return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
+}
+
+/** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */
+export function agrees({ state, details }: GuardRecord, items: readonly PlacedItem[]): boolean {
+  if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
+  const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
+  return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));
 }

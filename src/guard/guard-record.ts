@@ -33,7 +33,7 @@ export const released: readonly State[] = ['not_sent', 'not_placed'];
 export interface PlacedItem {
   readonly sequence: number;
   readonly licenseOrderId: string;
-  readonly customerId: string | null;
+  readonly customerId?: string | null;
 }
 
 /** What was answered, to be answered again. */

@@ -74,7 +74,13 @@ export class GuardUnavailable extends Error {
   }
 }
 
-/** The name of an order. Both parts are validated identifiers, which have no slash. */
+const ORDER = 'order/';
+
+/** The name of an order. */
 export function orderName(channelCode: string, channelOrderId: string): string {
-  return `order/${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
+  return `${ORDER}${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
+}
+
+export function isOrder(name: string): boolean {
+  return name.startsWith(ORDER);
 }

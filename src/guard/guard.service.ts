@@ -9,10 +9,10 @@ import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { GuardKeeper } from './guard-keeper.ts';
-import type { Details, GuardRecord, PlacedItem, State } from './guard-record.ts';
+import type { Details, GuardRecord, KeptAnswer, PlacedItem, State } from './guard-record.ts';
 import { type Begin, type Begun, GuardUnavailable, type Move, orderName } from './guard-store.ts';
 import { placeOf, problemFor } from './guard-answers.ts';
-import { endOf } from './guard-outcome.ts';
+import { agrees, endOf } from './guard-outcome.ts';
 
 /** Beyond the call's own deadline: time to tell the store what became of it. */
 const LEASE_REST_MS = 5_000;
@@ -91,8 +91,14 @@ export class GuardService {
     const once: SendOnce = {
       confirm: () => this.#confirm(begin),
       late: (outcome) => {
-        if ('data' in outcome)
-          void this.#tell({ ...moveOf(begin), to: done, details: placed(outcome.data as PlacedItem[]) });
+        const end = 'failure' in outcome ? endOf(outcome.failure) : undefined;
+        if (!end) {
+          const details = placed((outcome as { data: PlacedItem[] }).data);
+          void this.#tell({ ...moveOf(begin), to: done, details });
+        } else if (end.state === 'incomplete') {
+          const details = { ...placed(end.items), answer: end.answer };
+          void this.#tell({ ...moveOf(begin), to: end.state, details });
+        }
       },
     };
     try {
@@ -108,38 +114,35 @@ export class GuardService {
     }
   }
 
-  /** Any other write, guarded by caller and Idempotency-Key; `answer` is what is kept of its success. */
-  async keyed<T>(
+  /** Any other write, guarded by caller and Idempotency-Key. What `run` answers is kept, and answered again. */
+  async keyed(
     write: KeyedWrite,
-    run: () => Promise<T>,
-    answer: (result: T) => { status: number; body: unknown },
-  ): Promise<Guarded<T | { status: number; body: unknown }>> {
-    const alias = aliasOf(write.caller, write.idempotencyKey);
-    const begin = { ...this.#beginOf(write, `write/${alias}`, { caller: write.caller }), alias };
+    run: () => Promise<KeptAnswer>,
+  ): Promise<{ readonly answer: KeptAnswer; readonly replayed: boolean }> {
+    const { caller } = write;
+    const alias = aliasOf(caller, write.idempotencyKey);
+    const begin = { ...this.#beginOf(write, `write/${alias}`, { caller }), alias };
     const begun = await this.#begin(begin);
     if (begun.kind !== 'begun') {
       const record = this.#there(begun);
-      const { answer } = record.details;
-      if (record.state === 'succeeded' && answer) return { result: answer, replayed: true };
+      if (record.state === 'succeeded' && record.details.answer)
+        return { answer: record.details.answer, replayed: true };
       throw problemFor(record);
     }
     try {
-      const result = await run();
-      await this.#tell({
-        ...moveOf(begin),
-        to: 'succeeded',
-        details: { caller: write.caller, answer: answer(result) },
-      });
-      return { result, replayed: false };
+      const answer = await run();
+      await this.#tell({ ...moveOf(begin), to: 'succeeded', details: { caller, answer } });
+      return { answer, replayed: false };
     } catch (error) {
-      const end = endOf(error);
-      await this.#tell({
-        ...moveOf(begin),
-        to: end.state,
-        details: { caller: write.caller, answer: end.answer },
-      });
+      const { state, answer } = endOf(error);
+      await this.#tell({ ...moveOf(begin), to: state, details: { caller, answer } });
       throw error;
     }
+  }
+
+  /** Whether there is a record under that number. */
+  async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
+    return (await this.keeper.store.read(orderName(channelCode, channelOrderId))) !== undefined;
   }
 
   #beginOf(write: OrderWrite | KeyedWrite, name: string, details: Details): Begin {
@@ -162,7 +165,8 @@ export class GuardService {
       });
     } catch (error) {
       // If it was recorded after all, nobody has to wait for the lease to find out that nothing was sent.
-      void this.#tell({ ...moveOf(begin), to: 'not_sent' });
+      if (error instanceof GuardUnavailable && error.reason === 'away')
+        void this.#tell({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }
   }
@@ -211,16 +215,24 @@ export class GuardService {
 
   async #move(move: Move): Promise<GuardRecord | undefined> {
     const moved = await this.keeper.store.move(move);
-    if (moved.kind === 'moved') {
-      this.metrics.guarded(move.to);
-      if (move.to === 'in_doubt' || move.to === 'incomplete')
-        this.log.error(
-          { event: 'order-in-doubt', write: move.name, state: move.to },
-          'A write waits for somebody to settle it',
-        );
-      return moved.record;
-    }
-    return moved.kind === 'refused' ? moved.record : undefined;
+    if (moved.kind === 'refused') this.#compare(move, moved.record);
+    return moved.kind === 'moved' ? moved.record : undefined;
+  }
+
+  /** What became of a write is known, and somebody has settled it otherwise (fault O7): both stay as they are, and people look. */
+  #compare({ name, to, details }: Move, record: GuardRecord): void {
+    const items = details?.order?.items ?? [];
+    if (!['succeeded', 'accepted', 'incomplete'].includes(to) || agrees(record, items)) return;
+    this.log.error(
+      {
+        event: 'order-conflict',
+        write: name,
+        settled: record.state,
+        found: to,
+        licenseOrderIds: items.map(({ licenseOrderId }) => licenseOrderId).join(),
+      },
+      'A write was settled as one thing and turned out to be another',
+    );
   }
 }
 

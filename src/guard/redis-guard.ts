@@ -71,8 +71,9 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
   if index[state] then redis.call('ZREM', index[state], record) end
+  redis.call('DEL', record)
 end
-redis.call('DEL', record)
+-- The first write of a new record: a script that has written before is not told any more that memory is full.
 redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[10],
   'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', listed)
 redis.call('ZADD', leases, now + leaseMs, record)

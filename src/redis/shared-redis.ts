@@ -122,7 +122,10 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (this.#up === false || this.#stopped) return;
     this.#up = false;
     this.metrics.redisUp(this.store, false);
-    this.log.warn({ event: 'redis-away', store: this.store, reason }, 'Redis is away: nothing is asked of it until it answers');
+    this.log.warn(
+      { event: 'redis-away', store: this.store, reason },
+      'Redis is away: nothing is asked of it until it answers',
+    );
     // At once too: where it was this process that stood still for a moment, the answer is here already.
     void this.#ask();
     this.#timer = setInterval(() => void this.#ask(), PROBE_EVERY_MS).unref();

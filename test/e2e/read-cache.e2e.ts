@@ -228,11 +228,13 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
       begun = write;
       await lock(gateways[write % 2] as TestGateway, write % 2 === 1);
       completed = write;
-      await wait(write % 30);
+      // However slow the machine is, somebody has read in between.
+      const before = reads;
+      while (reads === before) await wait(1);
     }
     done.abort();
     await Promise.all(readers);
-    expect(reads).toBeGreaterThan(50);
+    expect(reads).toBeGreaterThanOrEqual(60);
   });
 
   it('keeps out a slow read that saw the state before a write', async () => {

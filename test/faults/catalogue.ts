@@ -108,7 +108,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'U15',
         fault: 'a good answer, long after the deadline',
-        holds: '504 at the deadline; the late answer is not taken for the answer to anything else',
+        holds:
+          '504 at the deadline; the late answer is not taken for the answer to anything else, and that of an order is kept',
         later: `a late answer to an order settles it (${RECORDS})`,
       },
       {
@@ -224,8 +225,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'C12',
         fault: 'success without the data that belongs to it',
-        holds: '502; a write is unknown and never sent again',
-        later: `an order is INCOMPLETE, with the outcome processed (${RECORDS})`,
+        holds: '502; a write is unknown, an order processed, and neither is ever sent again',
+        later: `an order is INCOMPLETE (${RECORDS})`,
       },
       {
         id: 'C13',
@@ -477,7 +478,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'P8',
         fault: 'event loop blocked for seconds',
-        holds: 'alive again afterwards',
+        holds:
+          'alive again afterwards; an order that was to be sent more than 100 ms ago is not sent, and is 503 not_processed',
         later: `a sender does not outlive its lease (${RECORDS})`,
       },
       {
