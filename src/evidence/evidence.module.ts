@@ -24,9 +24,9 @@ import { QueuedLooks } from './queued-looks.ts';
     {
       provide: LOOKS,
       inject: [GuardConfig, UpstreamConfig, Log],
-      useFactory: ({ url }: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): Looks | Promise<Looks> => {
+      useFactory: ({ url }: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): Looks => {
         const address = url && parseRedisUrl(url.reveal());
-        return address ? QueuedLooks.open(address, environmentName(baseUrl), log) : new OwnLooks();
+        return address ? new QueuedLooks(address, environmentName(baseUrl), log) : new OwnLooks();
       },
     },
   ],

@@ -9,56 +9,40 @@ const QUEUE = 'looks';
 /** Longer than a look stays due (an hour at most), so that no replica asks for it a second time. */
 const REMEMBERED_S = 2 * 3_600;
 
-type Bull = typeof import('bullmq');
 type Asked = Pick<Look, 'write'>;
+
+interface Opened {
+  readonly client: ReturnType<typeof queueClient>;
+  readonly queue: Queue<Asked>;
+  readonly worker: Worker<Asked>;
+}
 
 /**
  * The looks of all replicas: a job has the look's id, so asking for it again is asking for nothing, and one worker takes it. A job
  * whose worker died is taken again by another, which is fine for reading, and why no order is ever sent from a queue.
+ *
+ * Opened by the first look that is due: until then there is neither a connection nor the library, which is large. Every replica reads
+ * the same list of orders in doubt, so all of them open it when there is work.
  */
 export class QueuedLooks implements Looks {
   readonly #abandon = new AbortController();
-  readonly #client: ReturnType<typeof queueClient>;
-  readonly #connection: { connection: ReturnType<typeof queueClient>; prefix: string };
-  readonly #queue: Queue<Asked>;
-  #worker: Worker<Asked> | undefined;
+  #lookAt: LookAt = () => Promise.resolve();
+  #opened: Promise<Opened> | undefined;
 
-  private constructor(
-    private readonly bull: Bull,
-    address: RedisAddress,
-    environment: string,
+  constructor(
+    private readonly address: RedisAddress,
+    private readonly environment: string,
     private readonly log: Log,
-  ) {
-    this.#client = queueClient(address);
-    this.#client.on('error', this.#failed);
-    // In braces, since the queue's scripts touch several keys: on a cluster they must be in one slot.
-    this.#connection = { connection: this.#client, prefix: `{${environment}:evidence}` };
-    this.#queue = new bull.Queue(QUEUE, {
-      ...this.#connection,
-      streams: { events: { maxLen: 100 } },
-      defaultJobOptions: {
-        removeOnComplete: { age: REMEMBERED_S },
-        removeOnFail: { age: REMEMBERED_S },
-      },
-    });
-    this.#queue.on('error', this.#failed);
-  }
-
-  /** BullMQ is large, so it is loaded only where there is a queue. */
-  static async open(address: RedisAddress, environment: string, log: Log): Promise<QueuedLooks> {
-    return new QueuedLooks(await import('bullmq'), address, environment, log);
-  }
+  ) {}
 
   start(lookAt: LookAt): void {
-    const look = async ({ data }: Job<Asked>) => {
-      await lookAt(data.write, this.#abandon.signal);
-    };
-    this.#worker = new this.bull.Worker(QUEUE, look, this.#connection);
-    this.#worker.on('error', this.#failed);
+    this.#lookAt = lookAt;
   }
 
   async ask(looks: readonly Look[]): Promise<void> {
-    await this.#queue.addBulk(
+    if (this.#abandon.signal.aborted) return;
+    const { queue } = await (this.#opened ??= this.#open());
+    await queue.addBulk(
       looks.map(({ id, write }) => ({ name: 'look', data: { write }, opts: { jobId: id } })),
     );
   }
@@ -69,12 +53,40 @@ export class QueuedLooks implements Looks {
    */
   async close(): Promise<void> {
     this.#abandon.abort();
-    await this.#worker?.close(true);
-    await this.#queue.close();
-    this.#client.disconnect();
+    if (!this.#opened) return;
+    const { client, queue, worker } = await this.#opened;
+    await worker.close(true);
+    await queue.close();
+    client.disconnect();
   }
 
-  readonly #failed = (error: Error): void => {
-    this.log.debug({ event: 'evidence-queue', reason: redisErrorReason(error) }, 'The queue of looks failed');
-  };
+  async #open(): Promise<Opened> {
+    const bull = await import('bullmq');
+    const client = queueClient(this.address);
+    const options = {
+      connection: client,
+      // In braces, since the queue's scripts touch several keys: on a cluster they must be in one slot.
+      prefix: `{${this.environment}:evidence}`,
+    };
+    const kept = { age: REMEMBERED_S };
+    const queue = new bull.Queue<Asked>(QUEUE, {
+      ...options,
+      streams: { events: { maxLen: 100 } },
+      defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
+    });
+    const look = async ({ data }: Job<Asked>) => {
+      await this.#lookAt(data.write, this.#abandon.signal);
+    };
+    const worker = new bull.Worker<Asked>(QUEUE, look, options);
+    const failed = (error: Error) => {
+      this.log.debug(
+        { event: 'evidence-queue', reason: redisErrorReason(error) },
+        'The queue of looks failed',
+      );
+    };
+    client.on('error', failed);
+    queue.on('error', failed);
+    worker.on('error', failed);
+    return { client, queue, worker };
+  }
 }

@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GuardRecord } from '../../src/guard/guard-record.ts';
 import { until } from '../support/redis.ts';
-import { duplicatesIn, isDenial, isSuccess, type Told, type Violation, violationsOf } from './check.ts';
+import {
+  duplicatesIn,
+  type Found,
+  isDenial,
+  isSuccess,
+  type Told,
+  type Violation,
+  violationsOf,
+} from './check.ts';
 import {
   type ChaosOptions,
   DEADLINE_MS,
@@ -13,7 +20,7 @@ import {
   planOf,
   VERY_LATE_MS,
 } from './plan.ts';
-import type { Answer, Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 /** Orders that are handed in at a time. */
 const AT_ONCE = 40;
@@ -78,10 +85,10 @@ async function placeAt(stage: Stage, gateway: number, channelOrderId: string, fa
 }
 
 async function judge(stage: Stage, ledger: Ledger, forgetful = false): Promise<Acted> {
-  const records = new Map<string, GuardRecord>();
+  const records = new Map<string, Found>();
   const states: Record<string, number> = {};
   await inParallel(ledger.all, async ({ channelOrderId }) => {
-    const record = await stage.records.find(channelOrderId);
+    const record = await stage.find(channelOrderId);
     const state = record?.state ?? 'none';
     states[state] = (states[state] ?? 0) + 1;
     if (record) records.set(channelOrderId, record);
@@ -181,7 +188,7 @@ async function hangUps(stage: Stage): Promise<Acted> {
   await sleep(DEADLINE_MS);
   await stage.settled();
   const lost = async (who: string) => {
-    const records = await Promise.all(pairs.map((index) => stage.records.find(`${who}-${index}`)));
+    const records = await Promise.all(pairs.map((index) => stage.find(`${who}-${index}`)));
     return pairs.filter((index) => records[index]?.state !== 'succeeded');
   };
   const [stayed, hungUp] = [await lost('stays'), await lost('hangs-up')];
@@ -217,7 +224,7 @@ async function settlement(stage: Stage): Promise<Acted> {
     return settled.every((name) => commits.some(({ channelOrderId }) => channelOrderId === name));
   });
   await sleep(VERY_LATE_MS / 4);
-  const records = await Promise.all(settled.map((name) => stage.records.find(name)));
+  const records = await Promise.all(settled.map((name) => stage.find(name)));
   const violations = settled.flatMap((channelOrderId, index): Violation[] => {
     const state = records[index]?.state;
     return state === 'not_placed'

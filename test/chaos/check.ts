@@ -1,5 +1,20 @@
-import type { GuardRecord } from '../../src/guard/guard-record.ts';
-import type { Answer } from './stage.ts';
+import type { State } from '../../src/guard/guard-record.ts';
+
+/** One answer to one request; `status` 0: the connection ended before there was any. */
+export interface Answer {
+  readonly status: number;
+  readonly code?: string;
+  readonly outcome?: string;
+  readonly items?: readonly { readonly licenseOrderId: string }[];
+  readonly retryable?: boolean;
+}
+
+/** The record of an order, as `getOrder` answers it. */
+export interface Found {
+  readonly state: State;
+  readonly submittedAt: string;
+  readonly items: readonly { readonly licenseOrderId: string }[];
+}
 
 /** What the callers of one order were told, by every request, in the order of the answers. */
 export interface Told {
@@ -22,7 +37,7 @@ export interface Violation {
 }
 
 /** Which numbers of commits each state may have. */
-const fits: Readonly<Record<GuardRecord['state'], readonly number[]>> = {
+const fits: Readonly<Record<State, readonly number[]>> = {
   sending: [],
   succeeded: [1],
   accepted: [1],
@@ -40,7 +55,7 @@ const fits: Readonly<Record<GuardRecord['state'], readonly number[]>> = {
 export function violationsOf(
   orders: readonly Told[],
   commits: readonly Commit[],
-  records: ReadonlyMap<string, GuardRecord>,
+  records: ReadonlyMap<string, Found>,
   forgetful: boolean,
 ): Violation[] {
   const carriedOut = Map.groupBy(commits, ({ channelOrderId }) => channelOrderId);
@@ -85,7 +100,7 @@ function ofAnswers({ channelOrderId, answers }: Told, commits: readonly Commit[]
 function ofRecord(
   { channelOrderId, answers }: Told,
   commits: readonly Commit[],
-  record: GuardRecord | undefined,
+  record: Found | undefined,
   forgetful: boolean,
 ): Violation[] {
   if (!record) {
@@ -99,7 +114,7 @@ function ofRecord(
   const mayBe = (told: string) => state === told || (forgetful && state === 'in_doubt');
   if (answers.some(isSuccess) && !mayBe('succeeded')) add(`told success, now ${state}`);
   if (answers.some(isRejection) && !mayBe('rejected')) add(`told rejected, now ${state}`);
-  const items = record.details.order?.items.map(({ licenseOrderId }) => licenseOrderId).join();
+  const items = record.items.map(({ licenseOrderId }) => licenseOrderId).join();
   if (state === 'succeeded' && commits.length === 1 && items !== commits[0]?.licenseOrderIds.join())
     add('recorded other ids than the platform gave');
   return found;

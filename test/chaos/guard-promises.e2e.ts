@@ -84,9 +84,9 @@ describe('An order', () => {
       (await stage.sandbox.commits()).some(({ channelOrderId }) => channelOrderId === name),
     );
     await stage.killGateway(0);
-    await until('it is in doubt', async () => (await stage.records.find(name))?.state === 'in_doubt');
-    const record = await stage.records.find(name);
-    const leaseEnd = (record?.submittedAt ?? 0) + DEADLINE_MS + 5_000;
+    await until('it is in doubt', async () => (await stage.find(name))?.state === 'in_doubt');
+    const record = await stage.find(name);
+    const leaseEnd = Date.parse(record?.submittedAt ?? '') + DEADLINE_MS + 5_000;
     const afterMs = Date.now() - leaseEnd;
     say(`killed after the platform had accepted: in doubt ${afterMs} ms after the end of the lease`);
     expect(afterMs).toBeGreaterThan(-1_000);
@@ -118,7 +118,7 @@ describe('An order', () => {
     gone.abort();
     const hungUp = (await placed).filter(({ status }) => status === 0).length;
     await stage.settled();
-    const records = await Promise.all(names.map((name) => stage.records.find(name)));
+    const records = await Promise.all(names.map((name) => stage.find(name)));
     const succeeded = records.filter((record) => record?.state === 'succeeded').length;
     const commits = (await stage.sandbox.commits()).filter(({ channelOrderId }) =>
       names.includes(channelOrderId),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as AppConfigModule from '../../src/config/app-config.ts';
-import type { GuardRecord, State } from '../../src/guard/guard-record.ts';
+import type { State } from '../../src/guard/guard-record.ts';
 import type * as GuardRedisModule from '../../src/guard/guard-redis.ts';
 import type * as GuardStoreModule from '../../src/guard/guard-store.ts';
 import type * as RedisGuardModule from '../../src/guard/redis-guard.ts';
@@ -14,7 +14,7 @@ export function built<T>(path: string): Promise<T> {
   return import(pathToFileURL(resolve('dist', path)).href) as Promise<T>;
 }
 
-/** The guard's records, read beside the gateways and by the same code. */
+/** The guard's records beside the gateways, for what their API does not do, or not so soon. */
 export class Records {
   private readonly store: RedisGuardModule.RedisGuard;
   private readonly redis: GuardRedisModule.GuardRedis;
@@ -47,10 +47,6 @@ export class Records {
 
   get up(): boolean {
     return this.redis.status === 'up';
-  }
-
-  find(channelOrderId: string): Promise<GuardRecord | undefined> {
-    return this.store.read(this.nameOf(CHANNEL, channelOrderId));
   }
 
   async count(state: State): Promise<number> {

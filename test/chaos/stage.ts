@@ -4,20 +4,12 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from '../support/fleet.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import type { Answer, Found } from './check.ts';
 import { DEADLINE_MS, type Fault, faultRules } from './plan.ts';
 import { CHANNEL, Records } from './records.ts';
-
-/** One answer to one request; `status` 0: the connection ended before there was any. */
-export interface Answer {
-  readonly status: number;
-  readonly code?: string;
-  readonly outcome?: string;
-  readonly items?: readonly { readonly licenseOrderId: string }[];
-  readonly retryable?: boolean;
-}
 
 interface StageOptions {
   readonly processes: number;
@@ -33,6 +25,7 @@ export class Stage {
   readonly fleet: Fleet;
   readonly records: Records;
   restarts = 0;
+  #asked = 0;
   #guard: RunningRedis;
   readonly #guardFolder: string;
   readonly #startGuard: () => Promise<RunningRedis>;
@@ -103,6 +96,21 @@ export class Stage {
     } catch {
       return { status: 0 };
     }
+  }
+
+  /** The record of an order, asked of each gateway in turn until one answers; undefined where there is none. */
+  async find(channelOrderId: string): Promise<Found | undefined> {
+    let found: Found | undefined;
+    await until(`${channelOrderId} can be looked up`, async () => {
+      const { url } = this.fleet.gateways[this.#asked++ % this.fleet.gateways.length] as GatewayProcess;
+      const response = await fetch(`${url}/v1/license-orders/${CHANNEL}/${channelOrderId}`, {
+        headers: { 'x-api-key': this.fleet.key },
+      });
+      const body = (await response.json()) as Found;
+      found = response.status === 200 ? body : undefined;
+      return response.status === 200 || response.status === 404;
+    });
+    return found;
   }
 
   /** kill -9, and a new one in its place. */

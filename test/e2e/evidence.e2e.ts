@@ -11,7 +11,7 @@ import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { WireBatchOrder, WireOrderItem } from '../../src/upstream/wire/order.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
+import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Orders whose answer was lost, looked for at the platform. */
@@ -315,28 +315,38 @@ describe('looking for an order', () => {
 });
 
 describe('the process', () => {
-  const environment = () => ({
-    ...(running[0] as TestGateway).environment(sandbox),
-    ...secrets,
-    LOG_LEVEL: 'debug',
-  });
-
-  it('ends by itself with its queue, also while Redis is away', async () => {
-    await newGateway([1]);
+  it('has no queue without need, and ends by itself with one, also while Redis is away', async () => {
     const own = await startRedis();
-    const start = () => startGatewayProcess({ ...environment(), GUARD_REDIS_URL: own.url });
-    const there = await start();
-    await there.stop();
-    const lost = await start();
-    await own.stop();
-    await lost.stop();
-    const never = await start();
-    await never.stop();
-    expect(await Promise.all([there.ended, lost.ended, never.ended])).toEqual([0, 0, 0]);
-    for (const gateway of [there, lost, never]) {
+    try {
+      // It shares the store, and leaves the looking to the processes.
+      const gateway = await newGateway([3_600_000], own.url);
+      const environment = {
+        ...gateway.environment(sandbox),
+        ...secrets,
+        GUARD_REDIS_URL: own.url,
+        LOG_LEVEL: 'debug',
+      };
+      const start = () => startGatewayProcess(environment);
+      const atWork = () =>
+        ask(own, async (client) => String(await client.client('LIST')).includes('cmd=bzpopmin'));
+      const there = await start();
+      expect(await ask(own, (client) => client.keys('*:evidence}*'))).toEqual([]);
+      await sandbox.fault({ ...LOST, phase: 'before' });
+      const order = await send(gateway, [purchase(1)], one);
+      await until('it is looked for', async () => (await callsOf('listAssets')) > 0);
+      await until('its worker waits for more', atWork);
+      await there.stop();
+      const lost = await start();
+      await until('its worker waits for more', atWork);
+      expect(await order.state()).toBe('in_doubt');
+      await own.kill9();
+      await lost.stop();
+      expect(await Promise.all([there.ended, lost.ended])).toEqual([0, 0]);
       // Nothing past the log.
-      for (const line of gateway.output().trim().split('\n'))
+      for (const line of `${there.output()}${lost.output()}`.trim().split('\n'))
         expect(() => JSON.parse(line) as unknown).not.toThrow();
+    } finally {
+      await own.stop();
     }
   });
 });
