@@ -235,9 +235,14 @@ export class RedisGuard implements GuardStore {
 
   async list(state: State | undefined, offset: number, count: number): Promise<Listing> {
     const [, total, found] = await this.#run(LIST, '', [state ?? '', offset, offset + count - 1]);
-    const records = (found as [string, Fields][]).map(([key, fields]) =>
-      this.#opened(key.slice(this.#prefix.length), fields),
-    );
+    const records = (found as [string, Fields][]).flatMap(([key, fields]) => {
+      try {
+        return this.#opened(key.slice(this.#prefix.length), fields);
+      } catch {
+        // Asked for by its number it is 503; the others of the page can be told all the same.
+        return [];
+      }
+    });
     return { records, total: Number(total) };
   }
 

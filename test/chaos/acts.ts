@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/redis.ts';
 import {
+  type Answer,
   duplicatesIn,
   type Found,
   isDenial,

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -353,6 +355,26 @@ describe('of the process', () => {
     fleet.gateways[0]?.child.kill('SIGTERM');
     expect((await placed).status).toBe(201);
     expect(await fleet.gateways[0]?.ended).toBe(0);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('P4 killed before the order is recorded: nothing was sent, a repeat succeeds', async () => {
+    const fleet = await fleetOf(2);
+    const number = newNumber();
+    const body = JSON.stringify(orderOf(number));
+    const socket = connect(Number(new URL(fleet.gateways[0]?.url ?? '').port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST /v1/license-orders HTTP/1.1\r\nhost: x\r\nx-api-key: ${fleet.key}\r\ncontent-type: application/json\r\n` +
+        `content-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
+    );
+    // Another answer of that process says that the first part has arrived.
+    await fleet.get(0, '/health/live');
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    await once(socket, 'close');
+    expect(await sends()).toBe(0);
+    expect((await place(at(fleet, 1), number)).status).toBe(201);
     expect(await commitsOf(number)).toBe(1);
   });
 
