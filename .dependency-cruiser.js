@@ -23,6 +23,37 @@ export default {
       to: { path: '^src/(order|member|session)/' },
     },
     {
+      name: 'guard-knows-no-area',
+      comment:
+        'The guard decides whether a write is sent, whosever it is: what sends, acts or looks depends on it, not the other way.',
+      severity: 'error',
+      from: { path: '^src/guard/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^src/(order|member|session|evidence|token)/' },
+    },
+    {
+      name: 'evidence-is-a-leaf',
+      comment:
+        'Looking for orders in doubt reads the platform by itself, in the background: nobody who answers a request depends on it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(evidence/|app\\.module\\.ts$)' },
+      to: { path: '^src/evidence/' },
+    },
+    {
+      name: 'evidence-borrows-no-area',
+      comment: 'It reads by the wire what the areas show in their own words, and changes for other reasons.',
+      severity: 'error',
+      from: { path: '^src/evidence/' },
+      to: { path: '^src/(order|member|caller)/|^src/upstream/transport/' },
+    },
+    {
+      name: 'no-order-on-a-queue',
+      comment:
+        'A queue runs a job again whose worker stalled: reading may be repeated, sending an order may not.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/evidence/' },
+      to: { path: '(^|/)node_modules/(bullmq|@nestjs/bullmq)/' },
+    },
+    {
       name: 'controllers-know-no-wire',
       comment:
         "A controller speaks the public vocabulary: the platform's types and connections end at the service.",
@@ -90,7 +121,7 @@ export default {
       from: {
         orphan: true,
         path: '^(src|sandbox|test)/',
-        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)main\\.ts$',
+        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|guard-init)\\.ts$',
       },
       to: {},
     },

@@ -22,6 +22,6 @@ export default {
   testTimeout: 30_000,
   maxWorkers: '100%',
   // What hangs is told, what is only slow on a busy machine is not.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/faults/fault-table.reporter.ts'],
 };

@@ -6,7 +6,11 @@ import { CallerGuard } from './caller/caller.guard.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
+import { EvidenceModule } from './evidence/evidence.module.ts';
+import { GuardModule } from './guard/guard.module.ts';
+import { KeyedWriteInterceptor } from './guard/keyed-write.interceptor.ts';
 import { HealthController } from './health/health.controller.ts';
+import { HealthParts } from './health/health-parts.ts';
 import { Intake } from './health/intake.ts';
 import { MemberModule } from './member/member.module.ts';
 import { Log } from './observability/log.ts';
@@ -46,22 +50,26 @@ export class AppModule {
         TokenModule,
         UpstreamClientModule,
         ReadCacheModule,
+        GuardModule,
         SessionModule,
         OrderModule,
         MemberModule,
+        EvidenceModule,
       ],
       controllers: [HealthController, ProblemsController],
       providers: [
         AllowedMethods,
         CallerRegistry,
+        HealthParts,
         Intake,
         MetricsListener,
         { provide: APP_GUARD, useClass: CallerGuard },
         { provide: APP_GUARD, useClass: RequestShapeGuard },
         { provide: APP_GUARD, useClass: ActingUserGuard },
         { provide: APP_PIPE, useClass: RequestValidationPipe },
-        // Outside of the other, so that one failure of several readers is a problem already.
+        // Outside of the last, so that one failure of several readers is a problem already.
         { provide: APP_INTERCEPTOR, useClass: ReadInterceptor },
+        { provide: APP_INTERCEPTOR, useClass: KeyedWriteInterceptor },
         { provide: APP_INTERCEPTOR, useClass: UpstreamFailureInterceptor },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],

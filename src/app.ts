@@ -31,7 +31,7 @@ export async function buildApp(
     // What still arrives on an open connection while the server closes is served like the rest.
     return503OnClosing: false,
     // Longer than any id that the rules allow, so that the rules are what speaks.
-    routerOptions: { maxParamLength: 1_024 },
+    routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,
     clientErrorHandler: answerBadHttp,
   });

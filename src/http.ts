@@ -5,6 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import { requestState } from './caller/request-call.ts';
 import { Intake } from './health/intake.ts';
+import { audit } from './observability/audit.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
 import { AllowedMethods } from './problem/allowed-methods.ts';
@@ -52,6 +53,8 @@ export function connectHttp(app: NestFastifyApplication): void {
       void reply.header('cache-control', 'no-store');
     const upstreamMs = request.state.call?.upstreamMs ?? 0;
     if (upstreamMs > 0) void reply.header('server-timing', `upstream;dur=${upstreamMs.toFixed(1)}`);
+    // Not when the answer has gone out: to a caller that hung up it never does.
+    audit(log, request, reply);
     done();
   });
 

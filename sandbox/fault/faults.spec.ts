@@ -190,11 +190,11 @@ describe('the phase', () => {
   });
 
   it('before, with a delay: the order is placed late even when its caller hung up', async () => {
-    await test.fault({ operation: 'batchOrder', action: { delayMs: 80 } });
+    await test.fault({ operation: 'batchOrder', action: { delayMs: 1_500 } });
     const { url, headers } = test.prepared('batchOrder', { query: { appKey: 'a' } });
     const body = JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-late', orderList: [buying] });
     await expect(
-      fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(30) }),
+      fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(300) }),
     ).rejects.toThrow('timeout');
     expect(await test.commits()).toEqual([]);
     await test.until(async () => (await test.commits()).length === 1);

@@ -10,6 +10,11 @@ export interface OperationPolicy {
   readonly actsAsUser?: boolean;
   /** Whether answers may be kept for others with the same rights and the same user. */
   readonly cached?: boolean;
+  /**
+   * What keeps a write from running twice: the caller's `Idempotency-Key`, where it sends one (every POST), or the number of the
+   * order whether or not it does.
+   */
+  readonly once?: 'key' | 'order';
 }
 
 export const OPERATION_POLICY = 'operation-policy';

@@ -228,6 +228,7 @@ describe('a secret in a file', () => {
     .map(([name]) => name);
   const good: Record<string, string> = {
     REDIS_URL: 'redis://:pass@localhost',
+    GUARD_REDIS_URL: 'redis://:pass@localhost',
     ENCRYPTION_KEYS: `k1:${key()}`,
     UPSTREAM_APP_KEY: randomBytes(8).toString('hex'),
     UPSTREAM_APP_SECRET: randomBytes(8).toString('hex'),

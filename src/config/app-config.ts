@@ -37,6 +37,12 @@ export class CallersConfig {
   file!: string;
 }
 
+/** Where the records of orders are kept; `url` undefined: in this process. */
+export class GuardConfig extends RedisConfig {
+  /** Who makes an empty store ready. */
+  init!: 'auto' | 'manual';
+}
+
 /** How long answers of reads are kept; 0 switches the cache off. */
 export class CacheConfig {
   ttlMs!: number;
@@ -52,6 +58,7 @@ export interface AppConfig {
   readonly listen: ListenConfig;
   readonly upstream: UpstreamConfig;
   readonly redis: RedisConfig;
+  readonly guard: GuardConfig;
   readonly callers: CallersConfig;
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
@@ -118,7 +125,8 @@ function assemble(values: Values, environment: Environment): AppConfig {
     }
   }
   if (!values.REDIS_URL && production) faults.push('REDIS_URL is required in production');
-  if (values.REDIS_URL && !values.ENCRYPTION_KEYS) faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
+  if ((values.REDIS_URL ?? values.GUARD_REDIS_URL) && !values.ENCRYPTION_KEYS)
+    faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     logLevel: values.LOG_LEVEL,
@@ -143,6 +151,11 @@ function assemble(values: Values, environment: Environment): AppConfig {
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
     },
     redis: { url: values.REDIS_URL, encryptionKeys: values.ENCRYPTION_KEYS ?? [] },
+    guard: {
+      url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
+      encryptionKeys: values.ENCRYPTION_KEYS ?? [],
+      init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
+    },
     callers: { file: values.CALLERS_FILE },
     users: { file: values.UPSTREAM_USERS_FILE },
     cache: { ttlMs: values.CACHE_TTL_MS },

@@ -150,6 +150,17 @@ export const variables = {
       'NODE_EXTRA_CA_CERTS names a private authority',
     secret: true,
   },
+  GUARD_REDIS_URL: {
+    schema: redisUrl.optional(),
+    meaning:
+      'Redis for the records of orders, in the forms of REDIS_URL, which is the default; it must not evict, and should write its log to disk (appendonly yes, appendfsync always)',
+    secret: true,
+  },
+  GUARD_INIT: {
+    schema: oneOf('auto', 'manual').optional(),
+    meaning:
+      '`auto` makes an empty guard store ready at start; `manual` leaves that to `npm run guard-init`, and until then orders get 503; default auto, in production manual',
+  },
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),
     meaning: 'kid:base64(32 bytes), comma separated; the first encrypts, all decrypt; required with Redis',

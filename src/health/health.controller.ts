@@ -2,9 +2,7 @@ import { Controller, Get, Res } from '@nestjs/common';
 import { ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { PublicOperation } from '../openapi/operation.decorator.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
-import { TokenManager } from '../token/token.manager.ts';
-import { OperationGroups } from '../upstream/operation-groups.ts';
+import { HealthParts } from './health-parts.ts';
 import { Intake } from './intake.ts';
 
 export class LivenessDto {
@@ -21,6 +19,12 @@ export class ReadinessDto {
 
   @ApiProperty({ enum: ['up', 'down', 'off'], description: '`off` where none is configured' })
   redis!: 'up' | 'down' | 'off';
+
+  @ApiProperty({
+    enum: ['up', 'down'],
+    description: 'Whether the store of order records can be used: without it no order is placed',
+  })
+  orders!: 'up' | 'down';
 
   @ApiProperty({
     enum: ['up', 'down'],
@@ -47,9 +51,7 @@ export class ReadinessDto {
 @Controller('health')
 export class HealthController {
   constructor(
-    private readonly redis: SharedRedis,
-    private readonly tokens: TokenManager,
-    private readonly upstream: OperationGroups,
+    private readonly parts: HealthParts,
     private readonly intake: Intake,
   ) {}
 
@@ -65,12 +67,7 @@ export class HealthController {
   @ApiResponse({ status: 200, type: ReadinessDto, description: 'It does, perhaps degraded' })
   @ApiResponse({ status: 503, type: ReadinessDto, description: 'It does not' })
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessDto {
-    const parts = {
-      redis: this.redis.status,
-      tokens: this.tokens.healthy ? 'up' : 'down',
-      upstream: this.upstream.health,
-      load: this.intake.overload ? 'overloaded' : 'ok',
-    } as const;
+    const parts = { ...this.parts.words, load: this.intake.overload ? 'overloaded' : 'ok' } as const;
     if (this.intake.draining) {
       void reply.status(503);
       return { status: 'down', ...parts };

@@ -38,6 +38,7 @@ export class EnterpriseMembersController {
       'through, the answer is the problem itself.',
     scope: 'members:write',
     upstream: 'addMembers',
+    once: 'key',
     success: [
       { status: 201, description: 'All were added', type: AddMembersResultDto },
       { status: MULTI_STATUS, description: 'Not all were added', type: AddMembersResultDto },

@@ -96,6 +96,7 @@ export class MemberAssetsController {
     summary: "Move the product rights of a member's assets into a lent lock",
     scope: 'members:write',
     upstream: 'borrowAssets',
+    once: 'key',
     success: [{ status: 204, description: 'Lent' }],
     body: {
       type: LendAssetsDto,

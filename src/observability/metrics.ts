@@ -119,6 +119,28 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
+  readonly #guarded = new Counter({
+    name: 'gateway_guarded_writes_total',
+    help: 'Guarded writes by the state that they came to in this process',
+    labelNames: ['state'],
+    registers: [this.registry],
+  });
+  readonly #evidence = new Counter({
+    name: 'gateway_order_evidence_total',
+    help: 'Looks for orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
+    labelNames: ['result'],
+    registers: [this.registry],
+  });
+  readonly #doubts = new Gauge({
+    name: 'gateway_orders_in_doubt',
+    help: 'Orders that were sent and of which nobody knows what became',
+    registers: [this.registry],
+  });
+  readonly #oldestDoubt = new Gauge({
+    name: 'gateway_orders_in_doubt_oldest_seconds',
+    help: 'Age of the oldest order in doubt',
+    registers: [this.registry],
+  });
   /** Not there where no Redis is configured: a 0 would raise an alarm. */
   #redisUp: Gauge | undefined;
 
@@ -162,13 +184,30 @@ export class Metrics {
     this.#redisErrors.inc({ reason });
   }
 
-  redisUp(up: boolean): void {
+  redisUp(store: 'shared' | 'guard', up: boolean): void {
     this.#redisUp ??= new Gauge({
       name: 'gateway_redis_up',
       help: 'Whether Redis can be used: 1 or 0',
+      labelNames: ['store'],
       registers: [this.registry],
     });
-    this.#redisUp.set(up ? 1 : 0);
+    this.#redisUp.set({ store }, up ? 1 : 0);
+  }
+
+  /** Orders of which nobody knows what became. */
+  doubts({ count, oldestMs }: { readonly count: number; readonly oldestMs: number }): void {
+    this.#doubts.set(count);
+    this.#oldestDoubt.set(oldestMs / 1_000);
+  }
+
+  /** A guarded write came to a state. */
+  guarded(state: string): void {
+    this.#guarded.inc({ state });
+  }
+
+  /** A look for an order in doubt is over. */
+  evidence(result: string): void {
+    this.#evidence.inc({ result });
   }
 
   contractWarning(operation: string, what: string): void {

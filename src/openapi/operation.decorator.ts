@@ -9,6 +9,7 @@ import {
   type OperationName,
   operations,
 } from '../upstream/operations.ts';
+import { onceHeaders, onceParameter, onceProblems } from './once-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
 import { readResponses } from './read-responses.ts';
 
@@ -54,6 +55,8 @@ export interface OperationSpec {
   readonly actsAsUser?: boolean;
   /** Whether answers may be cached; by default where the operation behind it is a read. */
   readonly cached?: boolean;
+  /** See {@link OperationPolicy}. */
+  readonly once?: OperationPolicy['once'];
   /** Whether the answer is a page, with `Link` to others. */
   readonly paged?: boolean;
   /** Problems beyond those that every operation, and the one upstream, has. */
@@ -78,6 +81,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     alsoScopes: spec.alsoScopes,
     actsAsUser,
     cached,
+    once: spec.once,
   };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
@@ -90,17 +94,24 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ApiSecurity(API_KEY),
     ...(upstream ? [ApiExtension('x-upstream', place(upstream))] : []),
     ...(actsAsUser ? userHeaders : []),
+    ...(spec.once ? [onceParameter(spec.once)] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
     ...(isRead(spec)
       ? readResponses(spec.success, { cached, paged: spec.paged ?? false })
-      : spec.success.map((success) => ApiResponse(success))),
-    ...problemResponses([
-      ...problemsOf(spec.upstream, spec.body !== undefined),
-      ...(actsAsUser ? USER_PROBLEMS : []),
-      ...(spec.problems ?? []),
-    ]),
+      : spec.success.map((success) =>
+          ApiResponse({ ...success, headers: onceHeaders(spec.once, success.status) }),
+        )),
+    ...problemResponses(
+      [
+        ...problemsOf(spec.upstream, spec.body !== undefined),
+        ...(actsAsUser ? USER_PROBLEMS : []),
+        ...(spec.once ? onceProblems : []),
+        ...(spec.problems ?? []),
+      ],
+      (status) => onceHeaders(spec.once, status),
+    ),
   );
 }
 

@@ -3,6 +3,7 @@ import { problemDefinition, type ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemDto } from '../problem/problem.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { upstreamCodes } from '../problem/upstream-codes.ts';
+import type { ResponseHeaders } from './once-responses.ts';
 import { type OperationName, operations } from '../upstream/operations.ts';
 
 const ALWAYS: readonly ProblemSlug[] = [
@@ -39,7 +40,10 @@ export function problemsOf(upstream: OperationName | undefined, hasBody: boolean
 }
 
 /** One response a status, each with an example a problem; `default` covers codes that the platform does not document here. */
-export function problemResponses(slugs: readonly ProblemSlug[]): MethodDecorator[] {
+export function problemResponses(
+  slugs: readonly ProblemSlug[],
+  headersOf: (status: number) => ResponseHeaders | undefined = () => undefined,
+): MethodDecorator[] {
   const byStatus = Map.groupBy(
     [...new Set(slugs)].flatMap((slug) =>
       problemDefinition(slug).statuses.map((status) => ({ slug, status })),
@@ -50,7 +54,12 @@ export function problemResponses(slugs: readonly ProblemSlug[]): MethodDecorator
   const declared = [...byStatus].map(([status, entries]) => {
     const examples = Object.fromEntries(entries.map(({ slug }) => [slug, example(slug, status)]));
     const description = entries.map(({ slug }) => problemDefinition(slug).title).join('; ');
-    return ApiResponse({ status, description, content: { [problem]: { schema, examples } } });
+    return ApiResponse({
+      status,
+      description,
+      headers: headersOf(status),
+      content: { [problem]: { schema, examples } },
+    });
   });
   return [
     ...declared,

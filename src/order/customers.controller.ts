@@ -24,6 +24,7 @@ export class CustomersController {
     summary: 'Bind a channel customer to an enterprise main account',
     scope: 'orders:write',
     upstream: 'bindCustomer',
+    once: 'key',
     success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
     body: {
       type: BindCustomerDto,

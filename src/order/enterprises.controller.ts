@@ -18,6 +18,7 @@ export class EnterprisesController {
     summary: 'Create an enterprise main account with its default customer and administrator',
     scope: 'orders:write',
     upstream: 'createEnterprise',
+    once: 'key',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],
     body: {
       type: CreateEnterpriseDto,

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { getMetadataStorage } from 'class-validator';
 import fc from 'fast-check';
 import { parseJson } from '../json/parse-json.ts';
-import { WireMisfit } from '../upstream/wire/reader.ts';
+import { IncompleteAnswer } from '../upstream/wire/reader.ts';
 import { DeleteAssetDto, DeleteProductDto, NewBuyDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import {
   BoughtAssetDto,
@@ -327,14 +327,14 @@ describe('the results of a batch', () => {
     ]);
   });
 
-  it.each([
-    ['nothing', 'null'],
-    ['no list', '{"sequence":1,"licenseOrderId":"a"}'],
-    ['no results', '[]'],
+  it.each<[string, string, number[]?]>([
+    ['nothing', 'null', []],
+    ['no list', '{"sequence":1,"licenseOrderId":"a"}', []],
+    ['no results', '[]', []],
     ['one too few', `[${result(1)}]`],
-    ['one too many', `[${result(1)},${result(2)},${result(3)}]`],
+    ['one too many', `[${result(1)},${result(2)},${result(3)}]`, [1, 2]],
     ['a foreign one for a missing one', `[${result(1)},${result(3)}]`],
-    ['one twice for a missing one', `[${result(1)},${result(1, 'other')}]`],
+    ['one twice for a missing one', `[${result(1)},${result(1, 'other')}]`, []],
     ['one twice', `[${result(1)},${result(2)},${result(2, 'other')}]`],
     ['null for one', `[${result(1)},null]`],
     ['a sequence as text', `[${result(1)},${result('"2"').replace('-"2"', '')}]`],
@@ -342,7 +342,19 @@ describe('the results of a batch', () => {
     ['no sequence', `[${result(1)},{"licenseOrderId":"a"}]`],
     ['no licence order', `[${result(1)},{"sequence":2,"customerId":"c"}]`],
     ['an empty licence order', `[${result(1)},{"sequence":2,"licenseOrderId":""}]`],
-  ])('do not fit where there is %s', (_, json) => {
-    expect(() => toPlacedItems(results(json), sent(1, 2))).toThrow(WireMisfit);
+  ])('are incomplete where there is %s, and what matches is kept', (_, json, kept = [1]) => {
+    let thrown: unknown;
+    try {
+      toPlacedItems(results(json), sent(1, 2));
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(IncompleteAnswer);
+    const matched = kept.map((sequence) => ({
+      sequence,
+      licenseOrderId: expect.stringMatching(/^(lic-1|lic-2|a)$/),
+      customerId: 'cus',
+    }));
+    expect((thrown as IncompleteAnswer).matched).toEqual(matched);
   });
 });

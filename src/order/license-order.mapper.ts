@@ -1,5 +1,5 @@
 import type { ContractNotes, Reader, TimestampUnit } from '../upstream/wire/reader.ts';
-import { readList, WireMisfit } from '../upstream/wire/reader.ts';
+import { IncompleteAnswer, readObject, WireMisfit } from '../upstream/wire/reader.ts';
 import type {
   WireBatchOrder,
   WireOrderAsset,
@@ -115,8 +115,8 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
 }
 
 /**
- * The licence orders of a batch, in the order of the request. Every item asked for has to be there once and no other:
- * anything else means that nobody knows what was placed, and is a misfit.
+ * The licence orders of a batch, in the order of the request. Every item asked for has to be there once and no other. Anything
+ * else is an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and never may be again.
  */
 export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItemDto[] {
   const read = (item: Reader<WireOrderResult>): PlacedItemDto => ({
@@ -124,11 +124,28 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
     licenseOrderId: item.requiredId('licenseOrderId'),
     customerId: item.id('customerId'),
   });
-  const placed = readList(data, 'data', read, notes);
-  const bySequence = new Map(placed.map((item) => [item.sequence, item]));
-  const items = sent.orderList.flatMap(({ sequence }) => bySequence.get(sequence) ?? []);
-  if (items.length !== sent.orderList.length || placed.length !== items.length) {
-    throw new WireMisfit('data', 'one result for each order');
+  const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, read, notes)) : [];
+  const bySequence = Map.groupBy(results, (result) => result?.sequence);
+  const items = sent.orderList.flatMap(({ sequence }) => {
+    const [item, ...more] = bySequence.get(sequence) ?? [];
+    return item && more.length === 0 ? [item] : [];
+  });
+  if (items.length !== sent.orderList.length || results.length !== items.length) {
+    throw new IncompleteAnswer('data', 'one result for each order', items);
   }
   return items;
+}
+
+/** Undefined where it cannot be read. */
+function readResult(
+  item: unknown,
+  read: (item: Reader<WireOrderResult>) => PlacedItemDto,
+  notes: ContractNotes | undefined,
+): PlacedItemDto | undefined {
+  try {
+    return readObject(item, 'data', read, notes);
+  } catch (error) {
+    if (error instanceof WireMisfit) return undefined;
+    throw error;
+  }
 }

@@ -1,39 +1,60 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { placeOf } from '../guard/guard-answers.ts';
+import type { Evidence } from '../guard/guard-record.ts';
+import { GuardService } from '../guard/guard.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import type { PlaceOrderDto } from './dto/license-order.dto.ts';
+import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
 import { toBatchOrder, toPlacedItems } from './license-order.mapper.ts';
+import { toOrderRecord } from './order-record.mapper.ts';
 
-/** Placing licence orders: one call upstream a batch, never split, never merged, never repeated. */
+interface PlacedOrder {
+  readonly record: OrderRecordDto;
+  /** Where the record can be read. */
+  readonly location: string | undefined;
+  /** It was placed before, and this time nothing was sent. */
+  readonly replayed: boolean;
+}
+
+/** Placing licence orders: one call upstream a batch, never split, never merged, and sent at most once under its number. */
 @Injectable()
 export class LicenseOrderService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
+    private readonly guard: GuardService,
   ) {}
 
-  async placeOrder(call: CallContext, order: PlaceOrderDto): Promise<OrderRecordDto> {
+  async placeOrder(
+    call: CallContext,
+    order: PlaceOrderDto,
+    idempotencyKey: string | undefined,
+  ): Promise<PlacedOrder> {
     const body = toBatchOrder(order, this.config.timestampUnit);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
-    const submittedAt = new Date().toISOString();
-    const items = await this.upstream.call('batchOrder', call, { query, body }, (data, notes) =>
-      toPlacedItems(data, body, notes),
-    );
     const { channelCode, channelOrderId, syncMode } = order;
-    const settled = syncMode === 'sync';
-    return {
+    // While the platform does not work, new orders leave no records; what is known of others is told as ever.
+    const refusal = this.upstream.refusal('batchOrder');
+    if (refusal && !(await this.guard.knows(channelCode, channelOrderId))) throw refusal;
+    const write = {
+      caller: call.caller.name,
       channelCode,
       channelOrderId,
-      state: settled ? 'succeeded' : 'accepted',
       syncMode,
-      items,
-      submittedAt,
-      settledAt: settled ? new Date().toISOString() : null,
-      reason: null,
+      payload: { ...query, body },
+      idempotencyKey,
+      deadlineMs: this.config.orderDeadlineMs,
+      evidence: evidenceOf(order),
     };
+    const { result, replayed } = await this.guard.order(write, (once) =>
+      this.upstream.call('batchOrder', call, { query, body, once }, (data, notes) =>
+        toPlacedItems(data, body, notes),
+      ),
+    );
+    return { record: toOrderRecord(result), location: placeOf(result), replayed };
   }
 
   /** What would be sent, with secrets masked; nothing is. */
@@ -44,4 +65,15 @@ export class LicenseOrderService {
     );
     return { method, path: modulePrefix[module] + path, body: JSON.parse(body) as object };
   }
+}
+
+/** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (orders.md, "Evidence"). */
+function evidenceOf({ orders }: PlaceOrderDto): Evidence | undefined {
+  const [enterpriseGlobalId, ...others] = new Set(
+    orders.map(({ orderType, customer }) =>
+      orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,
+    ),
+  );
+  if (enterpriseGlobalId === undefined || others.length > 0) return undefined;
+  return { enterpriseGlobalId, items: orders.length, sequences: orders.map(sequenceOf) };
 }

@@ -1,30 +1,45 @@
-import { Body, Controller, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../caller/request-call.ts';
 import type { Scope } from '../caller/scopes.ts';
+import { IdempotencyKey } from '../guard/idempotency-key.ts';
 import { Operation } from '../openapi/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
-import { OrderPreviewDto, OrderRecordDto, PlaceOrderQuery } from './dto/order-record.dto.ts';
+import {
+  ListOrdersQuery,
+  OrderPageDto,
+  OrderPath,
+  OrderPreviewDto,
+  OrderRecordDto,
+  PlaceOrderQuery,
+  SettleOrderDto,
+} from './dto/order-record.dto.ts';
 import { LicenseOrderService } from './license-order.service.ts';
-import { orderExamples } from './order-examples.ts';
+import { orderExamples, settlementExamples } from './order-examples.ts';
+import { OrderRecordsService } from './order-records.service.ts';
 
 @ApiTags('Licence orders')
 @Controller('v1/license-orders')
 export class LicenseOrdersController {
-  constructor(private readonly orders: LicenseOrderService) {}
+  constructor(
+    private readonly orders: LicenseOrderService,
+    private readonly records: OrderRecordsService,
+  ) {}
 
   @Post()
   @Operation({
     id: 'placeOrder',
     summary: 'Place a batch of licence orders: buy, revoke assets, revoke products',
     description:
-      'One call upstream a batch, sent at most once and never retried. A batch with a deletion needs the scope `orders:revoke` too. ' +
+      'One call upstream a batch, sent at most once under its `channelCode` and `channelOrderId`: a repeat is answered with what became ' +
+      'of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
       'A deletion names the order it deletes from, or says `allOrders: true`.',
     scope: 'orders:write',
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
+    once: 'order',
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
@@ -40,15 +55,61 @@ export class LicenseOrdersController {
     @Call() call: CallContext,
     @Query() { validateOnly }: PlaceOrderQuery,
     @Body() order: PlaceOrderDto,
+    @IdempotencyKey() idempotencyKey: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OrderRecordDto | OrderPreviewDto> {
     if (validateOnly) {
       void reply.status(200);
       return this.orders.previewOrder(order);
     }
-    const record = await this.orders.placeOrder(call, order);
-    void reply.status(record.state === 'accepted' ? 202 : 201);
+    const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
+    void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);
+    if (replayed) void reply.header('idempotent-replayed', 'true');
     return record;
+  }
+
+  @Get()
+  @Operation({
+    id: 'listOrders',
+    summary: 'Page through the orders that were placed here, newest first',
+    description: 'Those of the channels that are granted to the caller. The platform is not asked.',
+    scope: 'orders:read',
+    paged: true,
+    problems: ['dependency-unavailable'],
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
+  })
+  listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
+    return this.records.listOrders(query, call.caller.grants);
+  }
+
+  @Get(':channelCode/:channelOrderId')
+  @Operation({
+    id: 'getOrder',
+    summary: 'What became of an order',
+    description: "The gateway's own record; the platform is not asked.",
+    scope: 'orders:read',
+    problems: ['order-not-found', 'dependency-unavailable'],
+    success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
+  })
+  getOrder(@Param() order: OrderPath): Promise<OrderRecordDto> {
+    return this.records.getOrder(order);
+  }
+
+  @Post(':channelCode/:channelOrderId/settlement')
+  @Operation({
+    id: 'settleOrder',
+    summary: 'Settle an order that is in doubt or incomplete, by what an operator found out',
+    description:
+      'Only the record changes; the platform is not asked. `not_placed` frees the number, and is possible 15 minutes after the send ' +
+      '(409 with `Retry-After` until then).',
+    scope: 'orders:settle',
+    once: 'key',
+    problems: ['order-not-found', 'dependency-unavailable'],
+    success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
+    body: { type: SettleOrderDto, examples: settlementExamples },
+  })
+  settleOrder(@Param() order: OrderPath, @Body() settlement: SettleOrderDto): Promise<OrderRecordDto> {
+    return this.records.settleOrder(order, settlement);
   }
 }
 

@@ -18,6 +18,7 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
       'Only re-issuable locks and large-customer locks can be switched. Every number gets a result of its own.',
     scope: 'locks:write',
     upstream: id,
+    once: 'key',
     success: [
       { status: 200, description: 'All succeeded', type: LockResultsDto },
       { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },
@@ -66,6 +67,7 @@ export class LocksController {
     description: 'The numbers are consumed: each call hands out new ones.',
     scope: 'orders:write',
     upstream: 'obtainAssetNums',
+    once: 'key',
     success: [{ status: 201, description: 'The numbers', type: AssetNumDigitsListDto }],
     body: { type: ReserveAssetNumsDto, examples: { two: { summary: 'Two numbers', value: { size: 2 } } } },
   })

@@ -111,3 +111,10 @@ export const orderExamples = {
     },
   },
 } as const;
+
+export const settlementExamples = {
+  found: {
+    summary: 'It was placed after all; the first example already was, so this changes nothing',
+    value: { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' },
+  },
+} as const;

@@ -1,16 +1,26 @@
 import { Module } from '@nestjs/common';
+import { ReadCache } from '../cache/read-cache.ts';
+import { ReadCacheModule } from '../cache/read-cache.module.ts';
+import { GuardKeeper } from '../guard/guard-keeper.ts';
+import { GuardModule } from '../guard/guard.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CustomersController } from './customers.controller.ts';
 import { EnterprisesController } from './enterprises.controller.ts';
 import { LicenseOrderService } from './license-order.service.ts';
 import { LicenseOrdersController } from './license-orders.controller.ts';
 import { LocksController } from './locks.controller.ts';
+import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
-  imports: [UpstreamClientModule],
+  imports: [UpstreamClientModule, GuardModule, ReadCacheModule],
   controllers: [CustomersController, EnterprisesController, LicenseOrdersController, LocksController],
-  providers: [OrderService, LicenseOrderService],
+  providers: [OrderService, LicenseOrderService, OrderRecordsService],
 })
-export class OrderModule {}
+export class OrderModule {
+  /** What an order changed is shown by the next read also where nobody waits for it any more: late, swept, settled. */
+  constructor(guard: GuardKeeper, cache: ReadCache) {
+    guard.onCarriedOut(() => void cache.written({}));
+  }
+}

@@ -29,7 +29,10 @@ const documented: Record<string, [statuses: number[], outcomes: string[]]> = {
   'dependency-unavailable': [[503], ['not_processed']],
   overloaded: [[503], ['not_processed']],
   'upstream-timeout': [[504], ['not_processed']],
-  'outcome-unknown': [[502, 504], ['unknown']],
+  'outcome-unknown': [
+    [502, 504],
+    ['unknown', 'processed'],
+  ],
   // Upstream codes.
   'upstream-rejected': [[422], ['not_processed']],
   'trial-member-limit': [[409], ['not_processed']],
@@ -76,7 +79,8 @@ describe('the catalogue', () => {
 
   it.each(problemSlugs)('says of %s what the contract says', (slug) => {
     const { statuses, outcome, outcomeVaries, retryable } = problemDefinition(slug);
-    const outcomes = outcomeVaries ? [outcome, 'unknown'] : [outcome];
+    const other = outcome === 'unknown' ? 'processed' : 'unknown';
+    const outcomes = outcomeVaries ? [outcome, other] : [outcome];
     expect([statuses, outcomes]).toEqual(documented[slug]);
     expect(retryable).toBe(retryables[slug] ?? retryable);
   });

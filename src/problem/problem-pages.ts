@@ -30,9 +30,8 @@ export function catalogueHtml(items: readonly ProblemDescriptionDto[]): string {
 /** The page of one problem. */
 export function problemHtml(problem: ProblemDescriptionDto): string {
   const { code, statuses, title, outcome, outcomeVaries, retryable, meaning, remedy } = problem;
-  const varies = outcomeVaries
-    ? ' After a write it may be unknown: the problem says so in <code>outcome</code>.'
-    : '';
+  const other = outcome === 'unknown' ? 'It may be processed' : 'After a write it may be unknown';
+  const varies = outcomeVaries ? ` ${other}: the problem says so in <code>outcome</code>.` : '';
   return page(
     title,
     `<p class="status">HTTP ${statuses.join(' or ')} · <code>${code}</code></p><h1>${text(title)}</h1>

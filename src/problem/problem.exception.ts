@@ -39,6 +39,10 @@ interface ProblemDetails {
   readonly retryAfter?: number;
   /** Methods, for `Allow`. */
   readonly allow?: readonly string[];
+  /** Where the record of the order is, for `Location`. */
+  readonly location?: string | undefined;
+  /** It is the answer to an earlier request, for `Idempotent-Replayed`. */
+  readonly replayed?: boolean;
   readonly cause?: unknown;
 }
 
@@ -67,6 +71,8 @@ export class ProblemException extends HttpException {
     this.headers = {
       ...(details.retryAfter !== undefined && { 'retry-after': String(details.retryAfter) }),
       ...(details.allow && { allow: details.allow.join(', ') }),
+      ...(details.location && { location: details.location }),
+      ...(details.replayed && { 'idempotent-replayed': 'true' }),
     };
   }
 

@@ -26,7 +26,7 @@ export class ProblemDescriptionDto {
   @ApiProperty({ enum: ['not_processed', 'processed', 'unknown'] })
   outcome!: Outcome;
 
-  /** Whether a single problem may carry another outcome: after a write, `unknown`. */
+  /** Whether a single problem may carry another outcome: after a write `unknown`, and where `unknown` is usual `processed`. */
   outcomeVaries!: boolean;
 
   /** Whether the same request may usually be sent again as it is. */

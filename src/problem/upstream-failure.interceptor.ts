@@ -1,5 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { catchError, type Observable, throwError } from 'rxjs';
+import { GuardUnavailable } from '../guard/guard-store.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { ForeignTenant } from '../upstream/tenancy.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -23,5 +24,7 @@ export function asProblem(error: unknown): unknown {
       ? new ProblemException('upstream-credential-rejected', { cause: error })
       : new ProblemException('dependency-unavailable', { retryAfter: error.retryAfter ?? 1, cause: error });
   }
+  if (error instanceof GuardUnavailable)
+    return new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
   return error;
 }

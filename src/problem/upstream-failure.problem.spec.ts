@@ -26,7 +26,7 @@ const refused = (operation: Operation, code: string, message: string | undefined
 interface Said {
   readonly slug: string;
   readonly status: number;
-  readonly outcome: 'not_processed' | 'unknown';
+  readonly outcome: 'not_processed' | 'processed' | 'unknown';
   readonly retryable: boolean;
 }
 
@@ -185,6 +185,7 @@ describe('every kind of failure without a business code', () => {
 
   const table: Row[] = [
     { when: 'no connection', kind: 'unreachable', sent: false, ...all(unavailable) },
+    { when: 'a process that was busy for too long', kind: 'delayed', sent: false, ...all(unavailable) },
     { when: 'a group that is shut', kind: 'shut', sent: false, ...all(unavailable) },
     {
       when: 'no connection in time',
@@ -218,6 +219,13 @@ describe('every kind of failure without a business code', () => {
       read: violation,
       repeatable: openViolation,
       once: openViolation,
+    },
+    {
+      when: 'an answer that does not tell all of what was carried out',
+      kind: 'incomplete',
+      sent: true,
+      details: { status: 200, matched: [] },
+      ...all(said('outcome-unknown', 502, 'processed', false)),
     },
     { when: 'HTTP 401', kind: 'unauthorized', sent: true, details: { status: 401 }, ...all(credential) },
     { when: 'HTTP 403', kind: 'unauthorized', sent: true, details: { status: 403 }, ...all(credential) },

@@ -5,6 +5,9 @@ import type { ProblemSlug } from './catalogue.ts';
 import { ProblemException, type UpstreamAnswer } from './problem.exception.ts';
 import { upstreamCodes } from './upstream-codes.ts';
 
+const INCOMPLETE =
+  'The order was placed, but the answer of the platform does not name one licence order for each of its items.';
+
 /** A known business code, as the caller sees it; see errors.md, "Upstream codes". */
 export function problemOf(failure: UpstreamFailure): ProblemException {
   const { operation, kind, sent, details } = failure;
@@ -17,6 +20,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
       return problem('upstream-credential-rejected', failure);
     case 'unreachable':
     case 'shut':
+    case 'delayed':
     case 'abandoned':
       return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
     case 'connect-timeout':
@@ -37,6 +41,8 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
       return write ? unknown(failure, 502) : problem('upstream-contract-violation', failure);
     case 'nonconforming':
       return problem('upstream-contract-violation', failure, { outcome: openOutcome });
+    case 'incomplete':
+      return problem('outcome-unknown', failure, { status: 502, outcome: 'processed', detail: INCOMPLETE });
   }
 }
 

@@ -139,12 +139,14 @@ export const upstreamProblems = {
   'outcome-unknown': {
     statuses: [502, 504],
     outcome: 'unknown',
+    outcomeVaries: true,
     retryable: false,
     title: 'Nobody knows whether the write was carried out',
     meaning:
       'The write was sent and its answer is lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves it open. ' +
       '`retryable` is true only for writes that have the same effect when repeated.',
     remedy:
-      'Look at what is there before sending it again. Orders are never to be repeated under another number.',
+      'Look at what is there before sending it again. Orders are never to be repeated under another number. ' +
+      'One with the outcome `processed` was placed, only its answer did not name all of its licence orders.',
   },
 } as const satisfies Record<string, ProblemDefinition>;

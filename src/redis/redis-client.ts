@@ -13,27 +13,43 @@ const READONLY_RECONNECT_MS = 5_000;
  * come back: with the defaults a command hangs for more than a minute while it is away, and one whose reply is lost is repeated.
  */
 export function redisClient(address: RedisAddress): Redis | Cluster {
+  const options: RedisOptions = {
+    lazyConnect: true,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+  };
+  return newClient(address, options, { enableOfflineQueue: false });
+}
+
+/**
+ * For a queue of jobs, which does the opposite: its workers wait in commands that block, and what it sends may wait for Redis and be
+ * repeated. It connects at once; whoever made it disconnects it, or the process does not end.
+ */
+export function queueClient(address: RedisAddress): Redis | Cluster {
+  return newClient(address, { maxRetriesPerRequest: null }, {});
+}
+
+/** `ofOne` is for a single server alone: of a cluster, a node is connected by its first command, which has to wait for that. */
+function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions): Redis | Cluster {
   const { kind, nodes, tls, master, sentinelUsername, sentinelPassword } = address;
   // Certificates are always checked; a private authority comes from NODE_EXTRA_CA_CERTS.
   const options: RedisOptions = {
-    lazyConnect: true,
+    ...own,
     username: address.username,
     password: address.password,
     ...(tls && { tls: {} }),
-    commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Otherwise the process lives on for 2 s when it stops while Redis is away.
     disconnectTimeout: 100,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
     maxLoadingRetryTime: MAX_RECONNECT_DELAY_MS,
     disableClientInfo: true,
     reconnectOnError: afterReadonly(),
   };
   if (kind === 'cluster') {
     return new Cluster([...nodes], {
-      lazyConnect: true,
-      // Each node is connected by its first command, which has to wait for that. It ends by its timeout all the same.
+      lazyConnect: own.lazyConnect ?? false,
+      // Commands of requests end by their timeout all the same.
       enableOfflineQueue: true,
       redisOptions: options,
       clusterRetryStrategy: reconnectDelay,
@@ -48,8 +64,8 @@ export function redisClient(address: RedisAddress): Redis | Cluster {
   }
   const single: RedisOptions = {
     ...options,
+    ...ofOne,
     db: address.db,
-    enableOfflineQueue: false,
     retryStrategy: reconnectDelay,
   };
   if (kind === 'single') return new Redis({ ...single, ...nodes[0] });

@@ -53,7 +53,7 @@ describe('the way to Redis', () => {
       undefined,
       1,
     ]);
-    expect(await metrics.registry.metrics()).not.toContain('gateway_redis_up ');
+    expect(await metrics.registry.metrics()).not.toContain('gateway_redis_up{');
   });
 
   it('is closed by one command without an answer, for all who come after it, until Redis answers again', async () => {
@@ -74,12 +74,12 @@ describe('the way to Redis', () => {
     }
     expect(asked).not.toHaveBeenCalled();
     expect(count('redis-away')).toBe(away + 1);
-    expect(await metrics.registry.metrics()).toContain('gateway_redis_up 0');
+    expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 0');
     server.thaw();
     await isUp(redis);
     expect(ready).toHaveBeenCalled();
     expect(await redis.run((client) => client.get('x'))).toBeNull();
-    expect(await metrics.registry.metrics()).toContain('gateway_redis_up 1');
+    expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 1');
   });
 
   it('stays open for what the server only refuses, each reason counted', async () => {

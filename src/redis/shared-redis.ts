@@ -50,7 +50,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const address = config.url && parseRedisUrl(config.url.reveal());
     if (!address) return;
     this.sealer = new Sealer(config.encryptionKeys);
-    this.metrics.redisUp(false);
+    this.metrics.redisUp(this.store, false);
     this.#client = redisClient(address);
     this.#client.on('error', (error: Error & { code?: string }) => {
       this.#lastReason = redisErrorReason(error);
@@ -62,11 +62,16 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#client.on('close', () => this.#away(this.#lastReason));
   }
 
+  /** Which of the two it is, for logs and metrics. */
+  protected get store(): 'shared' | 'guard' {
+    return 'shared';
+  }
+
   async onModuleInit(): Promise<void> {
     if (!this.#client) {
       this.log.warn(
-        { event: 'no-redis' },
-        'No REDIS_URL: tokens are kept in this process, so run one process only',
+        { event: 'no-redis', store: this.store },
+        'No Redis: what is kept there stays in this process, so run one process only',
       );
       return;
     }
@@ -116,8 +121,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   #away(reason: RedisErrorReason): void {
     if (this.#up === false || this.#stopped) return;
     this.#up = false;
-    this.metrics.redisUp(false);
-    this.log.warn({ event: 'redis-away', reason }, 'Redis is away: nothing is asked of it until it answers');
+    this.metrics.redisUp(this.store, false);
+    this.log.warn(
+      { event: 'redis-away', store: this.store, reason },
+      'Redis is away: nothing is asked of it until it answers',
+    );
     // At once too: where it was this process that stood still for a moment, the answer is here already.
     void this.#ask();
     this.#timer = setInterval(() => void this.#ask(), PROBE_EVERY_MS).unref();
@@ -128,8 +136,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#up = true;
     clearInterval(this.#timer);
     this.#lastReason = 'connection';
-    this.metrics.redisUp(true);
-    this.log.info({ event: 'redis-ready' }, 'Redis is connected');
+    this.metrics.redisUp(this.store, true);
+    this.log.info({ event: 'redis-ready', store: this.store }, 'Redis is connected');
     for (const listener of this.#listeners) listener();
     void this.#checkEviction().catch(() => undefined);
   }
@@ -163,7 +171,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Where the server may evict, users are logged out and locks are lost. Not every server says. */
   async #checkEviction(): Promise<void> {
-    if (this.#evictionChecked) return;
+    if (this.#evictionChecked || this.store === 'guard') return;
     const info = await this.run((client) => client.info('memory'));
     this.#evictionChecked = true;
     const policy = /^maxmemory_policy:([\w-]{1,40})/m.exec(info)?.[1];

@@ -20,6 +20,7 @@ export class SessionsController {
     summary: 'Log a user of the platform in',
     description: 'The tokens stay in the gateway. Only the caller that opened a session can use it.',
     scope: 'sessions:write',
+    once: 'key',
     problems: ['login-failed', 'upstream-credential-rejected', 'dependency-unavailable'],
     success: [{ status: 201, description: 'The session', type: SessionCreatedDto }],
     body: {

@@ -42,14 +42,22 @@ export class OperationGroup {
 
   /** Before anything else is done for an attempt; throws where it must not be made. What it gives goes to {@link leave}. */
   enter(operation: Operation): Pass {
-    const gateMs = this.#gateMs(operation.name);
-    if (gateMs > 0) throw this.#refusal(operation, 'gate', gateMs);
-    // Not `overloaded`: the gateway has room, and the platform is what does not keep up with these operations.
-    if (this.#calls >= connections[this.name] + MAX_WAITING) throw this.#refusal(operation, 'bulkhead', 0);
+    const refusal = this.refusal(operation);
+    if (refusal) throw refusal;
     const pass = this.#breaker.enter();
     if (pass === undefined) throw this.#refusal(operation, 'breaker', this.#breaker.waitMs);
     this.#calls++;
     return pass;
+  }
+
+  /** Why an attempt would not be made now; undefined where it would. */
+  refusal(operation: Operation): UpstreamFailure | undefined {
+    const gateMs = this.#gateMs(operation.name);
+    if (gateMs > 0) return this.#refusal(operation, 'gate', gateMs);
+    // Not `overloaded`: the gateway has room, and the platform is what does not keep up with these operations.
+    if (this.#calls >= connections[this.name] + MAX_WAITING) return this.#refusal(operation, 'bulkhead', 0);
+    const { waitMs } = this.#breaker;
+    return waitMs > 0 ? this.#refusal(operation, 'breaker', waitMs) : undefined;
   }
 
   /** After an attempt; without a result where nothing was sent, for want of a token. */
@@ -111,6 +119,7 @@ function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined
   const { status = 0, code } = 'details' in rest ? rest.details : {};
   switch (kind) {
     case 'abandoned':
+    case 'delayed':
       return undefined;
     case 'unreachable':
     case 'connect-timeout':

@@ -24,7 +24,7 @@ export interface Operation {
   readonly group: GroupName;
   /** A business code that comes with data of its own: part of the request was carried out. */
   readonly partialCode?: string;
-  /** It has a deadline of its own, and a connection that was never idle: see UpstreamPools. */
+  /** It has a deadline of its own, and a connection for each attempt: see OwnConnections. */
   readonly placesOrders?: true;
 }
 

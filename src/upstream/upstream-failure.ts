@@ -6,12 +6,14 @@ import type { Operation } from './operations.ts';
  * - `unauthorized`: HTTP 401 or 403 without an envelope
  * - `unavailable`: HTTP 429 or 5xx
  * - `unreachable`: no connection, so no byte left; `connect-timeout`: the same by time
+ * - `delayed`: the process was busy for too long between being allowed to send and sending, so nothing was sent
  * - `timeout`: the deadline passed
  * - `lost`: the connection ended before the answer was whole
  * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
  * - `shut`: not tried, since calls of its kind fail, pile up or are unwanted for now; `retryAfter` says for how long
  * - `abandoned`: the caller of a read hung up, and the attempt was ended
  * - `nonconforming`: an envelope that says something the interface does not allow
+ * - `incomplete`: carried out, but the answer does not tell for every part of it what came of it
  */
 export type FailureKind =
   | 'refused'
@@ -19,12 +21,14 @@ export type FailureKind =
   | 'unavailable'
   | 'unreachable'
   | 'connect-timeout'
+  | 'delayed'
   | 'timeout'
   | 'lost'
   | 'unreadable'
   | 'shut'
   | 'abandoned'
-  | 'nonconforming';
+  | 'nonconforming'
+  | 'incomplete';
 
 export interface FailureDetails {
   /** HTTP status, where upstream answered. */
@@ -40,6 +44,8 @@ export interface FailureDetails {
   readonly actingAs?: 'alias' | 'session';
   /** Seconds, from `Retry-After`. */
   readonly retryAfter?: number;
+  /** For `incomplete`: the results that belong to what was asked, decoded. */
+  readonly matched?: readonly unknown[];
   /** What in our own process or on the wire led here. */
   readonly cause?: unknown;
 }

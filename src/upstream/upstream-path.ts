@@ -7,7 +7,25 @@ export interface UpstreamRequest {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
+  /** For orders only: their connections are made for it. */
+  readonly once?: SendOnce;
 }
+
+/** For a call that must not be sent twice. */
+export interface SendOnce {
+  /**
+   * Asked on a connected socket, right before the first byte, for every attempt. Rejects where it must not be sent: then nothing
+   * is, and the call fails with that error. What it allows has to go out within 100 ms, or it is not sent either.
+   */
+  confirm(): Promise<void>;
+  /**
+   * What became of the call after its deadline had passed: the decoded data, or what it would have thrown. Called at most once,
+   * and only if the call itself ended with a `timeout` after bytes were sent. Must not throw.
+   */
+  late(outcome: LateOutcome): void;
+}
+
+export type LateOutcome = { readonly data: unknown } | { readonly failure: unknown };
 
 /**
  * The path and query of a call, below the base URL. Throws where an id is missing or unfit, or where the built path is

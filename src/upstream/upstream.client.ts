@@ -8,8 +8,8 @@ import { type Operation, type OperationName, operations } from './operations.ts'
 import { assertOwnTenants } from './tenancy.ts';
 import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
-import type { UpstreamRequest } from './upstream-path.ts';
-import { type ContractNotes, WireMisfit } from './wire/reader.ts';
+import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
+import { type ContractNotes, IncompleteAnswer, WireMisfit } from './wire/reader.ts';
 
 /** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
@@ -48,6 +48,12 @@ export class UpstreamClient {
     private readonly metrics: Metrics,
   ) {}
 
+  /** Why a call would be refused now, for whoever has something to do before it; undefined where it would be tried. */
+  refusal(name: OperationName): UpstreamFailure | undefined {
+    const operation = operations[name];
+    return this.groups.of(operation).refusal(operation);
+  }
+
   /** `decode` turns `data` of a success into the result; a {@link WireMisfit} from it becomes `nonconforming`. */
   async call<T>(
     name: OperationName,
@@ -57,7 +63,7 @@ export class UpstreamClient {
   ): Promise<T> {
     const operation = operations[name];
     assertOwnTenants(operation, request, context.caller.grants);
-    const data = await this.#persist({
+    const attempt: Attempt = {
       operation,
       request,
       body: request.body && JSON.stringify(request.body),
@@ -66,12 +72,25 @@ export class UpstreamClient {
       context,
       group: this.groups.of(operation),
       user: actingUser(operation, context),
-    });
-    return this.#decoded(operation, data, decode);
+    };
+    const result = await this.#persist(attempt);
+    if (result.late) void this.#tellLate(attempt, result.late, decode);
+    return this.#outcome(attempt, result, decode);
+  }
+
+  async #tellLate(attempt: Attempt, late: Promise<Result>, decode: Decode<unknown>): Promise<void> {
+    const result = await late;
+    let outcome: LateOutcome;
+    try {
+      outcome = { data: this.#outcome(attempt, result, decode) };
+    } catch (failure) {
+      outcome = { failure };
+    }
+    attempt.request.once?.late(outcome);
   }
 
   /** Attempts until success, a failure that another attempt cannot change, or the end of what is allowed. */
-  async #persist(attempt: Attempt): Promise<unknown> {
+  async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
     const read = operation.effect === 'read';
     const allowed: Allowance = { token: true, userToken: true, nonce: read, transient: read };
@@ -79,15 +98,10 @@ export class UpstreamClient {
     group.called();
     for (;;) {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
-      if (result.kind === 'success' || isPartial(result, operation)) return result.data;
+      if (result.kind === 'success' || isPartial(result, operation)) return result;
       if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.token);
       if (isUserRefusal(result) && userToken) await user?.refused(userToken.version, !allowed.userToken);
-      if (!this.#mayRepeat(result, allowed, attempt)) {
-        throw new UpstreamFailure(operation, result.kind, result.sent, {
-          ...result.details,
-          actingAs: user?.kind,
-        });
-      }
+      if (!this.#mayRepeat(result, allowed, attempt)) return result;
     }
   }
 
@@ -118,6 +132,14 @@ export class UpstreamClient {
     return isAsked && isTransient(result) && spend(allowed, 'transient') && group.mayRetry();
   }
 
+  /** The decoded data of a result, or the failure that it is. */
+  #outcome<T>({ operation, user }: Attempt, result: Result, decode: Decode<T>): T {
+    if (result.kind === 'success' || isPartial(result, operation))
+      return this.#decoded(operation, result.data, decode);
+    const details = { ...result.details, actingAs: user?.kind };
+    throw new UpstreamFailure(operation, result.kind, result.sent, details);
+  }
+
   #decoded<T>(operation: Operation, data: unknown, decode: Decode<T>): T {
     const notes: ContractNotes = new Set();
     try {
@@ -125,7 +147,9 @@ export class UpstreamClient {
     } catch (error) {
       if (!(error instanceof WireMisfit)) throw error;
       this.metrics.contractWarning(operation.name, 'misfit');
-      throw new UpstreamFailure(operation, 'nonconforming', true, { status: 200, cause: error });
+      const matched = error instanceof IncompleteAnswer ? error.matched : undefined;
+      const kind = matched ? 'incomplete' : 'nonconforming';
+      throw new UpstreamFailure(operation, kind, true, { status: 200, matched, cause: error });
     } finally {
       for (const note of notes) this.metrics.contractWarning(operation.name, note);
     }

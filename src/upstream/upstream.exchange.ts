@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { HttpService } from '@nestjs/axios';
 import { Injectable } from '@nestjs/common';
+import type { AxiosResponse } from 'axios';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
@@ -23,7 +24,11 @@ export interface Sending {
 }
 
 /** What an attempt came to. `sent` is false only when provably no byte of it left the process. */
-export type Result = Classified & { readonly sent: boolean };
+export type Result = Classified & {
+  readonly sent: boolean;
+  /** Of a {@link SendOnce} whose time is up: what comes of it after all. Does not reject. */
+  readonly late?: Promise<Result>;
+};
 
 /** One attempt on the wire: a fresh nonce, headers, send, bounded read, lossless parse, classify. It never rejects for what upstream does. */
 @Injectable()
@@ -75,30 +80,37 @@ export class UpstreamExchange {
   }
 
   async #exchange(
-    { operation, body, deadline, abandon }: Sending,
+    { operation, request, body, deadline, abandon }: Sending,
     wire: { path: string; headers: Record<string, string>; secrets: () => string[] },
   ): Promise<Result> {
-    try {
-      const response = await this.http.axiosRef.request<Buffer>({
-        url: wire.path,
-        method: operation.method,
-        headers: wire.headers,
-        data: body,
-        timeout: Math.max(1, deadline - performance.now()),
-        group: operation.group,
-        abandon,
-      });
-      const answer = {
-        status: response.status,
-        headers: response.headers as WireAnswer['headers'],
-        body: response.data,
-      };
-      return { ...classify(answer, wire.secrets), sent: true };
-    } catch (error) {
-      if (!(error instanceof TransportError)) throw error;
-      const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
-      return { kind, details: { cause: error.cause }, sent: error.sent };
-    }
+    const { once } = request;
+    const response = this.http.axiosRef.request<Buffer>({
+      url: wire.path,
+      method: operation.method,
+      headers: wire.headers,
+      data: body,
+      timeout: Math.max(1, deadline - performance.now()),
+      group: operation.group,
+      abandon,
+      confirm: once && (() => once.confirm()),
+    });
+    return resultOf(response, wire.secrets);
+  }
+}
+
+async function resultOf(
+  response: Promise<AxiosResponse<Buffer>>,
+  secrets: () => readonly string[],
+): Promise<Result> {
+  try {
+    const { status, headers, data } = await response;
+    const answer = { status, headers: headers as WireAnswer['headers'], body: data };
+    return { ...classify(answer, secrets), sent: true };
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    const { sent, cause, late } = error;
+    const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
+    return { kind, details: { cause }, sent, late: late && resultOf(late, secrets) };
   }
 }
 

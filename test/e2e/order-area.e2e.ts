@@ -433,17 +433,21 @@ describe('licence orders', () => {
   });
 
   it.each([
-    ['no data', { data: null }],
-    ['an empty list', { data: [] }],
-    ['an item that was not asked for', { data: [{ sequence: 9, licenseOrderId: 'x', customerId: 'y' }] }],
-    ['an item without its licence order', { data: [{ sequence: 1, customerId: 'y' }] }],
-  ])('whose success comes with %s are 502 with an unknown outcome, and sent once', async (_, patch) => {
+    ['no data', 'SO-71', { data: null }],
+    ['an empty list', 'SO-72', { data: [] }],
+    [
+      'an item that was not asked for',
+      'SO-73',
+      { data: [{ sequence: 9, licenseOrderId: 'x', customerId: 'y' }] },
+    ],
+    ['an item without its licence order', 'SO-74', { data: [{ sequence: 1, customerId: 'y' }] }],
+  ])('whose success comes with %s are 502, placed and sent once', async (_, number, patch) => {
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', action: { patch } });
-    const answer = await gateway.post('/v1/license-orders', order('SO-7', purchase()));
+    const answer = await gateway.post('/v1/license-orders', order(number, purchase()));
     expect(answer.status).toBe(502);
     expect(answer.body).toMatchObject({
-      code: 'upstream-contract-violation',
-      outcome: 'unknown',
+      code: 'outcome-unknown',
+      outcome: 'processed',
       retryable: false,
     });
     expect(await sandbox.commits()).toHaveLength(1);

@@ -90,6 +90,7 @@ describe('with Redis', () => {
     expect((await second.get('/health/ready')).body).toEqual({
       status: 'ok',
       redis: 'up',
+      orders: 'up',
       tokens: 'up',
       upstream: 'up',
       load: 'ok',
@@ -126,6 +127,7 @@ describe('with Redis', () => {
     expect((await gateway.get('/health/ready')).body).toEqual({
       status: 'degraded',
       redis: 'down',
+      orders: 'down',
       tokens: 'up',
       upstream: 'up',
       load: 'ok',

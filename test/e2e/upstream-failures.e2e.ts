@@ -352,6 +352,7 @@ describe('an upstream that is not there', () => {
     expect((await lonely.get('/health/ready')).body).toEqual({
       status: 'degraded',
       redis: 'off',
+      orders: 'up',
       tokens: 'down',
       upstream: 'up',
       load: 'ok',

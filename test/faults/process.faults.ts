@@ -246,9 +246,9 @@ describe('a process that cannot work', () => {
   });
 
   it('P10 a heap that is nearly full refuses new work, finishes the rest, and has room again later', async () => {
-    const gateway = await start({ disturbed: true, nodeOptions: '--max-old-space-size=160' });
+    const gateway = await start({ disturbed: true, nodeOptions: '--max-old-space-size=256' });
     const inFlight = await slowCalls(gateway, { delayMs: 3_000 });
-    await gateway.disturb({ heap: 144 });
+    await gateway.disturb({ heap: 240 });
     const refused = await eventually(gateway, CUSTOMERS, ({ status }) => status === 503);
     expect(refused.body).toMatchObject({ code: 'overloaded', outcome: 'not_processed' });
     expect(await statusOf(gateway, '/health/live')).toBe(200);

@@ -145,11 +145,11 @@ describe('Redis that is not there', () => {
     // Two applications and the user.
     expect(await tokenRequests()).toBe(3);
     await failsClosed(gateway);
-    expect(await metric(gateway, 'gateway_redis_up')).toBe(0);
+    expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(0);
     await comesBack(redis);
     await isUp(gateway);
     await serves(gateway, await logIn(gateway));
-    expect(await metric(gateway, 'gateway_redis_up')).toBe(1);
+    expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(1);
     // Said once, whatever was refused meanwhile.
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
   });
@@ -392,7 +392,9 @@ describe('Redis that refuses', () => {
 
   it('R12 may evict: the log warns of it at start', async () => {
     const [evicting, keeping] = [await newRedis('--maxmemory-policy', 'allkeys-lru'), await newRedis()];
-    const [warned, quiet] = [await gatewayAt(evicting.url), await gatewayAt(keeping.url)];
+    // The records of orders must be elsewhere then.
+    const warned = await gatewayAt(evicting.url, { GUARD_REDIS_URL: keeping.url });
+    const quiet = await gatewayAt(keeping.url);
     await until('it is said', () => events(warned, 'redis-evicts').length > 0);
     expect(events(warned, 'redis-evicts')).toEqual([expect.stringContaining('"policy":"allkeys-lru"')]);
     await serves(quiet, await logIn(quiet));
@@ -422,9 +424,11 @@ describe('Redis that refuses', () => {
 
   it('R16 full: degraded until there is room', async () => {
     const redis = await newRedis('--maxclients', '1');
+    // Which has a connection of its own.
+    const guard = await newRedis();
     await ask(redis, async (occupant) => {
       await occupant.ping();
-      const gateway = await gatewayAt(redis.url);
+      const gateway = await gatewayAt(redis.url, { GUARD_REDIS_URL: guard.url });
       expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
       await served(gateway, 10);
       await failsClosed(gateway);

@@ -11,6 +11,7 @@ interface Media {
 interface Response {
   readonly description: string;
   readonly content?: Readonly<Record<string, Media>>;
+  readonly headers?: Readonly<Record<string, object>>;
 }
 export interface OpenApiOperation {
   readonly operationId: string;

@@ -31,6 +31,9 @@ export const UNKNOWN_LATE = expected(504, 'outcome-unknown', 'unknown');
 /** A write whose answer can be read, and is not what the interface says. */
 export const WRITE_MISFIT = expected(502, 'upstream-contract-violation', 'unknown');
 
+/** An order that was placed, and whose answer does not tell all of what came of it. */
+export const INCOMPLETE = expected(502, 'outcome-unknown', 'processed');
+
 export function expected(
   status: number,
   code: string,

@@ -80,9 +80,24 @@ export class Fleet {
   }
 
   /** Asks the gateway of that place. */
-  async get(index: number, path: string, headers: Record<string, string> = {}): Promise<FleetAnswer> {
+  get(index: number, path: string, headers: Record<string, string> = {}): Promise<FleetAnswer> {
+    return this.#send(index, path, { headers });
+  }
+
+  post(index: number, path: string, body: unknown, signal?: AbortSignal): Promise<FleetAnswer> {
+    const headers = { 'content-type': 'application/json' };
+    return this.#send(index, path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      signal: signal ?? null,
+    });
+  }
+
+  async #send(index: number, path: string, { headers, ...init }: RequestInit): Promise<FleetAnswer> {
     const response = await fetch(`${this.gateways[index]?.url}${path}`, {
-      headers: { 'x-api-key': this.key, ...headers },
+      ...init,
+      headers: { 'x-api-key': this.key, ...(headers as Record<string, string>) },
     });
     const body = (await response.json()) as Record<string, unknown>;
     return { status: response.status, headers: response.headers, body };

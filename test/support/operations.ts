@@ -187,10 +187,17 @@ export const operationCases: readonly OperationCase[] = [
   },
 ];
 
+let orders = 0;
+
+/** Each order under a number of its own: under the same one it would be the same order. */
+function freshBody({ id, body }: OperationCase): object | undefined {
+  return id === 'placeOrder' ? { ...body, channelOrderId: `SO-9-${++orders}` } : body;
+}
+
 export function send(
   gateway: TestGateway,
-  { method, path, body }: OperationCase,
+  operation: OperationCase,
   options: Parameters<TestGateway['request']>[2] = {},
 ): Promise<TestAnswer> {
-  return gateway.request(method, path, { body, ...options });
+  return gateway.request(operation.method, operation.path, { body: freshBody(operation), ...options });
 }

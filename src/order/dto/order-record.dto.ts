@@ -1,6 +1,20 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { FlagParameter } from '../../validation/parameter-rules.ts';
-import { Optional } from '../../validation/rules.ts';
+import { type State, states } from '../../guard/guard-record.ts';
+import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import {
+  Identifier,
+  ListOf,
+  ObjectRule,
+  OneOf,
+  Optional,
+  Text,
+  WholeNumber,
+} from '../../validation/rules.ts';
+
+const MAX_ITEMS = 1_000;
+const MAX_PAGE = 1_000_000;
+const MAX_PAGE_SIZE = 200;
+const DEFAULT_PAGE_SIZE = 20;
 
 export class PlaceOrderQuery {
   /** `true`: runs every check, answers with what would be sent, and sends nothing. */
@@ -25,24 +39,101 @@ export class OrderRecordDto {
   channelOrderId!: string;
 
   @ApiProperty({
-    enum: ['succeeded', 'accepted'],
-    description: '`accepted`: taken over for later (`syncMode` async)',
+    enum: [...states],
+    description:
+      '`sending`: on its way. `succeeded`: placed. `accepted`: taken over for later (`syncMode` async). `incomplete`: the platform ' +
+      'says so, but not of every item. `rejected`: refused by the platform, a corrected order may have the number. `not_sent`: ' +
+      'nothing left the gateway. `in_doubt`: sent, and nobody knows. `not_placed`: settled so by hand, the number is free',
   })
-  state!: 'succeeded' | 'accepted';
+  state!: State;
 
   @ApiProperty({ enum: ['sync', 'async'] })
   syncMode!: 'sync' | 'async';
 
+  /** What was placed, as far as it is known. */
   items!: PlacedItemDto[];
 
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When it was recorded, right before it was sent' })
   submittedAt!: string;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'null while it is open' })
   settledAt!: string | null;
 
   @ApiProperty({ type: String, nullable: true, description: 'Why it was settled by hand, where it was' })
   reason!: string | null;
+}
+
+export class OrderPath {
+  @Identifier({ example: 'crm' })
+  channelCode!: string;
+
+  @Identifier({ example: 'SO-2001' })
+  channelOrderId!: string;
+}
+
+export class ListOrdersQuery {
+  @Optional()
+  @OneOf(states, { description: 'Only orders in this state' })
+  state?: State;
+
+  @Optional()
+  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
+  page: number = 1;
+
+  @Optional()
+  @WholeNumberParameter(1, MAX_PAGE_SIZE)
+  pageSize: number = DEFAULT_PAGE_SIZE;
+}
+
+export class OrderPageDto {
+  /** Newest first. */
+  items!: OrderRecordDto[];
+
+  @ApiProperty({ type: 'integer' })
+  page!: number;
+
+  @ApiProperty({ type: 'integer' })
+  pageSize!: number;
+
+  @ApiProperty({ type: 'integer', description: 'All that match, on every page' })
+  total!: number;
+
+  @ApiProperty({ type: 'integer' })
+  totalPages!: number;
+}
+
+export class SettledItemDto {
+  @WholeNumber(0, 1_000_000, { example: 1 })
+  sequence!: number;
+
+  @Identifier({ example: '9007199254740993' })
+  licenseOrderId!: string;
+
+  @Optional()
+  @Identifier()
+  customerId?: string;
+}
+
+@ObjectRule<SettleOrderDto>(
+  ({ as, items }) => as !== 'not_placed' || items === undefined,
+  'must not have items where nothing was placed',
+)
+@ObjectRule<SettleOrderDto>(
+  ({ items }) => !Array.isArray(items) || new Set(items.map((item) => item?.sequence)).size === items.length,
+  'must name every sequence once',
+)
+export class SettleOrderDto {
+  @OneOf(['succeeded', 'not_placed'])
+  as!: 'succeeded' | 'not_placed';
+
+  /** How that was found out; it stays with the record. */
+  @Text(500)
+  reason!: string;
+
+  /** What was placed, where it is known. */
+  @Optional()
+  @ListOf(() => SettledItemDto, { min: 1, max: MAX_ITEMS })
+  items?: SettledItemDto[];
 }
 
 /** What would be sent upstream; secrets stand as `[secret]`. */

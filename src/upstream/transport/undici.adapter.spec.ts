@@ -1,76 +1,19 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import axios, { type AxiosResponse } from 'axios';
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
+import { heads, ok, RawServer, type Seen } from '../../../test/support/raw-server.ts';
 import { freePort } from '../../../test/support/redis.ts';
 import { credential, settings } from '../../../test/support/settings.ts';
+import type { Ending } from './exchange.ts';
 import { TransportError } from './transport-error.ts';
-import { undiciAdapter } from './undici.adapter.ts';
-import { type Ending, UpstreamPools } from './upstream-pools.ts';
+import { type Route, undiciAdapter } from './undici.adapter.ts';
+import { UpstreamPools } from './upstream-pools.ts';
 
 const MAX_BYTES = 100_000;
-
-interface Seen {
-  readonly socket: Socket;
-  /** Everything that arrived on this connection. */
-  bytes: string;
-}
-
-/** A server that speaks TCP and leaves HTTP to the test. */
-class RawServer {
-  readonly connections: Seen[] = [];
-  /** Called when a whole request head has arrived. */
-  respond: (socket: Socket, head: string) => void = (socket) => socket.write(ok('{}'));
-  connected: (socket: Socket) => void = () => undefined;
-  readonly #server: Server = createServer((socket) => {
-    const seen: Seen = { socket, bytes: '' };
-    this.connections.push(seen);
-    socket.on('error', () => undefined);
-    socket.on('data', (chunk) => {
-      const before = heads(seen.bytes).length;
-      seen.bytes += chunk.toString('latin1');
-      for (const head of heads(seen.bytes).slice(before)) this.respond(socket, head);
-    });
-    this.connected(socket);
-  });
-
-  static async start(): Promise<RawServer> {
-    const server = new RawServer();
-    server.#server.listen(0, '127.0.0.1');
-    await once(server.#server, 'listening');
-    return server;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  get requests(): string[] {
-    return this.connections.flatMap(({ bytes }) => heads(bytes).map((head) => head.split('\r\n')[0] ?? ''));
-  }
-
-  async close(): Promise<void> {
-    this.#server.close();
-    for (const { socket } of this.connections) socket.destroy();
-    await once(this.#server, 'close');
-  }
-}
-
-/** The heads of the requests in what arrived; bodies here hold no empty line. */
-function heads(bytes: string): string[] {
-  return [...bytes.matchAll(/(?:GET|POST) [^\r]+\r\n(?:[^\r]+\r\n)*\r\n/g)].map(([head]) => head);
-}
-
-function ok(body: string, headers = ''): string {
-  return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-}
 
 let server: RawServer;
 let elsewhere: RawServer;
@@ -95,7 +38,7 @@ function poolsFor(baseUrl = server.origin, connectTimeoutMs = 2_000): UpstreamPo
 }
 
 interface Call {
-  readonly via?: Dispatcher;
+  readonly via?: Route;
   readonly url?: string;
   readonly timeout?: number;
   readonly body?: string;

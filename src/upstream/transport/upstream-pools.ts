@@ -2,6 +2,9 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, Pool } from 'undici';
 import { UpstreamConfig } from '../../config/app-config.ts';
 import type { GroupName } from '../operations.ts';
+import type { Ending } from './exchange.ts';
+import { OwnConnections } from './own-connections.ts';
+import type { Route } from './undici.adapter.ts';
 
 /** Each group's own, so that one that stalls takes none from the others; reads get more, since there are more of them. */
 export const connections: Readonly<Record<GroupName, number>> = {
@@ -14,44 +17,43 @@ export const connections: Readonly<Record<GroupName, number>> = {
 const MAX_HEADER_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 4_000;
 
-/** An exchange under way. */
-export interface Ending {
-  /** Ends it now, as if its time were up. */
-  timeUp(): void;
-}
-
 /**
- * The only connections to the platform. No redirects, no proxies: undici's pools know neither, and nothing is added.
- * Orders open a connection a call (`pipelining: 0`): an idle connection that is closed as we send would leave the outcome
- * of an order unknown for no reason.
+ * The only connections to the platform. No redirects, no proxies: undici's pools know neither, and nothing is added. Orders
+ * have a connection each. No HTTP/2: there one connection carries many requests, and whether one of them left is another question.
  */
 @Injectable()
 export class UpstreamPools implements OnApplicationShutdown {
   readonly tokens: Agent;
   /** Exchanges under way, of all groups. */
   readonly exchanges = new Set<Ending>();
-  readonly #groups: ReadonlyMap<GroupName, Pool>;
+  readonly #orders: OwnConnections;
+  readonly #shared: ReadonlyMap<GroupName, Pool>;
 
   constructor(config: UpstreamConfig) {
+    const { baseUrl, connectTimeoutMs } = config;
     const options = {
-      connect: { timeout: config.connectTimeoutMs },
+      connect: { timeout: connectTimeoutMs },
+      allowH2: false,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
     };
-    const pool = (group: GroupName, limit: number) =>
-      new Pool(config.baseUrl.origin, {
-        ...options,
-        connections: limit,
-        ...(group === 'orders' && { pipelining: 0 }),
-      });
-    this.#groups = new Map(
-      Object.entries(connections).map(([name, limit]) => [name as GroupName, pool(name as GroupName, limit)]),
+    const { orders, ...shared } = connections;
+    this.#orders = new OwnConnections(new URL(baseUrl.origin), {
+      connections: orders,
+      connectTimeoutMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    this.#shared = new Map(
+      Object.entries(shared).map(([name, limit]) => [
+        name as GroupName,
+        new Pool(baseUrl.origin, { ...options, connections: limit }),
+      ]),
     );
     this.tokens = new Agent({ ...options, connections: 4 });
   }
 
-  of(group: GroupName): Pool {
-    return this.#groups.get(group) as Pool;
+  of(group: GroupName): Route {
+    return this.#shared.get(group) ?? this.#orders;
   }
 
   /** Ends what is still under way: the process cannot wait for it any longer. */
@@ -60,10 +62,11 @@ export class UpstreamPools implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.#groups.values(), this.tokens].map((each) => each.close()));
+    await Promise.all([...this.#shared.values(), this.tokens, this.#orders].map((each) => each.close()));
   }
 
   async destroy(): Promise<void> {
-    await Promise.all([...this.#groups.values(), this.tokens].map((each) => each.destroy()));
+    this.endExchanges();
+    await Promise.all([...this.#shared.values(), this.tokens].map((each) => each.destroy()));
   }
 }

@@ -12,6 +12,17 @@ export class WireMisfit extends Error {
   }
 }
 
+/** The call was carried out, but its answer does not tell what came of every part; `matched` is what it does tell, decoded. */
+export class IncompleteAnswer extends WireMisfit {
+  constructor(
+    place: string,
+    expected: string,
+    readonly matched: readonly unknown[],
+  ) {
+    super(place, expected);
+  }
+}
+
 export type TimestampUnit = 'ms' | 's';
 
 /** How a usable answer departs from the interface; each is counted once an answer. */

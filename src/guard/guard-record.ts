@@ -1,0 +1,87 @@
+/** States of a guarded write (see {@link transitions}); spelled as callers see them in `state`. */
+export const states = [
+  'sending',
+  'succeeded',
+  'accepted',
+  'incomplete',
+  'rejected',
+  'not_sent',
+  'in_doubt',
+  'not_placed',
+] as const;
+export type State = (typeof states)[number];
+
+/** Who moves a record: the one that sends, the end of its lease, what was found upstream, or an operator. */
+export type Mover = 'owner' | 'lease' | 'evidence' | 'operator';
+
+/**
+ * The state machine: from which state to which, and by whom. A late answer of the owner counts as long as nobody has settled the
+ * record; it may only say that the write was carried out, since the lease has told everybody that nobody knows.
+ */
+export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly State[]>>>> = {
+  owner: {
+    sending: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt'],
+    in_doubt: ['succeeded', 'accepted', 'incomplete'],
+  },
+  lease: { sending: ['in_doubt'] },
+  evidence: { in_doubt: ['succeeded'] },
+  operator: { in_doubt: ['succeeded', 'not_placed'], incomplete: ['succeeded', 'not_placed'] },
+};
+
+/** Nothing happened upstream: the name is free, for any payload. */
+export const released: readonly State[] = ['not_sent', 'not_placed'];
+export interface PlacedItem {
+  readonly sequence: number;
+  readonly licenseOrderId: string;
+  readonly customerId?: string | null;
+}
+
+/** What was answered, to be answered again. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** What is known of a write beyond its state. Sealed where it is stored; no part of the request's secrets is in it. */
+export interface Details {
+  readonly caller: string;
+  readonly order?: {
+    readonly channelCode: string;
+    readonly channelOrderId: string;
+    readonly syncMode: 'sync' | 'async';
+    readonly items: readonly PlacedItem[];
+    readonly reason: string | null;
+    /** What the evidence job needs to look for it; absent where nothing can prove it. */
+    readonly evidence?: Evidence;
+  };
+  readonly answer?: KeptAnswer;
+}
+
+export interface Evidence {
+  readonly enterpriseGlobalId: string;
+  /** How many items were ordered. */
+  readonly items: number;
+  /** Their sequences; absent: from 1. */
+  readonly sequences?: readonly number[];
+}
+
+/** A guarded write as it stands. Times in ms since the epoch, by the guard store's clock. */
+export interface GuardRecord {
+  readonly name: string;
+  readonly state: State;
+  readonly submittedAt: number;
+  readonly settledAt: number | null;
+  readonly details: Details;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** How long a write is remembered to be answered again. */
+const WRITE_MS = 7 * DAY_MS;
+/** How long the number of an order that was placed, or settled, is remembered. */
+const ORDER_MS = 400 * DAY_MS;
+
+/** How long a record of that state is kept, in ms; undefined: until it is settled. */
+export function keptFor(state: State, { order }: Details): number | undefined {
+  if (order && ['sending', 'in_doubt', 'incomplete'].includes(state)) return undefined;
+  return order && ['succeeded', 'accepted', 'not_placed'].includes(state) ? ORDER_MS : WRITE_MS;
+}

@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+import { GuardConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+
+/** The connection for what must fail closed: another server than the shared one, where one is given. */
+@Injectable()
+export class GuardRedis extends SharedRedis {
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- Nest reads the types of its parameters
+  constructor(config: GuardConfig, log: Log, metrics: Metrics) {
+    super(config, log, metrics);
+  }
+
+  protected override get store(): 'guard' {
+    return 'guard';
+  }
+}

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { GuardKeeper } from './guard-keeper.ts';
+import { GuardRedis } from './guard-redis.ts';
+import { GuardService } from './guard.service.ts';
+
+/** Writes that must not run twice. */
+@Module({
+  providers: [GuardRedis, GuardKeeper, GuardService],
+  exports: [GuardKeeper, GuardService],
+})
+export class GuardModule {}

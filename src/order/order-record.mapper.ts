@@ -1,0 +1,25 @@
+import type { GuardRecord, State } from '../guard/guard-record.ts';
+import type { OrderRecordDto } from './dto/order-record.dto.ts';
+
+/** `accepted`: only taken over by the platform; the others wait for somebody to settle them. */
+const OPEN: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
+
+/** The guard's record of an order, as callers see it. */
+export function toOrderRecord({ state, submittedAt, settledAt, details }: GuardRecord): OrderRecordDto {
+  const { order } = details;
+  if (!order) throw new Error('a write that is no order has no order record');
+  return {
+    channelCode: order.channelCode,
+    channelOrderId: order.channelOrderId,
+    state,
+    syncMode: order.syncMode,
+    items: order.items.map(({ sequence, licenseOrderId, customerId }) => ({
+      sequence,
+      licenseOrderId,
+      customerId,
+    })),
+    submittedAt: new Date(submittedAt).toISOString(),
+    settledAt: settledAt === null || OPEN.includes(state) ? null : new Date(settledAt).toISOString(),
+    reason: order.reason,
+  };
+}

@@ -1,0 +1,339 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../support/redis.ts';
+import {
+  type Answer,
+  duplicatesIn,
+  type Found,
+  isDenial,
+  isSuccess,
+  type Told,
+  type Violation,
+  violationsOf,
+} from './check.ts';
+import {
+  type ChaosOptions,
+  DEADLINE_MS,
+  type Fault,
+  faults,
+  LATE_MS,
+  LEASE_MS,
+  type PlannedKill,
+  planOf,
+  VERY_LATE_MS,
+} from './plan.ts';
+import type { Stage } from './stage.ts';
+
+/** Orders that are handed in at a time. */
+const AT_ONCE = 40;
+const FEW_AT_ONCE = 6;
+/** A caller repeats what was not processed so many times, and then lets it be for a while. */
+const TRIES = 6;
+const PAUSE_MS = 200;
+
+/** Orders and all that their callers were told. */
+class Ledger {
+  readonly #told = new Map<string, Answer[]>();
+  submits = 0;
+
+  note(channelOrderId: string, answer: Answer): Answer {
+    this.submits++;
+    const answers = this.#told.get(channelOrderId);
+    if (answers) answers.push(answer);
+    else this.#told.set(channelOrderId, [answer]);
+    return answer;
+  }
+
+  get all(): Told[] {
+    return [...this.#told].map(([channelOrderId, answers]) => ({ channelOrderId, answers }));
+  }
+}
+
+interface Acted {
+  readonly violations: readonly Violation[];
+  readonly orders: number;
+  readonly submits: number;
+  readonly states?: Readonly<Record<string, number>>;
+}
+type Act = (stage: Stage, options: ChaosOptions) => Promise<Acted>;
+
+/** A caller as callers are: what was not processed, or not answered at all, it sends again, to whichever gateway answers. */
+async function submit(
+  stage: Stage,
+  ledger: Ledger,
+  order: { channelOrderId: string; fault: Fault },
+  gateway: number,
+  tries = TRIES,
+): Promise<Answer> {
+  for (let left = tries; ; left--) {
+    const at = (gateway + tries - left) % stage.fleet.gateways.length;
+    const answer = ledger.note(
+      order.channelOrderId,
+      await stage.place(at, order.channelOrderId, order.fault),
+    );
+    const again = answer.status === 0 || answer.status === 409 || answer.status === 503;
+    if (!again || left === 1) return answer;
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** At that gateway only, until it is taken on: a busy machine may be too slow for the store at first. */
+async function placeAt(stage: Stage, gateway: number, channelOrderId: string, fault: Fault): Promise<Answer> {
+  for (let left = TRIES; ; left--) {
+    const answer = await stage.place(gateway, channelOrderId, fault);
+    if (answer.status !== 503 || left === 1) return answer;
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function judge(stage: Stage, ledger: Ledger, forgetful = false): Promise<Acted> {
+  const records = new Map<string, Found>();
+  const states: Record<string, number> = {};
+  await inParallel(ledger.all, async ({ channelOrderId }) => {
+    const record = await stage.find(channelOrderId);
+    const state = record?.state ?? 'none';
+    states[state] = (states[state] ?? 0) + 1;
+    if (record) records.set(channelOrderId, record);
+  });
+  const violations = violationsOf(ledger.all, await stage.sandbox.commits(), records, forgetful);
+  return { violations, orders: ledger.all.length, submits: ledger.submits, states };
+}
+
+/** Many orders, each handed in several times at once, while gateways and the store are killed; and once more when it is quiet. */
+async function crowd(stage: Stage, options: ChaosOptions): Promise<Acted> {
+  const plan = planOf(options);
+  const ledger = new Ledger();
+  const kills = [...plan.kills];
+  let handedIn = 0;
+  let killing = Promise.resolve();
+  await inParallel(plan.orders, async (order) => {
+    handedIn++;
+    const due = kills.findIndex(({ after }) => after > handedIn);
+    for (const kill of kills.splice(0, due < 0 ? kills.length : due)) {
+      killing = killing.then(() => carryOut(stage, kill));
+    }
+    // Kills take as long as they take; the crowd does not run ahead of them.
+    if (handedIn % 25 === 0) await killing;
+    await Promise.all(order.gateways.map((gateway) => submit(stage, ledger, order, gateway)));
+  });
+  await killing;
+  const early = duplicatesIn(await stage.sandbox.commits());
+  if (early.length > 0) return { violations: early, orders: plan.orders.length, submits: ledger.submits };
+  await stage.settled();
+  await inParallel(plan.orders, (order, index) => submit(stage, ledger, order, index));
+  await stage.settled();
+  await sleep(LATE_MS);
+  return judge(stage, ledger, true);
+}
+
+async function carryOut(stage: Stage, { what }: PlannedKill): Promise<void> {
+  if (what !== 'redis') return stage.killGateway(what);
+  await stage.killGuard();
+  // For as long as a callers' retry takes: what goes on without the store shows itself.
+  await sleep(2 * PAUSE_MS);
+  await stage.restartGuard();
+}
+
+/** Everything that the platform does to orders, without any kills, and few at a time. */
+async function eachFault(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const gateways = stage.fleet.gateways.keys().toArray();
+  const orders = (Object.keys(faults) as Fault[]).flatMap((fault) =>
+    [0, 1, 2].map((index) => ({ channelOrderId: `each-${fault}-${index}`, fault })),
+  );
+  const handIn = () =>
+    inParallel(
+      orders,
+      (order) => Promise.all(gateways.map((gateway) => submit(stage, ledger, order, gateway))),
+      FEW_AT_ONCE,
+    );
+  await handIn();
+  await sleep(VERY_LATE_MS);
+  await handIn();
+  await stage.settled();
+  return judge(stage, ledger);
+}
+
+/** A gateway is killed after the platform got its orders. Nobody asks, and nobody sends them again when their leases are over. */
+async function orphans(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const names = Array.from({ length: 12 }, (_, index) => `orphan-${index}`);
+  const arrived = async () => (await stage.sandbox.journal('batchOrder')).length;
+  const before = await arrived();
+  const placing = names.map(async (name) => ledger.note(name, await placeAt(stage, 0, name, 'long')));
+  await until('half have arrived', async () => (await arrived()) >= before + names.length / 2);
+  await stage.killGateway(0);
+  await Promise.all(placing);
+  await sleep(LEASE_MS);
+  await inParallel(names, (name, index) =>
+    submit(stage, ledger, { channelOrderId: name, fault: 'long' }, index),
+  );
+  const twice = duplicatesIn(await stage.sandbox.commits());
+  if (twice.length > 0) return { violations: twice, orders: names.length, submits: ledger.submits };
+  await stage.settled();
+  return judge(stage, ledger);
+}
+
+/** Callers hang up while their orders are under way, others stay: both orders are carried through. */
+async function hangUps(stage: Stage): Promise<Acted> {
+  const gateways = stage.fleet.gateways.keys().toArray();
+  const pairs = Array.from({ length: 15 }, (_, index) => index);
+  await Promise.all(
+    pairs.flatMap((index) => {
+      const gateway = index % gateways.length;
+      return [
+        stage.place(gateway, `stays-${index}`, 'slow'),
+        stage.place(gateway, `hangs-up-${index}`, 'slow', AbortSignal.timeout(200)),
+      ];
+    }),
+  );
+  await sleep(DEADLINE_MS);
+  await stage.settled();
+  const lost = async (who: string) => {
+    const records = await Promise.all(pairs.map((index) => stage.find(`${who}-${index}`)));
+    return pairs.filter((index) => records[index]?.state !== 'succeeded');
+  };
+  const [stayed, hungUp] = [await lost('stays'), await lost('hangs-up')];
+  // A busy machine is too slow for some of either kind; that it was the hanging up shows in numbers.
+  const violations: Violation[] =
+    hungUp.length - stayed.length <= pairs.length / 2
+      ? []
+      : hungUp.map((index) => ({
+          fault: 'lost with its caller',
+          channelOrderId: `hangs-up-${index}`,
+          what: 'its caller hung up, and it was not carried through',
+        }));
+  const orders = 2 * pairs.length;
+  return {
+    violations: [...violations, ...duplicatesIn(await stage.sandbox.commits())],
+    orders,
+    submits: orders,
+  };
+}
+
+/** An operator settles an order, and the platform's answer to it comes after that. */
+async function settlement(stage: Stage): Promise<Acted> {
+  const names = Array.from({ length: 6 }, (_, index) => `settled-${index}`);
+  const settled: string[] = [];
+  await Promise.all(
+    names.map(async (name, index) => {
+      await placeAt(stage, index % stage.fleet.gateways.length, name, 'very-late-commit');
+      if ((await stage.records.settle(name, 'not_placed')).kind === 'moved') settled.push(name);
+    }),
+  );
+  await until('the late answers are there', async () => {
+    const commits = await stage.sandbox.commits();
+    return settled.every((name) => commits.some(({ channelOrderId }) => channelOrderId === name));
+  });
+  await sleep(VERY_LATE_MS / 4);
+  const records = await Promise.all(settled.map((name) => stage.find(name)));
+  const violations = settled.flatMap((channelOrderId, index): Violation[] => {
+    const state = records[index]?.state;
+    return state === 'not_placed'
+      ? []
+      : [{ fault: 'wrong state', channelOrderId, what: `settled as not_placed, now ${state}` }];
+  });
+  return { violations, orders: names.length, submits: names.length };
+}
+
+/**
+ * Requests that the store did not hear tell it later that nothing was sent, while others are sending the same orders: that
+ * must not release them.
+ */
+async function strangers(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const names = Array.from({ length: 30 }, (_, index) => `strange-${index}`);
+  await stage.killGuard();
+  const restarted = sleep(300).then(() => stage.restartGuard());
+  await Promise.all(
+    names.map(async (channelOrderId, index) => {
+      const order = { channelOrderId, fault: 'long' } as const;
+      await sleep(index * 20);
+      ledger.note(channelOrderId, await stage.place(0, channelOrderId, 'long'));
+      await Promise.all([submit(stage, ledger, order, 1, 40), submit(stage, ledger, order, 2, 40)]);
+    }),
+  );
+  await restarted;
+  await stage.settled();
+  await sleep(LATE_MS);
+  return judge(stage, ledger);
+}
+
+/** The store is killed, asked while it is away, and started again; a gateway that never saw it before comes along. */
+async function storeKilled(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const names = Array.from({ length: 20 }, (_, index) => `kept-${index}`);
+  const handIn = () =>
+    Promise.all(
+      stage.fleet.gateways.flatMap((_, gateway) =>
+        names.map((channelOrderId) => submit(stage, ledger, { channelOrderId, fault: 'none' }, gateway)),
+      ),
+    );
+  await handIn();
+  const before = await stage.sandbox.commits();
+  await stage.killGuard();
+  const away = await Promise.all(
+    names.flatMap((name) =>
+      stage.fleet.gateways.map((_, gateway) => stage.place(gateway, `${name}-away`, 'none')),
+    ),
+  );
+  const sent = (await stage.sandbox.commits()).slice(before.length);
+  await stage.restartGuard();
+  await stage.killGateway(0);
+  await handIn();
+  const twice = duplicatesIn(await stage.sandbox.commits());
+  if (twice.length > 0) return { violations: twice, orders: names.length, submits: ledger.submits };
+  await stage.settled();
+  const judged = await judge(stage, ledger);
+  const went = sent.filter(({ channelOrderId }) => channelOrderId.endsWith('-away'));
+  const unguarded: Violation[] = went.map(({ channelOrderId }) => ({
+    fault: 'unfindable',
+    channelOrderId,
+    what: 'sent while the store was away',
+  }));
+  const claimed: Violation[] = away.some((answer) => !isDenial(answer))
+    ? [{ fault: 'false answer', channelOrderId: '', what: 'no refusal while the store was away' }]
+    : [];
+  return { ...judged, violations: [...judged.violations, ...unguarded, ...claimed] };
+}
+
+/** The store is emptied. What was placed before is handed in again. The last act: afterwards nothing is sent any more. */
+async function emptied(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const names = Array.from({ length: 20 }, (_, index) => `emptied-${index}`);
+  const handIn = (gateway: number) =>
+    Promise.all(
+      names.map((channelOrderId) => submit(stage, ledger, { channelOrderId, fault: 'none' }, gateway, 4)),
+    );
+  await handIn(0);
+  await stage.emptyGuard();
+  const after = (await Promise.all(stage.fleet.gateways.map((_, gateway) => handIn(gateway)))).flat();
+  const violations = duplicatesIn(await stage.sandbox.commits());
+  if (after.some(isSuccess))
+    violations.push({ fault: 'false answer', channelOrderId: '', what: 'a success without a record' });
+  return { violations, orders: names.length, submits: ledger.submits };
+}
+
+export const acts = {
+  'each-fault': eachFault,
+  orphans,
+  'hang-ups': hangUps,
+  settlement,
+  strangers,
+  'store-killed': storeKilled,
+  crowd,
+  emptied,
+} satisfies Record<string, Act>;
+export type ActName = keyof typeof acts;
+
+/** All of them, a bounded number at a time, in their order. */
+async function inParallel<T>(
+  all: readonly T[],
+  work: (one: T, index: number) => Promise<unknown>,
+  atOnce = AT_ONCE,
+): Promise<void> {
+  const left = all.entries();
+  const worker = async () => {
+    for (const [index, one] of left) await work(one, index);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}

@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type GuardStore, GuardUnavailable, orderName } from '../../src/guard/guard-store.ts';
+import { canaryKey, RedisGuard } from '../../src/guard/redis-guard.ts';
+import { GuardRedis } from '../../src/guard/guard-redis.ts';
+import { Metrics } from '../../src/observability/metrics.ts';
+import { ask, freePort, startRedis, until } from '../support/redis.ts';
+import { RecordedLog, settings } from '../support/settings.ts';
+import { isDenial } from './check.ts';
+import { DEADLINE_MS } from './plan.ts';
+import { Stage } from './stage.ts';
+
+/* What the guard promises, one promise a test, with real processes. Needs the build (`nest build`). */
+
+const say = (text: string) => process.stderr.write(`${text}\n`);
+const running: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of running.splice(0).reverse()) await stop();
+});
+
+async function stageOf(options: Parameters<typeof Stage.set>[0]): Promise<Stage> {
+  const stage = await Stage.set(options);
+  running.push(() => stage.clear());
+  return stage;
+}
+
+describe('What the guard store has acknowledged', () => {
+  it('is there after it was killed, 10,000 writes and five kills long', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
+    running.push(() => rmSync(folder, { recursive: true, force: true }));
+    const port = String(await freePort());
+    const start = () =>
+      startRedis(['--port', port, '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always']);
+    let server = await start();
+    running.push(() => server.stop());
+    const canary = 'operator:1';
+    await ask(server, (client) => client.set(canaryKey('chaos'), canary));
+    const keys = `k1:${randomBytes(32).toString('base64')}`;
+    const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
+    const redis = new GuardRedis(config.guard, new RecordedLog().log, new Metrics());
+    running.push(() => redis.onApplicationShutdown());
+    await redis.onModuleInit();
+    const store = new RedisGuard(redis, 'chaos', () => canary);
+
+    const acknowledged: string[] = [];
+    let next = 0;
+    const goOn = (enough: number) =>
+      Promise.all(
+        Array.from({ length: 100 }, async () => {
+          while (acknowledged.length < enough) {
+            const name = orderName('crm', `SO-${next++}`);
+            if (await begin(store, name)) acknowledged.push(name);
+            else await until('the store is back', () => redis.status === 'up');
+          }
+        }),
+      );
+    for (const enough of [2_000, 4_000, 6_000, 8_000, 10_000]) {
+      const writing = goOn(enough);
+      await until('half of them are written', () => acknowledged.length >= enough - 1_000);
+      await server.kill9();
+      server = await start();
+      await writing;
+    }
+    await server.kill9();
+    server = await start();
+    await until('it is back', () => redis.status === 'up');
+    let lost = 0;
+    for (const name of acknowledged) if (!(await patiently(() => store.read(name)))) lost++;
+    say(`guard writes acknowledged ${acknowledged.length}, lost in 6 kills ${lost}`);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(10_000);
+    expect(lost).toBe(0);
+  }, 300_000);
+});
+
+describe('An order', () => {
+  it('is in doubt soon after its lease, with nobody asking, where its gateway was killed', async () => {
+    const stage = await stageOf({ processes: 2 });
+    const name = 'killed-after-commit';
+    void stage.place(0, name, 'silence-after-commit');
+    await until('it is carried out', async () =>
+      (await stage.sandbox.commits()).some(({ channelOrderId }) => channelOrderId === name),
+    );
+    await stage.killGateway(0);
+    await until('it is in doubt', async () => (await stage.find(name))?.state === 'in_doubt');
+    const record = await stage.find(name);
+    const leaseEnd = Date.parse(record?.submittedAt ?? '') + DEADLINE_MS + 5_000;
+    const afterMs = Date.now() - leaseEnd;
+    say(`killed after the platform had accepted: in doubt ${afterMs} ms after the end of the lease`);
+    expect(afterMs).toBeGreaterThan(-1_000);
+    // Within a second on a machine that has the time.
+    expect(afterMs).toBeLessThan(4_000);
+    expect(await stage.place(1, name, 'silence-after-commit')).toMatchObject({
+      code: 'outcome-unknown',
+      outcome: 'unknown',
+      retryable: false,
+    });
+    expect(await stage.records.count('in_doubt')).toBe(1);
+  }, 180_000);
+
+  it('is carried through and recorded where its caller hangs up: 500 of 500', async () => {
+    const stage = await stageOf({ processes: 2, environment: { UPSTREAM_ORDER_DEADLINE_MS: '60000' } });
+    const names = Array.from({ length: 500 }, (_, index) => `hung-up-${index}`);
+    const gone = new AbortController();
+    const placed = Promise.all(
+      names.map((name, index) => stage.place(index % 2, name, 'very-late-commit', gone.signal)),
+    );
+    const known = async () => {
+      const counts = await Promise.all(
+        (['sending', 'succeeded'] as const).map((state) => stage.records.count(state)),
+      );
+      return counts.reduce((sum, count) => sum + count, 0);
+    };
+    // Two more were placed to warm up.
+    await until('all are recorded', async () => (await known()) >= names.length + 2);
+    gone.abort();
+    const hungUp = (await placed).filter(({ status }) => status === 0).length;
+    await stage.settled();
+    const records = await Promise.all(names.map((name) => stage.find(name)));
+    const succeeded = records.filter((record) => record?.state === 'succeeded').length;
+    const commits = (await stage.sandbox.commits()).filter(({ channelOrderId }) =>
+      names.includes(channelOrderId),
+    );
+    say(`callers that hung up ${hungUp}; carried out ${commits.length}, recorded as succeeded ${succeeded}`);
+    expect(hungUp).toBeGreaterThan(names.length / 2);
+    expect(new Set(commits.map(({ channelOrderId }) => channelOrderId)).size).toBe(names.length);
+    expect(commits).toHaveLength(names.length);
+    expect(succeeded).toBe(names.length);
+  }, 240_000);
+
+  it('is refused at once and not sent while the guard store stands still, and goes once it moves again', async () => {
+    const stage = await stageOf({ processes: 1, environment: { UPSTREAM_ORDER_DEADLINE_MS: '30000' } });
+    const names = Array.from({ length: 20 }, (_, index) => `frozen-${index}`);
+    const before = (await stage.sandbox.journal('batchOrder')).length;
+    stage.guard.freeze();
+    const times: number[] = [];
+    for (const name of names) {
+      const started = performance.now();
+      const answer = await stage.place(0, name, 'none');
+      times.push(performance.now() - started);
+      expect(answer).toMatchObject({ status: 503, code: 'dependency-unavailable', outcome: 'not_processed' });
+      expect(isDenial(answer)).toBe(true);
+    }
+    const sent = (await stage.sandbox.journal('batchOrder')).length - before;
+    times.sort((one, other) => one - other);
+    const [median = 0, longest = 0] = [times[10], times[19]];
+    say(
+      `guard store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
+    );
+    expect(sent).toBe(0);
+    expect(median).toBeLessThan(500);
+    // What was written into the frozen store's socket is taken back, so the numbers are free again.
+    stage.guard.thaw();
+    await Promise.all(
+      names.map((name) =>
+        until(`${name} is placed`, async () => (await stage.place(0, name, 'none')).status === 201),
+      ),
+    );
+    const commits = (await stage.sandbox.commits()).filter(({ channelOrderId }) =>
+      names.includes(channelOrderId),
+    );
+    expect(commits).toHaveLength(names.length);
+  }, 180_000);
+});
+
+async function begin(store: GuardStore, name: string): Promise<boolean> {
+  const write = {
+    name,
+    owner: randomBytes(16).toString('base64url'),
+    fingerprints: ['k1:x'],
+    leaseMs: 3_600_000,
+    details: { caller: 'tester' },
+  };
+  try {
+    return (await store.begin(write)).kind === 'begun';
+  } catch (error) {
+    if (error instanceof GuardUnavailable) return false;
+    throw error;
+  }
+}
+
+/** Through moments in which a busy machine is too slow for the store. */
+async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  let result!: T;
+  await until('the store answers', async () => {
+    result = await read();
+    return true;
+  });
+  return result;
+}

@@ -1,0 +1,115 @@
+import { SeededRandom } from '../../sandbox/random.ts';
+
+/** Short, so that deadlines and leases (deadline and 5 s) end during the run. */
+export const DEADLINE_MS = 1_000;
+/** And some time to be sure: after that nobody is sending any more. */
+export const LEASE_MS = DEADLINE_MS + 5_000 + 1_000;
+/** After the deadline, so the answer comes when nobody waits for it any more. */
+export const LATE_MS = 1_600;
+/** Late enough for an operator to be faster. */
+export const VERY_LATE_MS = 3_000;
+
+/**
+ * What the platform does to an order, told to it by the order's own branch code, so that every attempt of an order meets the same.
+ * Carried out or not: that is what the caller cannot see.
+ */
+export const faults = {
+  none: undefined,
+  slow: { phase: 'before', action: { delayMs: 350 } },
+  'reset-after-commit': { phase: 'after', action: { reset: 'before-headers' } },
+  'silence-after-commit': { phase: 'after', action: { hang: true } },
+  'reset-before': { phase: 'before', action: { reset: 'before-headers' } },
+  long: { phase: 'before', action: { delayMs: 700 } },
+  'very-late-commit': { phase: 'before', action: { delayMs: VERY_LATE_MS } },
+  'late-commit': { phase: 'before', action: { delayMs: LATE_MS } },
+  stall: { phase: 'before', action: { hang: true } },
+  'code-500-committed': { phase: 'after', action: { code: '500', message: 'network exception, retry' } },
+  'code-500': { phase: 'before', action: { code: '500', message: 'network exception, retry' } },
+  'code-13004': { phase: 'before', action: { code: '13004' } },
+  'truncated-success': { phase: 'after', action: { truncate: 40 } },
+} as const;
+export type Fault = keyof typeof faults;
+
+/** Parts of a hundred. What counts as a failure of the platform stays well below a half, or the breaker would send nothing. */
+const shares: Readonly<Partial<Record<Fault, number>>> = {
+  none: 34,
+  slow: 26,
+  'reset-after-commit': 6,
+  'reset-before': 3,
+  'late-commit': 6,
+  stall: 3,
+  'code-500-committed': 6,
+  'code-500': 3,
+  'code-13004': 7,
+  'truncated-success': 6,
+};
+
+export interface ChaosOptions {
+  readonly orders: number;
+  /** Concurrent submits of each order. */
+  readonly submits: number;
+  readonly processes: number;
+  /** kill -9 of gateways, and of the guard's Redis. */
+  readonly kills: number;
+  readonly redisKills: number;
+  readonly seed: number;
+}
+
+export interface PlannedOrder {
+  readonly channelOrderId: string;
+  readonly fault: Fault;
+  /** Which gateways the submits go to first. */
+  readonly gateways: readonly number[];
+}
+
+export interface PlannedKill {
+  /** After so many orders were handed in. */
+  readonly after: number;
+  readonly what: 'redis' | number;
+}
+
+export interface Plan {
+  readonly orders: readonly PlannedOrder[];
+  readonly kills: readonly PlannedKill[];
+}
+
+/** The same seed gives the same orders, faults and kills; when exactly they meet is the machine's. */
+export function planOf({ orders, submits, processes, kills, redisKills, seed }: ChaosOptions): Plan {
+  const random = new SeededRandom(seed);
+  const upTo = (count: number) => Math.floor(random.next() * count);
+  const planned = Array.from({ length: orders }, (_unused, index): PlannedOrder => {
+    const first = upTo(processes);
+    return {
+      channelOrderId: `chaos-${seed}-${index}`,
+      fault: drawFault(random.next() * 100),
+      gateways: [...Array(submits).keys()].map((submit) => (first + submit) % processes),
+    };
+  });
+  const all = [
+    ...Array.from({ length: kills }, () => upTo(processes)),
+    ...Array.from({ length: redisKills }, () => 'redis' as const),
+  ];
+  const shuffled = all
+    .map((what) => ({ what, place: random.next() }))
+    .sort((one, other) => one.place - other.place);
+  // From early on, and done before the last orders.
+  const after = (place: number) => Math.floor((orders * (place + 0.5)) / (all.length + 1));
+  return { orders: planned, kills: shuffled.map(({ what }, place) => ({ after: after(place), what })) };
+}
+
+function drawFault(point: number): Fault {
+  let sum = 0;
+  for (const [fault, share] of Object.entries(shares)) if (point < (sum += share)) return fault as Fault;
+  return 'none';
+}
+
+/** What the sandbox is told: one rule a fault. */
+export function faultRules(): object[] {
+  return Object.entries(faults)
+    .filter(([, rule]) => rule !== undefined)
+    .map(([fault, rule]) => ({
+      operation: 'batchOrder',
+      match: { body: { orderList: [{ branchCode: fault }] } },
+      ...rule,
+    }));
+}

@@ -1,0 +1,66 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as AppConfigModule from '../../src/config/app-config.ts';
+import type { State } from '../../src/guard/guard-record.ts';
+import type * as GuardRedisModule from '../../src/guard/guard-redis.ts';
+import type * as GuardStoreModule from '../../src/guard/guard-store.ts';
+import type * as RedisGuardModule from '../../src/guard/redis-guard.ts';
+import type * as LogModule from '../../src/observability/log.ts';
+import type * as MetricsModule from '../../src/observability/metrics.ts';
+import type * as KeyNamesModule from '../../src/redis/key-names.ts';
+
+/** A module of the built gateway, with the types of its source. */
+export function built<T>(path: string): Promise<T> {
+  return import(pathToFileURL(resolve('dist', path)).href) as Promise<T>;
+}
+
+/** The guard's records beside the gateways, for what their API does not do, or not so soon. */
+export class Records {
+  private readonly store: RedisGuardModule.RedisGuard;
+  private readonly redis: GuardRedisModule.GuardRedis;
+  private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
+
+  private constructor(store: Records['store'], redis: Records['redis'], nameOf: Records['nameOf']) {
+    this.store = store;
+    this.redis = redis;
+    this.nameOf = nameOf;
+  }
+
+  /** `environment` is a gateway's; its store has a canary. */
+  static async open(environment: Record<string, string>): Promise<Records> {
+    await import('reflect-metadata');
+    const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
+    const { GuardRedis } = await built<typeof GuardRedisModule>('guard/guard-redis.js');
+    const { RedisGuard, canaryKey } = await built<typeof RedisGuardModule>('guard/redis-guard.js');
+    const { orderName } = await built<typeof GuardStoreModule>('guard/guard-store.js');
+    const { environmentName } = await built<typeof KeyNamesModule>('redis/key-names.js');
+    const { createLog } = await built<typeof LogModule>('observability/log.js');
+    const { Metrics } = await built<typeof MetricsModule>('observability/metrics.js');
+    const config = loadConfig(environment);
+    const redis = new GuardRedis(config.guard, createLog('silent'), new Metrics());
+    await redis.onModuleInit();
+    const name = environmentName(config.upstream.baseUrl);
+    const canary = await redis.run((client) => client.get(canaryKey(name)));
+    const store = new RedisGuard(redis, name, () => canary ?? undefined);
+    return new Records(store, redis, orderName);
+  }
+
+  get up(): boolean {
+    return this.redis.status === 'up';
+  }
+
+  async count(state: State): Promise<number> {
+    return (await this.store.list(state, 0, 1)).total;
+  }
+
+  /** As an operator does who has made sure, without the wait that the API asks of one. */
+  settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<GuardStoreModule.Moved> {
+    return this.store.move({ name: this.nameOf(CHANNEL, channelOrderId), by: 'operator', to });
+  }
+
+  close(): void {
+    this.redis.onApplicationShutdown();
+  }
+}
+
+export const CHANNEL = 'crm';

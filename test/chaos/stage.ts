@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fleet } from '../support/fleet.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import type { Answer, Found } from './check.ts';
+import { DEADLINE_MS, type Fault, faultRules } from './plan.ts';
+import { CHANNEL, Records } from './records.ts';
+
+interface StageOptions {
+  readonly processes: number;
+  /** A name of variants.ts. */
+  readonly variant?: string | undefined;
+  readonly environment?: Record<string, string>;
+  readonly seed?: number;
+}
+
+/** A platform, gateways, and a guard store that survives being killed, unless the variant takes that away. */
+export class Stage {
+  readonly sandbox: TestSandbox;
+  readonly fleet: Fleet;
+  readonly records: Records;
+  restarts = 0;
+  #asked = 0;
+  #guard: RunningRedis;
+  readonly #guardFolder: string;
+  readonly #startGuard: () => Promise<RunningRedis>;
+  readonly #startGateway: () => ReturnType<typeof startGatewayProcess>;
+
+  private constructor(
+    parts: Pick<Stage, 'sandbox' | 'fleet' | 'records'>,
+    guard: { running: RunningRedis; folder: string; start: () => Promise<RunningRedis> },
+    startGateway: () => ReturnType<typeof startGatewayProcess>,
+  ) {
+    this.sandbox = parts.sandbox;
+    this.fleet = parts.fleet;
+    this.records = parts.records;
+    this.#guard = guard.running;
+    this.#guardFolder = guard.folder;
+    this.#startGuard = guard.start;
+    this.#startGateway = startGateway;
+  }
+
+  static async set({ processes, variant, environment = {}, seed }: StageOptions): Promise<Stage> {
+    const sandbox = await TestSandbox.start(seed === undefined ? {} : { seed });
+    await sandbox.fault(faultRules());
+    const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
+    const port = await freePort();
+    const log = variant === 'store-without-persistence' ? ['no', 'no'] : ['yes', 'always'];
+    const start = () =>
+      startRedis([
+        ...['--port', String(port), '--dir', folder],
+        ...['--appendonly', log[0] as string, '--appendfsync', log[1] as string],
+      ]);
+    const running = await start();
+    const fleet = await Fleet.start(sandbox, 0, {});
+    const all = {
+      ...fleet.environment,
+      GUARD_REDIS_URL: running.url,
+      UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
+      ...environment,
+      ...(variant && { CHAOS_VARIANT: variant }),
+    };
+    const preload = `--import ${pathToFileURL(resolve('test/chaos/variants.ts')).href} --no-warnings`;
+    const startGateway = () => startGatewayProcess(all, variant ? { nodeOptions: preload } : {});
+    fleet.gateways = await Promise.all(Array.from({ length: processes }, startGateway));
+    const records = await Records.open(all);
+    const stage = new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway);
+    // Tokens are there, and code has run once, when it counts.
+    await Promise.all(fleet.gateways.map((_, gateway) => stage.place(gateway, `first-${gateway}`, 'none')));
+    return stage;
+  }
+
+  /** Hands the order in at that gateway. */
+  async place(
+    gateway: number,
+    channelOrderId: string,
+    fault: Fault,
+    signal = AbortSignal.timeout(60_000),
+  ): Promise<Answer> {
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const assets = [{ products: [{ productUri: 'draft.pro', limitConcurrent: 1 }] }];
+    const item = { orderType: 'new_buy', licenseType: 'softkey', branch: { code: fault }, customer, assets };
+    try {
+      const response = await fetch(`${this.fleet.gateways[gateway]?.url}/v1/license-orders`, {
+        method: 'POST',
+        headers: { 'x-api-key': this.fleet.key, 'content-type': 'application/json' },
+        body: JSON.stringify({ channelCode: CHANNEL, channelOrderId, orders: [item] }),
+        signal,
+      });
+      return { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
+    } catch {
+      return { status: 0 };
+    }
+  }
+
+  /** The record of an order, asked of each gateway in turn until one answers; undefined where there is none. */
+  async find(channelOrderId: string): Promise<Found | undefined> {
+    let found: Found | undefined;
+    await until(`${channelOrderId} can be looked up`, async () => {
+      const { url } = this.fleet.gateways[this.#asked++ % this.fleet.gateways.length] as GatewayProcess;
+      const response = await fetch(`${url}/v1/license-orders/${CHANNEL}/${channelOrderId}`, {
+        headers: { 'x-api-key': this.fleet.key },
+      });
+      const body = (await response.json()) as Found;
+      found = response.status === 200 ? body : undefined;
+      return response.status === 200 || response.status === 404;
+    });
+    return found;
+  }
+
+  /** kill -9, and a new one in its place. */
+  async killGateway(index: number): Promise<void> {
+    const gateway = this.fleet.gateways[index];
+    gateway?.child.kill('SIGKILL');
+    await gateway?.ended;
+    this.fleet.gateways[index] = await this.#startGateway();
+    this.restarts++;
+  }
+
+  async killGuard(): Promise<void> {
+    await this.#guard.kill9();
+  }
+
+  async restartGuard(): Promise<void> {
+    this.#guard = await this.#startGuard();
+    this.restarts++;
+  }
+
+  get guard(): RunningRedis {
+    return this.#guard;
+  }
+
+  async emptyGuard(): Promise<void> {
+    await ask(this.#guard, (client) => client.flushall());
+  }
+
+  /** Until nobody is believed to be sending: every lease that was left behind has ended by itself. */
+  async settled(): Promise<void> {
+    await until(
+      'no order is being sent',
+      async () => this.records.up && (await this.records.count('sending')) === 0,
+    );
+  }
+
+  async pause(ms: number): Promise<void> {
+    await sleep(ms);
+  }
+
+  async clear(): Promise<void> {
+    this.records.close();
+    for (const { child, ended } of this.fleet.gateways) {
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await this.fleet.stop();
+    await this.#guard.stop();
+    rmSync(this.#guardFolder, { recursive: true, force: true });
+    await this.sandbox.close();
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The gateway broken on purpose, one way at a time: preloaded (`--import`) into a built gateway by the chaos run, chosen by
+ * CHAOS_VARIANT, which nothing else reads. Each is a mistake that somebody could make; a run that passes with one of them proves nothing.
+ */
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { resolve } from 'node:path';
+import { Redis } from 'ioredis';
+import type { ExecutionContext } from '@nestjs/common';
+import type * as Callers from '../../src/caller/caller.guard.ts';
+import type { RequestState } from '../../src/caller/request-call.ts';
+import type * as GuardRecords from '../../src/guard/guard-record.ts';
+import type * as Guard from '../../src/guard/redis-guard.ts';
+import type { CallContext } from '../../src/upstream/call-context.ts';
+import type * as Client from '../../src/upstream/upstream.client.ts';
+import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
+import type { Result } from '../../src/upstream/upstream.exchange.ts';
+import type { ActName } from './acts.ts';
+import { built } from './records.ts';
+
+const load = {
+  callers: () => built<typeof Callers>('caller/caller.guard.js'),
+  guard: () => built<typeof Guard>('guard/redis-guard.js'),
+  records: () => built<typeof GuardRecords>('guard/guard-record.js'),
+  client: () => built<typeof Client>('upstream/upstream.client.js'),
+  exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
+};
+
+type Method = (this: unknown, ...all: unknown[]) => unknown;
+
+/** Puts something around a method: `goOn` calls it, with the same arguments or others. */
+function around<R>(
+  prototype: object,
+  name: string,
+  other: (goOn: (...all: unknown[]) => R, all: unknown[]) => unknown,
+): void {
+  const methods = prototype as Record<string, Method | undefined>;
+  const method = methods[name];
+  if (!method) throw new Error(`there is no ${name} any more`);
+  methods[name] = function (this: unknown, ...all: unknown[]) {
+    return other((...others) => method.apply(this, others) as R, all);
+  };
+}
+
+/** The guard's scripts with a piece changed. One that does not have the piece would be no variant at all. */
+async function inScripts(piece: string, other: string): Promise<void> {
+  const source = await readFile(resolve('dist/guard/redis-guard.js'), 'utf8');
+  if (!source.includes(piece)) throw new Error(`the guard's scripts have no longer: ${piece}`);
+  around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
+    goOn((script as string).replace(piece, other), ...rest),
+  );
+}
+
+async function inResults(change: (result: Result) => Result): Promise<void> {
+  const { UpstreamExchange } = await load.exchange();
+  around<Promise<Result>>(UpstreamExchange.prototype, 'send', async (goOn, all) =>
+    change(await goOn(...all)),
+  );
+}
+
+interface Variant {
+  /** Acts that find it; the crowd does too, sooner or later. */
+  readonly acts: readonly ActName[];
+  /** Done to a gateway before it starts. */
+  readonly apply: () => Promise<void>;
+}
+
+export const variants = {
+  'expired-lease-taken-over': {
+    acts: ['orphans'],
+    apply: async () => {
+      await inScripts(
+        "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
+        "state = 'not_sent'",
+      );
+      around((await load.guard()).RedisGuard.prototype, 'sweep', () => Promise.resolve([]));
+    },
+  },
+  'code-500-retried': {
+    acts: ['each-fault'],
+    apply: async () => {
+      const { UpstreamClient } = await load.client();
+      around<Promise<unknown>>(UpstreamClient.prototype, 'call', (goOn, all) =>
+        goOn(...all).catch((error: { details?: { code?: string } }) => {
+          if (error.details?.code === '500') return goOn(...all);
+          throw error;
+        }),
+      );
+    },
+  },
+  'reset-taken-for-not-sent': {
+    acts: ['each-fault'],
+    apply: () =>
+      inResults((result) =>
+        result.kind === 'lost' ? { ...result, kind: 'unreachable', sent: false } : result,
+      ),
+  },
+  'timeout-taken-for-rejected': {
+    acts: ['each-fault'],
+    apply: () =>
+      inResults((result) =>
+        result.kind === 'timeout'
+          ? { kind: 'refused', details: { status: 299, code: '13004' }, sent: true }
+          : result,
+      ),
+  },
+  // The harness starts that Redis without a log; nothing in the gateway changes.
+  'store-without-persistence': { acts: ['store-killed'], apply: () => Promise.resolve() },
+  'on-without-the-store': {
+    acts: ['store-killed'],
+    apply: async () => {
+      const { RedisGuard } = await load.guard();
+      around<Promise<unknown>>(RedisGuard.prototype, 'begin', (goOn, all) =>
+        goOn(...all).catch(() => ({ kind: 'begun', submittedAt: Date.now() })),
+      );
+    },
+  },
+  'emptied-store-without-canary': {
+    acts: ['emptied'],
+    apply: () => inScripts("if redis.call('GET', canary) ~= ARGV[1] then return {'stopped'} end", ''),
+  },
+  'hang-up-stops-the-send': {
+    acts: ['hang-ups'],
+    apply: async () => {
+      const { CallerGuard } = await load.callers();
+      around(CallerGuard.prototype, 'canActivate', (goOn, [context]) => {
+        const http = (context as ExecutionContext).switchToHttp();
+        const { raw } = http.getResponse<{ raw: ServerResponse }>();
+        const gone = new AbortController();
+        raw.once('close', () => raw.writableFinished || gone.abort());
+        const active = goOn(context);
+        const { call } = http.getRequest<{ state: RequestState }>().state;
+        if (call) call.abandon = gone.signal;
+        return active;
+      });
+      const { UpstreamExchange } = await load.exchange();
+      around(UpstreamExchange.prototype, 'send', (goOn, [sending, ...rest]) => {
+        const { context } = sending as { context: CallContext };
+        return goOn({ ...(sending as object), abandon: context.abandon }, ...rest);
+      });
+    },
+  },
+  'late-answer-overwrites-a-settlement': {
+    acts: ['settlement'],
+    apply: async () => {
+      const { transitions } = await load.records();
+      Object.assign(transitions.owner, { not_placed: ['succeeded', 'accepted'] });
+    },
+  },
+  'finish-by-another-owner': {
+    acts: ['strangers'],
+    apply: () => inScripts("local allowed = owner == '' or owner == known[3]", 'local allowed = true'),
+  },
+} satisfies Record<string, Variant>;
+export type VariantName = keyof typeof variants;
+
+export const variantNames = Object.keys(variants) as VariantName[];
+
+const chosen = process.env['CHAOS_VARIANT'];
+if (chosen !== undefined) {
+  await import('reflect-metadata');
+  await variants[chosen as VariantName].apply();
+}

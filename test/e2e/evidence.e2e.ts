@@ -1,0 +1,352 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { EvidenceTimes } from '../../src/evidence/evidence-times.ts';
+import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
+import type { Evidence, GuardRecord } from '../../src/guard/guard-record.ts';
+import { GuardService } from '../../src/guard/guard.service.ts';
+import { orderName } from '../../src/guard/guard-store.ts';
+import { toPlacedItems } from '../../src/order/license-order.mapper.ts';
+import type { CallContext } from '../../src/upstream/call-context.ts';
+import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
+import type { WireBatchOrder, WireOrderItem } from '../../src/upstream/wire/order.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Orders whose answer was lost, looked for at the platform. */
+
+jest.setTimeout(180_000);
+
+const everything = new Set(['*']);
+const LOST = { operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } };
+const secrets = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+const running: TestGateway[] = [];
+let last = 7_000;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  redis = await startRedis();
+});
+beforeEach(() => sandbox.reset());
+afterEach(async () => {
+  for (const gateway of running.splice(0)) await gateway.stop();
+});
+afterAll(async () => {
+  await redis.stop();
+  await sandbox.close();
+});
+
+/** A gateway that looks so long after the send. */
+async function newGateway(times: number[], url: string | undefined = redis.url): Promise<TestGateway> {
+  const gateway = await TestGateway.start(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
+  running.push(gateway);
+  Object.assign(gateway.app.get(EvidenceTimes), { looks: times });
+  return gateway;
+}
+
+function purchase(sequence: number): WireOrderItem {
+  return {
+    sequence,
+    orderType: 'new_buy',
+    licenseType: 'cloud_account',
+    enterpriseGlobalId: 'ent-harbour',
+    customerId: 'cus-harbour-default',
+    assets: [{ products: [{ productUri: 'draft.pro', limitConcurrent: 2 }] }],
+  };
+}
+
+const deletion: WireOrderItem = {
+  sequence: 1,
+  orderType: 'delete_asset',
+  licenseType: 'cloud_account',
+  customerId: 'cus-harbour-default',
+  srcLicenseOrderId: 'lic-1009',
+  assets: [{ assetNos: ['8000001009'] }],
+};
+
+interface Sent {
+  readonly name: string;
+  /** The same once more, past the guard. */
+  again(): Promise<unknown>;
+  record(): Promise<GuardRecord | undefined>;
+  state(): Promise<string | undefined>;
+}
+
+/** Sends an order under the guard, as the order area does. */
+async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?: Evidence): Promise<Sent> {
+  const channelOrderId = `SO-${++last}`;
+  const body: WireBatchOrder = { channelCode: 'crm', channelOrderId, syncMode: 'sync', orderList };
+  const call: CallContext = {
+    requestId: randomUUID(),
+    caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
+    upstreamMs: 0,
+  };
+  const query = { appKey: sandbox.appKey };
+  const upstream = gateway.app.get(UpstreamClient);
+  await gateway.app
+    .get(GuardService)
+    .order(
+      {
+        caller: 'tester',
+        channelCode: 'crm',
+        channelOrderId,
+        syncMode: 'sync',
+        payload: body,
+        idempotencyKey: undefined,
+        deadlineMs: 10_000,
+        ...(evidence && { evidence }),
+      },
+      (once) =>
+        upstream.call('batchOrder', call, { query, body, once }, (data) =>
+          toPlacedItems(data, body),
+        ) as never,
+    )
+    .catch(() => undefined);
+  const { store } = gateway.app.get(GuardKeeper);
+  const name = orderName('crm', channelOrderId);
+  const record = () => store.read(name);
+  return {
+    name,
+    again: () => upstream.call('batchOrder', call, { query, body }, () => undefined),
+    record,
+    state: async () => (await record())?.state,
+  };
+}
+
+const one: Evidence = { enterpriseGlobalId: 'ent-harbour', items: 1 };
+
+/** How many looks were over, by result. */
+async function looks(...gateways: TestGateway[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const gateway of gateways) {
+    for (const [, result, count] of (await gateway.metrics()).matchAll(
+      /^gateway_order_evidence_total\{result="(\w+)"\} (\d+)$/gm,
+    ))
+      counts[result as string] = (counts[result as string] ?? 0) + Number(count);
+  }
+  return counts;
+}
+
+async function callsOf(operation: string): Promise<number> {
+  return (await sandbox.journal(operation)).length;
+}
+
+const kinds = [
+  ['in Redis, on a queue', () => redis.url],
+  ['in the process, on a timer', () => undefined],
+] as const;
+
+describe.each(kinds)('an order whose answer was lost, with its record kept %s', (_, url) => {
+  const start = (times: number[]) => newGateway(times, url() ?? '');
+
+  it('is found at the platform, with the licence order that it became', async () => {
+    const gateway = await start([1]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const order = await send(gateway, [purchase(3)], { ...one, sequences: [3] });
+    expect(await order.state()).toBe('in_doubt');
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+    const [commit] = await sandbox.commits();
+    const record = await order.record();
+    expect(record?.details).toEqual({
+      caller: 'tester',
+      order: {
+        channelCode: 'crm',
+        channelOrderId: commit?.channelOrderId,
+        syncMode: 'sync',
+        items: [
+          { sequence: 3, licenseOrderId: commit?.licenseOrderIds[0], customerId: 'cus-harbour-default' },
+        ],
+        reason: 'found at the platform',
+        evidence: { ...one, sequences: [3] },
+      },
+    });
+    expect(record?.settledAt).toBeGreaterThanOrEqual(record?.submittedAt as number);
+    expect(await callsOf('batchOrder')).toBe(1);
+    await until('the look is counted', async () => (await looks(gateway))['settled'] === 1);
+  });
+
+  it('stays in doubt where nothing is found, and is found later where it comes late', async () => {
+    const gateway = await start([1, 3_000]);
+    await sandbox.fault({ ...LOST, phase: 'before' });
+    const order = await send(gateway, [purchase(1)], one);
+    await until('it was looked for', async () => (await looks(gateway))['not_found'] === 1);
+    expect(await order.state()).toBe('in_doubt');
+    await order.again();
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+  });
+
+  it('raises an alarm and stays in doubt where it stands there twice', async () => {
+    const gateway = await start([1]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const order = await send(gateway, [purchase(1)], one);
+    const alarm = gateway.logged('order-placed-twice');
+    await order.again();
+    await alarm;
+    expect(await order.state()).toBe('in_doubt');
+    const line = gateway.logLines.find((text) => text.includes('order-placed-twice')) as string;
+    expect(JSON.parse(line)).toMatchObject({ level: 'error', write: order.name });
+    for (const { licenseOrderIds } of await sandbox.commits()) expect(line).toContain(licenseOrderIds[0]);
+    expect(await looks(gateway)).toEqual({ placed_twice: 1 });
+  });
+
+  it('is not looked for where it deletes, or names no enterprise', async () => {
+    const gateway = await start([1]);
+    await sandbox.fault({ ...LOST, times: 2, phase: 'after' });
+    const order = await send(gateway, [deletion]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const other = await send(gateway, [purchase(1)], one);
+    await until('the other is found', async () => (await other.state()) === 'succeeded');
+    expect(await order.state()).toBe('in_doubt');
+    expect(await callsOf('listAssets')).toBe(1);
+  });
+});
+
+describe('looking for an order', () => {
+  it('lets its caller have the answer that was lost', async () => {
+    const gateway = await newGateway([1]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const body = {
+      channelCode: 'crm',
+      channelOrderId: `SO-${++last}`,
+      orders: [
+        {
+          orderType: 'new_buy',
+          sequence: 4,
+          licenseType: 'cloud_account',
+          customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+          assets: [{ products: [{ productUri: 'draft.pro', limitConcurrent: 2 }] }],
+        },
+      ],
+    };
+    const lost = await gateway.post('/v1/license-orders', body);
+    expect([lost.status, lost.body['outcome']]).toEqual([502, 'unknown']);
+    const place = String(lost.headers.get('location'));
+    await until('it is found', async () => (await gateway.get(place)).body['state'] === 'succeeded');
+    const [commit] = await sandbox.commits();
+    const items = [
+      { sequence: 4, licenseOrderId: commit?.licenseOrderIds[0], customerId: 'cus-harbour-default' },
+    ];
+    const again = await gateway.post('/v1/license-orders', body);
+    expect(again.body).toMatchObject({ state: 'succeeded', items });
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect(await callsOf('batchOrder')).toBe(1);
+  });
+
+  it('finds every item of a batch, and says which licence orders where it cannot say of which item', async () => {
+    const gateway = await newGateway([1]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const order = await send(gateway, [purchase(1), purchase(2)], { ...one, items: 2 });
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+    const [commit] = await sandbox.commits();
+    const { items, reason } = (await order.record())?.details.order ?? {};
+    expect(items).toEqual([]);
+    for (const id of commit?.licenseOrderIds ?? ['none']) expect(reason).toContain(id);
+  });
+
+  it('goes on at the next time where the platform does not answer, and only reads', async () => {
+    const gateway = await newGateway([1, 3_000]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    await sandbox.fault({ operation: 'listAssetProducts', times: 2, action: { code: '500' } });
+    const order = await send(gateway, [purchase(1)], one);
+    await until('a look failed', async () => (await looks(gateway))['failed'] === 1);
+    expect(await order.state()).toBe('in_doubt');
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+    const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
+    expect([...called].sort()).toEqual(['batchOrder', 'listAssetProducts', 'listAssets']);
+  });
+
+  it('finds it beside an asset that the platform refuses to show', async () => {
+    const gateway = await newGateway([1]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    await sandbox.fault({
+      operation: 'listAssetProducts',
+      match: { path: 'ast-1001/' },
+      action: { code: '60024' },
+    });
+    const order = await send(gateway, [purchase(1)], one);
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+    expect(await sandbox.spoiled()).toBe(2);
+  });
+
+  it('is done once for all replicas at each time', async () => {
+    const gateways = await Promise.all([
+      newGateway([1, 8_000]),
+      newGateway([1, 8_000]),
+      newGateway([1, 8_000]),
+    ]);
+    await sandbox.fault({ ...LOST, phase: 'before' });
+    const order = await send(gateways[0] as TestGateway, [purchase(1)], one);
+    await until('it was looked for twice', async () => ((await looks(...gateways))['not_found'] ?? 0) >= 2);
+    expect(await callsOf('listAssets')).toBe(2);
+    expect(await looks(...gateways)).toEqual({ not_found: 2 });
+    expect(await order.state()).toBe('in_doubt');
+  });
+
+  it('works on a cluster', async () => {
+    const cluster = await startCluster();
+    try {
+      const gateway = await newGateway([1], cluster.url);
+      await sandbox.fault({ ...LOST, phase: 'after' });
+      const order = await send(gateway, [purchase(1)], one);
+      expect(await order.state()).toBe('in_doubt');
+      await until('it is found', async () => (await order.state()) === 'succeeded');
+      await running.pop()?.stop();
+    } finally {
+      await cluster.stop();
+    }
+  });
+
+  it('keeps nothing in the queue but the name of the record', async () => {
+    const gateway = await newGateway([1]);
+    await sandbox.fault({ ...LOST, phase: 'before' });
+    const order = await send(gateway, [purchase(1)], one);
+    await until('it was looked for', async () => (await looks(gateway))['not_found'] === 1);
+    const { Redis } = await import('ioredis');
+    const client = new Redis(redis.url);
+    const keys = await client.keys(`*:evidence}:looks:${order.name}@*`);
+    expect(keys).toHaveLength(1);
+    expect(await client.hget(keys[0] as string, 'data')).toBe(JSON.stringify({ write: order.name }));
+    client.disconnect();
+  });
+});
+
+describe('the process', () => {
+  it('has no queue without need, and ends by itself with one, also while Redis is away', async () => {
+    const own = await startRedis();
+    try {
+      // It shares the store, and leaves the looking to the processes.
+      const gateway = await newGateway([3_600_000], own.url);
+      const environment = {
+        ...gateway.environment(sandbox),
+        ...secrets,
+        GUARD_REDIS_URL: own.url,
+        LOG_LEVEL: 'debug',
+      };
+      const start = () => startGatewayProcess(environment);
+      const atWork = () =>
+        ask(own, async (client) => String(await client.client('LIST')).includes('cmd=bzpopmin'));
+      const there = await start();
+      expect(await ask(own, (client) => client.keys('*:evidence}*'))).toEqual([]);
+      await sandbox.fault({ ...LOST, phase: 'before' });
+      const order = await send(gateway, [purchase(1)], one);
+      await until('it is looked for', async () => (await callsOf('listAssets')) > 0);
+      await until('its worker waits for more', atWork);
+      await there.stop();
+      const lost = await start();
+      await until('its worker waits for more', atWork);
+      expect(await order.state()).toBe('in_doubt');
+      await own.kill9();
+      await lost.stop();
+      expect(await Promise.all([there.ended, lost.ended])).toEqual([0, 0]);
+      // Nothing past the log.
+      for (const line of `${there.output()}${lost.output()}`.trim().split('\n'))
+        expect(() => JSON.parse(line) as unknown).not.toThrow();
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
+import { orderName } from '../../src/guard/guard-store.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { credential } from '../support/settings.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** `npm run guard-init`, as an operator calls it. */
+
+jest.setTimeout(180_000);
+
+const keys = `k1:${randomBytes(32).toString('base64')}`;
+const platform = 'https://platform.example';
+
+const running: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of running.splice(0).reverse()) await stop();
+});
+
+async function newServer(...args: string[]): Promise<RunningRedis> {
+  const server = await startRedis(args);
+  running.push(() => server.stop());
+  return server;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+async function guardInit(
+  url: string,
+  options: string[] = [],
+  more: Record<string, string> = {},
+): Promise<Ended> {
+  const child = spawn('npm', ['run', '--silent', 'guard-init', '--', ...options], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      UPSTREAM_BASE_URL: platform,
+      UPSTREAM_TOKEN_URL: `${platform}/token`,
+      UPSTREAM_APP_KEY: credential(),
+      UPSTREAM_APP_SECRET: credential(),
+      CALLERS_FILE: 'unused',
+      GUARD_REDIS_URL: url,
+      ENCRYPTION_KEYS: keys,
+      ...more,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, output };
+}
+
+const keysOf = (server: RunningRedis) => ask(server, (client) => client.keys('*'));
+
+describe('npm run guard-init', () => {
+  it('makes an empty store ready, once', async () => {
+    const server = await newServer();
+    const first = await guardInit(server.url, ['--yes']);
+    expect(first).toMatchObject({ code: 0, output: expect.stringMatching(/has no orders[^]*Ready/) });
+    const [key] = await keysOf(server);
+    const canary = await ask(server, (client) => client.get(String(key)));
+    expect(canary).toMatch(/^operator:[\w-]{22}$/);
+    expect(first.output).not.toContain(String(canary).slice(9));
+
+    const second = await guardInit(server.url, ['--yes']);
+    expect(second).toMatchObject({ code: 0, output: expect.stringContaining('nothing to do') });
+    expect(await ask(server, (client) => client.get(String(key)))).toBe(canary);
+  });
+
+  it('changes nothing without a confirmation, or with an option that it does not know', async () => {
+    const server = await newServer();
+    expect(await guardInit(server.url)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('give --yes'),
+    });
+    expect(await guardInit(server.url, ['--force'])).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/^usage/),
+    });
+    expect(await keysOf(server)).toEqual([]);
+  });
+
+  it('refuses a store that evicts, one that is a replica and one that is away, and says what to set', async () => {
+    const evicting = await newServer('--maxmemory-policy', 'volatile-lru');
+    const replica = await newServer('--replicaof', '127.0.0.1', String(evicting.port));
+    const secret = credential();
+    expect(await guardInit(evicting.url, ['--yes'])).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('set maxmemory-policy noeviction'),
+    });
+    expect(await guardInit(replica.url, ['--yes'])).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('name the master'),
+    });
+    const away = await guardInit(`redis://operator:${secret}@127.0.0.1:${await freePort()}`, ['--yes']);
+    expect(away).toMatchObject({ code: 1, output: expect.stringContaining('does not answer') });
+    expect(away.output).not.toContain(secret);
+    expect(await keysOf(evicting)).toEqual([]);
+  });
+
+  it('names what the environment lacks', async () => {
+    const { code, output } = await guardInit('', ['--yes']);
+    expect([code, output]).toEqual([1, expect.stringContaining('there is no guard store')]);
+    const keyless = await guardInit('redis://127.0.0.1:1', ['--yes'], { ENCRYPTION_KEYS: '' });
+    expect([keyless.code, keyless.output]).toEqual([
+      1,
+      expect.stringContaining('ENCRYPTION_KEYS is required'),
+    ]);
+  });
+
+  it('lets a gateway that runs take orders again, without a restart, and counts what is there', async () => {
+    const server = await newServer();
+    const sandbox = await TestSandbox.start();
+    running.push(() => sandbox.close());
+    const gateway = await TestGateway.start(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
+    running.push(() => gateway.stop());
+    const { store } = gateway.app.get(GuardKeeper);
+    const begin = (channelOrderId: string) =>
+      store.begin({
+        name: orderName('crm', channelOrderId),
+        owner: 'me',
+        fingerprints: ['k1:x'],
+        leaseMs: 600_000,
+        details: {
+          caller: 'tester',
+          order: { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null },
+        },
+      });
+    await begin('SO-1');
+    await ask(server, (client) => client.flushall());
+    await expect(begin('SO-2')).rejects.toMatchObject({ reason: 'stopped' });
+
+    const here = { UPSTREAM_BASE_URL: sandbox.url };
+    expect(await guardInit(server.url, ['--yes'], here)).toMatchObject({ code: 0 });
+    await until('orders are taken', async () => (await begin('SO-2')).kind === 'begun');
+    await begin('SO-3');
+    const again = await guardInit(server.url, ['--yes'], here);
+    expect(again.output).toContain('Orders in the guard store: 2 sending.');
+  });
+});

@@ -1,0 +1,306 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { document, routes } from '../support/contract.ts';
+import { caseOf } from '../support/expected.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { send } from '../support/operations.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Writes with an `Idempotency-Key` (api.md, section 1), and the trail that every write leaves (security.md, row 19). */
+
+const CALLERS = [
+  { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },
+];
+const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+const running: TestGateway[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  redis = await startRedis();
+});
+beforeEach(() => sandbox.reset());
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.stop();
+});
+afterAll(async () => {
+  await redis.stop();
+  await sandbox.close();
+});
+
+async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
+  const gateway = await TestGateway.start(sandbox, environment, CALLERS);
+  running.push(gateway);
+  return gateway;
+}
+
+const newKey = () => randomBytes(16).toString('hex');
+const keyed = (key: string, more: object = {}) => ({ headers: { 'idempotency-key': key }, ...more });
+const isReplay = ({ headers }: TestAnswer) => headers.get('idempotent-replayed') === 'true';
+const reserve = caseOf('reserveAssetNums');
+const bind = caseOf('bindCustomer');
+const calls = async (upstream: string) => (await sandbox.journal(upstream)).length;
+
+describe.each([
+  ['in the process', () => start()],
+  ['in Redis', () => start({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS })],
+])('a write with an Idempotency-Key, guarded %s', (_, begin) => {
+  it('runs once: a repeat gets the same status and body', async () => {
+    const gateway = await begin();
+    const key = newKey();
+    const first = await send(gateway, reserve, keyed(key));
+    const again = await send(gateway, reserve, keyed(`"${key}"`));
+    expect([first.status, isReplay(first)]).toEqual([201, false]);
+    expect([again.status, again.text, isReplay(again)]).toEqual([201, first.text, true]);
+    expect(again.headers.get('cache-control')).toBe('no-store');
+    expect(await calls(reserve.upstream)).toBe(1);
+    // Without it, or under another one, or of another caller, it is another write.
+    const others = [{}, keyed(newKey()), keyed(key, { key: gateway.keys['other'] })];
+    for (const options of others) {
+      const other = await send(gateway, reserve, options);
+      expect([other.status, isReplay(other)]).toEqual([201, false]);
+      expect(other.text).not.toBe(first.text);
+    }
+  });
+
+  it('is answered again as it was also where that is 204, 207 or a session', async () => {
+    const gateway = await begin();
+    const locks = { ...caseOf('disableLocks'), body: { assetNums: ['8000001003', '8000001004'] } };
+    const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+    for (const [status, write] of [
+      [204, caseOf('lendAssets')],
+      [207, locks],
+      [201, { ...caseOf('addMembers'), path: '/v1/sessions', body: login }],
+    ] as const) {
+      const key = newKey();
+      const first = await send(gateway, write, keyed(key));
+      const again = await send(gateway, write, keyed(key));
+      expect([first.status, isReplay(first)]).toEqual([status, false]);
+      expect([again.status, again.text, isReplay(again)]).toEqual([status, first.text, true]);
+    }
+  });
+
+  it('is refused with another payload, operation or path under the key', async () => {
+    const gateway = await begin();
+    const key = newKey();
+    await send(gateway, reserve, keyed(key));
+    const loan = caseOf('lendAssets');
+    for (const other of [{ ...reserve, body: { size: 2 } }, bind, loan, caseOf('placeOrder')]) {
+      const answer = await send(gateway, other, keyed(key));
+      expect(answer.status).toBe(422);
+      expect(answer.body).toMatchObject({ code: 'idempotency-key-reused', outcome: 'not_processed' });
+    }
+    const path = newKey();
+    expect((await send(gateway, loan, keyed(path))).status).toBe(204);
+    const elsewhere = { ...loan, path: '/v1/members/mem-harbour-bo/loans' };
+    expect((await send(gateway, elsewhere, keyed(path))).status).toBe(422);
+    const otherUser = { 'idempotency-key': path, 'x-acting-user': 'anna' };
+    expect((await send(gateway, loan, { headers: otherUser })).status).toBe(422);
+    expect((await sandbox.calls()).length).toBe(2);
+  });
+
+  it('is told to wait while the first is under way', async () => {
+    const gateway = await begin();
+    const key = newKey();
+    await sandbox.fault({ operation: reserve.upstream, times: 1, action: { delayMs: 1_500 } });
+    const first = send(gateway, reserve, keyed(key));
+    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    const second = await send(gateway, reserve, keyed(key));
+    expect(second.status).toBe(409);
+    expect(second.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown' });
+    expect(second.headers.get('retry-after')).toBe('1');
+    expect((await first).status).toBe(201);
+    expect(await calls(reserve.upstream)).toBe(1);
+  });
+
+  it('runs again where the first changed nothing', async () => {
+    const gateway = await begin();
+    const key = newKey();
+    const wrong = { ...reserve, body: { size: 0 } };
+    for (let each = 0; each < 2; each++) expect((await send(gateway, wrong, keyed(key))).status).toBe(400);
+    expect((await gateway.post(reserve.path, '{', keyed(key))).status).toBe(400);
+    await sandbox.fault({ operation: reserve.upstream, times: 1, action: { code: '13004' } });
+    expect((await send(gateway, reserve, keyed(key))).status).toBe(422);
+    const third = await send(gateway, reserve, keyed(key));
+    expect([third.status, isReplay(third)]).toEqual([201, false]);
+  });
+
+  it('is not sent again where nobody knows what became of the first', async () => {
+    const gateway = await begin();
+    const key = newKey();
+    await sandbox.fault({
+      operation: reserve.upstream,
+      phase: 'after',
+      times: 1,
+      action: { reset: 'before-headers' },
+    });
+    const first = await send(gateway, reserve, keyed(key));
+    const again = await send(gateway, reserve, keyed(key));
+    const { requestId: _one, ...body } = first.body;
+    expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
+    expect([again.status, isReplay(again)]).toEqual([502, true]);
+    expect(again.body).toMatchObject(body);
+    expect(await calls(reserve.upstream)).toBe(1);
+  });
+
+  it('runs once among 50 at the same time', async () => {
+    const gateway = await begin();
+    const key = newKey();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send(gateway, reserve, keyed(key))));
+    expect(answers.filter((answer) => answer.status === 201 && !isReplay(answer))).toHaveLength(1);
+    expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
+    expect(await calls(reserve.upstream)).toBe(1);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const posts = routes.filter(({ method, template }) => method === 'POST' && template.startsWith('/v1/'));
+
+  it.each(posts.map(({ template, operation }) => [operation.operationId, template, operation] as const))(
+    'that is none is 400 at %s, with nothing sent',
+    async (_, template, operation) => {
+      const gateway = await start();
+      const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
+      const path = template.replaceAll(/\{(\w+)\}/g, 'any-1');
+      for (const key of ['', 'short', 'x'.repeat(256), `"${newKey()}`, `${newKey()} x`, `${newKey()},`]) {
+        const answer = await gateway.post(path, example?.value, keyed(key));
+        expect(answer.status).toBe(400);
+        expect(answer.body['errors']).toMatchObject([{ parameter: 'Idempotency-Key' }]);
+      }
+      expect(await sandbox.calls()).toEqual([]);
+    },
+  );
+
+  it('is 503 where the guard store is away, before anything is sent', async () => {
+    const own = await startRedis();
+    const gateway = await start({ GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS });
+    const away = gateway.logged('redis-away');
+    await own.stop();
+    await away;
+    const answer = await send(gateway, reserve, keyed(newKey()));
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed' });
+    expect(await sandbox.calls()).toEqual([]);
+    expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', orders: 'down' });
+    expect((await send(gateway, reserve)).status).toBe(201);
+  });
+});
+
+describe('the audit', () => {
+  const linesOf = (gateway: TestGateway) =>
+    gateway.logLines
+      .filter((line) => line.includes('"event":"audit"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it('has a line for every write, whatever came of it, and none for reads', async () => {
+    const gateway = await start();
+    const writes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).flatMap((method) =>
+        method === 'get' ? [] : [[method.toUpperCase(), path] as const],
+      ),
+    );
+    for (const [method, template] of writes) {
+      const path = template.replaceAll(/\{(\w+)\}/g, 'any-1');
+      await gateway.request(method, path, { body: {}, key: gateway.keys['other'], undocumented: true });
+      await gateway.request(method, path, { body: {}, key: null, undocumented: true });
+    }
+    const lines = linesOf(gateway);
+    expect(lines).toHaveLength(writes.length);
+    for (const line of lines) expect(line).toMatchObject({ caller: 'other', outcome: 'not_processed' });
+    await gateway.get('/v1/license-orders');
+    await gateway.get('/v1/enterprises/ent-harbour/members');
+    expect(linesOf(gateway)).toHaveLength(writes.length);
+  });
+
+  it('says who did what to whom, and what came of it', async () => {
+    const gateway = await start();
+    const key = newKey();
+    const requestId = `audit-${newKey()}`;
+    await send(gateway, caseOf('updateMember'), {
+      headers: { 'x-acting-user': 'anna', 'x-request-id': requestId },
+    });
+    await send(gateway, caseOf('addMembers'));
+    await send(gateway, caseOf('changeMemberAssetNums'));
+    await send(gateway, bind, keyed(key));
+    await send(gateway, bind, keyed(key));
+    await sandbox.fault({
+      operation: 'disableLocks',
+      phase: 'after',
+      times: 1,
+      action: { reset: 'before-headers' },
+    });
+    const assetNums = ['1', '2', '3', '4', '5', '6'].map((digit) => `800000100${digit}`);
+    await send(gateway, { ...caseOf('disableLocks'), body: { assetNums } });
+    expect(linesOf(gateway)).toMatchObject([
+      {
+        requestId,
+        caller: 'tester',
+        actingUser: 'anna',
+        operation: 'updateMember',
+        object: 'ent-harbour/mem-harbour-anna',
+        status: expect.any(Number),
+      },
+      { operation: 'addMembers', actingUser: 'default', object: 'ent-harbour members[1] nina', status: 201 },
+      { operation: 'changeMemberAssetNums', object: 'mem-harbour-anna assign[1] 8000001009' },
+      { operation: 'bindCustomer', object: 'crm/CH-9', outcome: 'processed', status: 201 },
+      { operation: 'bindCustomer', object: 'crm/CH-9', outcome: 'replayed', status: 201 },
+      {
+        operation: 'disableLocks',
+        object: `assetNums[6] ${assetNums.slice(0, 5).join()}`,
+        outcome: 'unknown',
+        status: 502,
+      },
+    ]);
+  });
+
+  it('names orders and settlements with their reason, and one line stays one line', async () => {
+    const gateway = await start();
+    const path = '/v1/license-orders/crm/SO-audited/settlement';
+    const reason = 'line one\n{"event":"audit"}\u2028\u202eenod';
+    await gateway.post(path, { as: 'succeeded', reason });
+    await gateway.post(path, { as: 'succeeded', reason: 'asked the platform' });
+    const order = { ...caseOf('placeOrder').body, channelOrderId: 'SO-audited' };
+    await gateway.post('/v1/license-orders?validateOnly=true', order);
+    await gateway.post('/v1/license-orders', order);
+    const object = 'crm/SO-audited';
+    expect(linesOf(gateway)).toMatchObject([
+      {
+        operation: 'settleOrder',
+        object,
+        as: 'succeeded',
+        reason: 'line one {"event":"audit"} enod',
+        status: 400,
+      },
+      {
+        operation: 'settleOrder',
+        object,
+        reason: 'asked the platform',
+        outcome: 'not_processed',
+        status: 404,
+      },
+      { operation: 'placeOrder', object, outcome: 'not_processed', status: 200 },
+      { operation: 'placeOrder', object, outcome: 'processed', status: 201 },
+    ]);
+  });
+
+  it('is written also where the caller hangs up', async () => {
+    const gateway = await start();
+    const written = gateway.logged('audit');
+    const hangUp = new AbortController();
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 1_000 } });
+    const lost = fetch(`${gateway.url}/v1/license-orders`, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...caseOf('placeOrder').body, channelOrderId: 'SO-left' }),
+      signal: hangUp.signal,
+    }).catch(() => undefined);
+    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    hangUp.abort();
+    await lost;
+    await written;
+    expect(linesOf(gateway)).toMatchObject([{ object: 'crm/SO-left', outcome: 'processed', status: 201 }]);
+  });
+});

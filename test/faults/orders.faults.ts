@@ -1,0 +1,453 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
+import { Fleet } from '../support/fleet.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/**
+ * What faults do to orders: the halves of the catalogue's rows that concern the record of an order. Whatever happens, an order is
+ * sent at most once, and what is said of it is true.
+ */
+
+const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const RECORD = '{*:guard}:order/crm/';
+
+let sandbox: TestSandbox;
+const running: { stop(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset({ tokens: true }));
+afterEach(async () => {
+  for (const each of running.splice(0).reverse()) await each.stop();
+});
+afterAll(() => sandbox.close());
+
+function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
+  running.push(started);
+  return started;
+}
+
+const gatewayWith = async (environment: Record<string, string> = {}) =>
+  ended(await TestGateway.start(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '10000', ...environment }));
+const newRedis = async (...args: string[]) => ended(await startRedis(args));
+const guardedBy = ({ url }: { url: string }, environment: Record<string, string> = {}) =>
+  gatewayWith({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS, ...environment });
+const comesBack = async ({ port, folder }: RunningRedis) =>
+  ended(await startRedis([...DURABLE, '--port', String(port), '--dir', folder]));
+
+async function proxyTo(port: number): Promise<FaultProxy> {
+  const proxy = await FaultProxy.start(port);
+  running.push({ stop: () => proxy.close() });
+  return proxy;
+}
+
+const orderOf = (channelOrderId: string, productUri = 'draft.pro') => ({
+  channelCode: 'crm',
+  channelOrderId,
+  orders: [
+    {
+      orderType: 'new_buy',
+      licenseType: 'softkey',
+      customer: { customerId: 'cus-harbour-default' },
+      assets: [{ products: [{ productUri }] }],
+    },
+  ],
+});
+let numbers = 0;
+const newNumber = () => `SO-F${++numbers}`;
+
+interface Asked {
+  post(path: string, body: unknown): Promise<TestAnswer>;
+  get(path: string): Promise<TestAnswer>;
+}
+const place = (gateway: Asked, number: string) => gateway.post('/v1/license-orders', orderOf(number));
+const stateOf = async (gateway: Asked, number: string) =>
+  (await gateway.get(`/v1/license-orders/crm/${number}`)).body['state'];
+const becomes = (gateway: Asked, number: string, state: string) =>
+  until(`${number} is ${state}`, async () => (await stateOf(gateway, number)) === state);
+const commitsOf = async (number: string) =>
+  (await sandbox.commits()).filter(({ channelOrderId }) => channelOrderId === number).length;
+const sends = async () => (await sandbox.journal('batchOrder')).length;
+
+const DOWN = { code: 'dependency-unavailable', outcome: 'not_processed', retryable: true };
+
+function expectRefused(answer: TestAnswer): void {
+  expect(answer.status).toBe(503);
+  expect(answer.body).toMatchObject(DOWN);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+}
+
+/** One process of a fleet, asked like a gateway in this process. */
+const at = (fleet: Fleet, index: number): Asked => ({
+  get: (path) => fleet.get(index, path) as Promise<TestAnswer>,
+  post: (path, body) => fleet.post(index, path, body) as Promise<TestAnswer>,
+});
+
+describe('on the way to the platform', () => {
+  it('U1 a refused connection leaves the number free', async () => {
+    const proxy = await proxyTo(Number(new URL(sandbox.url).port));
+    const gateway = await gatewayWith({ UPSTREAM_BASE_URL: proxy.url });
+    await proxy.add({ toxic: 'down' });
+    const number = newNumber();
+    const refused = await place(gateway, number);
+    expect(refused.status).toBe(503);
+    expect(refused.body).toMatchObject({
+      code: 'upstream-unavailable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
+    expect(await stateOf(gateway, number)).toBe('not_sent');
+    await proxy.clear();
+    expect((await place(gateway, number)).status).toBe(201);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it.each<[string, object]>([
+    ['U6 a reset after it was carried out', { reset: 'before-headers' }],
+    ['U7 an end of the connection after it was carried out', { close: 'before-headers' }],
+    ['U9 a reset in the answer', { reset: 'mid-body' }],
+    ['U10 an answer cut short', { truncate: 10, framing: 'length' }],
+    ['U11 an answer in chunks without the last', { truncate: 10, framing: 'chunked' }],
+    ['U12 an answer that only its JSON shows to be cut', { truncate: 10, framing: 'close' }],
+    ['U17 an error page', { html: true, httpStatus: 500 }],
+    ['U18 a bad gateway', { httpStatus: 502 }],
+  ])('%s is in doubt, told the same way ever after, and never sent again', async (_, action) => {
+    const gateway = await gatewayWith();
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
+    const number = newNumber();
+    const first = await place(gateway, number);
+    expect(first.status).toBe(502);
+    expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
+    expect(first.headers.get('location')).toBe(`/v1/license-orders/crm/${number}`);
+    expect(await stateOf(gateway, number)).toBe('in_doubt');
+    const again = await place(gateway, number);
+    const { requestId: _one, ...body } = first.body;
+    expect(again.status).toBe(502);
+    expect(again.body).toMatchObject(body);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  });
+
+  it('U8 each order has a connection of its own, so none is closed under it', async () => {
+    const proxy = await proxyTo(Number(new URL(sandbox.url).port));
+    const gateway = await gatewayWith({ UPSTREAM_BASE_URL: proxy.url });
+    for (let each = 0; each < 5; each++) expect((await place(gateway, newNumber())).status).toBe(201);
+    expect(proxy.connections).toBe(5);
+  });
+
+  it('U15 an answer after the deadline settles the order', async () => {
+    const gateway = await gatewayWith({ UPSTREAM_ORDER_DEADLINE_MS: '500' });
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_500 } });
+    const number = newNumber();
+    const late = await place(gateway, number);
+    expect(late.status).toBe(504);
+    expect(late.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown' });
+    expect(await stateOf(gateway, number)).toBe('in_doubt');
+    await becomes(gateway, number, 'succeeded');
+    const replayed = await place(gateway, number);
+    expect(replayed.status).toBe(201);
+    expect(replayed.headers.get('idempotent-replayed')).toBe('true');
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  });
+
+  it('U29 a breaker that is open refuses an order before anything is recorded', async () => {
+    const gateway = await gatewayWith();
+    await sandbox.fault({ operation: 'batchOrder', phase: 'before', action: { httpStatus: 503 } });
+    const placed = newNumber();
+    for (let each = 0; each < 25; each++) await place(gateway, newNumber());
+    const refused = await place(gateway, placed);
+    expect(refused.body).toMatchObject({ code: 'upstream-unavailable', outcome: 'not_processed' });
+    expect((await gateway.get(`/v1/license-orders/crm/${placed}`)).body).toMatchObject({
+      code: 'order-not-found',
+    });
+  });
+});
+
+describe('in the answer', () => {
+  it.each<[string, object, number]>([
+    ['C12 success without data', { patch: { data: null } }, 0],
+    [
+      'C13 success with a sequence that nobody asked for',
+      { patch: { data: [{ sequence: 7, licenseOrderId: '1' }] } },
+      0,
+    ],
+  ])('%s is incomplete: processed, told to people, and never sent again', async (_, action, items) => {
+    const gateway = await gatewayWith();
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action });
+    const number = newNumber();
+    const first = await place(gateway, number);
+    expect(first.status).toBe(502);
+    expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'processed', retryable: false });
+    const record = await gateway.get(`/v1/license-orders/crm/${number}`);
+    expect(record.body).toMatchObject({ state: 'incomplete' });
+    expect(record.body['items']).toHaveLength(items);
+    expect((await place(gateway, number)).body).toMatchObject({ outcome: 'processed' });
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+    expect(gateway.logLines.join('\n')).toContain('"event":"order-in-doubt"');
+  });
+});
+
+describe('in the guard store', () => {
+  it('R1 away at start: orders are refused, and placed once it is there', async () => {
+    const port = await freePort();
+    const gateway = await guardedBy({ url: `redis://127.0.0.1:${port}` });
+    const number = newNumber();
+    expectRefused(await place(gateway, number));
+    expect(await sends()).toBe(0);
+    await newRedis('--port', String(port), ...DURABLE);
+    await until('orders are placed', async () => (await place(gateway, number)).status === 201);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('R2 killed: refused in time with nothing sent, and placed when it is back', async () => {
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    expect((await place(gateway, newNumber())).status).toBe(201);
+    await redis.kill9();
+    const number = newNumber();
+    const started = performance.now();
+    expectRefused(await place(gateway, number));
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(await sends()).toBe(1);
+    await comesBack(redis);
+    await until('orders are placed', async () => (await place(gateway, number)).status === 201);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('R3 frozen: refused in time with nothing sent, and the number is not lost', async () => {
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    expect((await place(gateway, newNumber())).status).toBe(201);
+    redis.freeze();
+    const number = newNumber();
+    const started = performance.now();
+    expectRefused(await place(gateway, number));
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(await sends()).toBe(1);
+    redis.thaw();
+    await until('orders are placed', async () => (await place(gateway, number)).status === 201);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('R6 reset before its reply: nobody locks themselves out', async () => {
+    const redis = await newRedis(...DURABLE);
+    const proxy = await proxyTo(redis.port);
+    const gateway = await guardedBy({ url: `redis://127.0.0.1:${proxy.port}` });
+    expect((await place(gateway, newNumber())).status).toBe(201);
+    await proxy.add({ toxic: 'reset_peer', direction: 'downstream', ms: 0 });
+    const number = newNumber();
+    expectRefused(await place(gateway, number));
+    await proxy.clear();
+    await until('the order is placed', async () => (await place(gateway, number)).status === 201);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('R7 killed while the order is out: the answer is true, and the record follows', async () => {
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_000 } });
+    const number = newNumber();
+    const placed = place(gateway, number);
+    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    await redis.kill9();
+    const answer = await placed;
+    expect(answer.status).toBe(201);
+    expect(answer.body).toMatchObject({ state: 'succeeded' });
+    await comesBack(redis);
+    await becomes(gateway, number, 'succeeded');
+    expect((await place(gateway, number)).headers.get('idempotent-replayed')).toBe('true');
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('R9 emptied: orders stop until an operator says so', async () => {
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    const before = newNumber();
+    expect((await place(gateway, before)).status).toBe(201);
+    const canary = await ask(redis, async (client) => (await client.keys('*:guard}:canary'))[0] ?? '');
+    await ask(redis, (client) => client.flushall());
+    for (const number of [before, newNumber()]) expectRefused(await place(gateway, number));
+    expect(await sends()).toBe(1);
+    await ask(redis, (client) => client.set(canary, 'operator:confirmed'));
+    await until('orders are placed', async () => (await place(gateway, newNumber())).status === 201);
+  });
+
+  it('R10 a command denied: refused', async () => {
+    const redis = await newRedis(...DURABLE);
+    const password = randomBytes(12).toString('hex');
+    await ask(redis, (client) =>
+      client.call('ACL', 'SETUSER', 'guard', 'on', `>${password}`, '~*', '+@all', '-eval'),
+    );
+    const gateway = await guardedBy({ url: `redis://guard:${password}@127.0.0.1:${redis.port}` });
+    expectRefused(await place(gateway, newNumber()));
+    expect(await sends()).toBe(0);
+    expect(gateway.logLines.join('\n')).not.toContain(password);
+  });
+
+  it('R11 out of memory: refused', async () => {
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    await ask(redis, (client) => client.config('SET', 'maxmemory', '1'));
+    expectRefused(await place(gateway, newNumber()));
+    expect(await sends()).toBe(0);
+  });
+
+  it('R12 that evicts: the start is refused, with what to set', async () => {
+    const redis = await newRedis('--maxmemory-policy', 'allkeys-lru', ...DURABLE);
+    await expect(guardedBy(redis)).rejects.toThrow(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
+  });
+
+  it.each<[string, (redis: RunningRedis, key: string) => Promise<unknown>]>([
+    [
+      'R13 a record that does not open',
+      (redis, key) => ask(redis, (client) => client.hset(key, 'details', 'v1.k1.AAAA')),
+    ],
+    [
+      'R14 another type in the place of a record',
+      (redis, key) => ask(redis, (client) => client.set(key, 'text')),
+    ],
+    [
+      'P16 a record of another version',
+      (redis, key) => ask(redis, (client) => client.hset(key, 'version', '2')),
+    ],
+  ])('%s is 503, never a miss', async (_, spoil) => {
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    const number = newNumber();
+    expect((await place(gateway, number)).status).toBe(201);
+    const key = await ask(redis, async (client) => (await client.keys(RECORD + number))[0] ?? '');
+    await spoil(redis, key);
+    expectRefused(await place(gateway, number));
+    expect(await sends()).toBe(1);
+  });
+
+  it('R15 made a replica: refused', async () => {
+    const master = await newRedis(...DURABLE);
+    const redis = await newRedis(...DURABLE);
+    const gateway = await guardedBy(redis);
+    expect((await place(gateway, newNumber())).status).toBe(201);
+    await ask(redis, (client) => client.replicaof('127.0.0.1', master.port));
+    expectRefused(await place(gateway, newNumber()));
+    expect(await sends()).toBe(1);
+  });
+});
+
+describe('of the process', () => {
+  const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '1000' };
+
+  async function fleetOf(count: number, environment: Record<string, string> = {}): Promise<Fleet> {
+    return ended(await Fleet.start(sandbox, count, { environment }));
+  }
+
+  it('P1 told to stop with an order under way: it is finished and answered', async () => {
+    const fleet = await fleetOf(1);
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 2_000 } });
+    const number = newNumber();
+    const placed = place(at(fleet, 0), number);
+    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    fleet.gateways[0]?.child.kill('SIGTERM');
+    expect((await placed).status).toBe(201);
+    expect(await fleet.gateways[0]?.ended).toBe(0);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('P4 killed before the order is recorded: nothing was sent, a repeat succeeds', async () => {
+    const fleet = await fleetOf(2);
+    const number = newNumber();
+    const body = JSON.stringify(orderOf(number));
+    const socket = connect(Number(new URL(fleet.gateways[0]?.url ?? '').port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST /v1/license-orders HTTP/1.1\r\nhost: x\r\nx-api-key: ${fleet.key}\r\ncontent-type: application/json\r\n` +
+        `content-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
+    );
+    // Another answer of that process says that the first part has arrived.
+    await fleet.get(0, '/health/live');
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    await once(socket, 'close');
+    expect(await sends()).toBe(0);
+    expect((await place(at(fleet, 1), number)).status).toBe(201);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('P5 killed between the record and the first byte: in doubt, a false alarm by design', async () => {
+    const hole = await Blackhole.start();
+    running.push({ stop: () => hole.close() });
+    const fleet = ended(
+      await Fleet.start(sandbox, 2, {
+        environment: { ...HASTY, UPSTREAM_CONNECT_TIMEOUT_MS: '20000', UPSTREAM_ORDER_DEADLINE_MS: '2000' },
+        each: [
+          { UPSTREAM_BASE_URL: `http://127.0.0.1:${hole.port}` },
+          { UPSTREAM_BASE_URL: `http://127.0.0.1:${hole.port}` },
+        ],
+      }),
+    );
+    const number = newNumber();
+    const lost = place(at(fleet, 0), number).catch(() => undefined);
+    await becomes(at(fleet, 1), number, 'sending');
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    await lost;
+    await becomes(at(fleet, 1), number, 'in_doubt');
+    expect(await sends()).toBe(0);
+  });
+
+  it('P6 killed after the platform accepted: in doubt without anybody asking, in the list, never sent again', async () => {
+    const fleet = await fleetOf(2, HASTY);
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 900 } });
+    const number = newNumber();
+    const lost = place(at(fleet, 0), number).catch(() => undefined);
+    await until('it is carried out', async () => (await commitsOf(number)) === 1);
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    await lost;
+    const other = at(fleet, 1);
+    await until('it is in the list', async () => {
+      const { body } = await other.get('/v1/license-orders?state=in_doubt');
+      return (body['items'] as { channelOrderId: string }[]).some(
+        ({ channelOrderId }) => channelOrderId === number,
+      );
+    });
+    const repeated = await place(other, number);
+    expect(repeated.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown' });
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  });
+
+  it('P7 killed after the record and before the answer: a repeat gets the recorded success', async () => {
+    const fleet = await fleetOf(2);
+    const number = newNumber();
+    // The caller is gone before the answer, which to it is the same.
+    const hangUp = new AbortController();
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 300 } });
+    const lost = fleet.post(0, '/v1/license-orders', orderOf(number), hangUp.signal).catch(() => undefined);
+    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    hangUp.abort();
+    await lost;
+    await becomes(at(fleet, 1), number, 'succeeded');
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    const repeated = await place(at(fleet, 1), number);
+    expect(repeated.status).toBe(201);
+    expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  });
+
+  it('P9 stopped past its lease: when it wakes it records what it knows, and sends nothing', async () => {
+    const fleet = await fleetOf(2, HASTY);
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 500 } });
+    const number = newNumber();
+    const slow = place(at(fleet, 0), number).catch(() => undefined);
+    await until('it is carried out', async () => (await commitsOf(number)) === 1);
+    fleet.gateways[0]?.child.kill('SIGSTOP');
+    await becomes(at(fleet, 1), number, 'in_doubt');
+    fleet.gateways[0]?.child.kill('SIGCONT');
+    await becomes(at(fleet, 1), number, 'succeeded');
+    await slow;
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { UpstreamPools } from '../../src/upstream/transport/upstream-pools.ts';
+import type { CallContext } from '../../src/upstream/call-context.ts';
+import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
+import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
+import type { LateOutcome, SendOnce } from '../../src/upstream/upstream-path.ts';
+import { order } from '../support/expected.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** A call that must not be sent twice, from the upstream client to the platform and back. */
+
+let sandbox: TestSandbox;
+const gateways: TestGateway[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset());
+afterEach(async () => {
+  for (const gateway of gateways.splice(0)) await gateway.stop();
+});
+afterAll(() => sandbox.close());
+
+async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
+  const gateway = await TestGateway.start(sandbox, environment);
+  gateways.push(gateway);
+  return gateway;
+}
+
+const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '1500' };
+const everything = new Set(['*']);
+
+/** Says yes, and keeps what it is told. */
+class Witness implements SendOnce {
+  confirmed = 0;
+  readonly outcomes: LateOutcome[] = [];
+  readonly told = Promise.withResolvers<LateOutcome>();
+  onConfirm: () => Promise<void> = () => Promise.resolve();
+
+  confirm(): Promise<void> {
+    this.confirmed++;
+    return this.onConfirm();
+  }
+
+  late(outcome: LateOutcome): void {
+    this.outcomes.push(outcome);
+    this.told.resolve(outcome);
+  }
+}
+
+function place(gateway: TestGateway, once: SendOnce): Promise<unknown> {
+  const context: CallContext = {
+    requestId: 'req-once',
+    caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
+    upstreamMs: 0,
+  };
+  const assets = [{ products: [{ productUri: 'draft.pro' }] }];
+  const item = { orderType: 'new_buy', licenseType: 'softkey', customerId: 'cus-harbour-default', assets };
+  const body = {
+    channelCode: 'crm',
+    channelOrderId: 'SO-once',
+    syncMode: 'sync',
+    orderList: [{ sequence: 1, ...item }],
+  };
+  return gateway.app
+    .get(UpstreamClient)
+    .call('batchOrder', context, { query: { appKey: 'k' }, body, once }, (data) => JSON.stringify(data));
+}
+
+const failureOf = (call: Promise<unknown>) =>
+  call.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: unknown) => error as UpstreamFailure,
+  );
+
+const orders = () => sandbox.journal(order.upstream);
+
+it('is asked about once, and answered, where all is well', async () => {
+  const once = new Witness();
+  expect(await place(await start(), once)).toContain('licenseOrderId');
+  expect([once.confirmed, once.outcomes]).toEqual([1, []]);
+  expect(await sandbox.commits()).toHaveLength(1);
+});
+
+it('fails with what refused it, and the platform hears nothing', async () => {
+  const gateway = await start();
+  const once = new Witness();
+  const refusal = new Error('in doubt already');
+  once.onConfirm = () => Promise.reject(refusal);
+  expect(await failureOf(place(gateway, once))).toBe(refusal);
+  expect(await orders()).toEqual([]);
+});
+
+it('is asked about again for the further attempt after 60000, which has another token', async () => {
+  const gateway = await start();
+  await sandbox.fault({ operation: order.upstream, times: 1, action: { code: '60000' } });
+  const once = new Witness();
+  expect(await place(gateway, once)).toContain('licenseOrderId');
+  expect(once.confirmed).toBe(2);
+  const attempts = await orders();
+  expect(new Set(attempts.map(({ headers }) => headers['authorization'])).size).toBe(2);
+  expect(await sandbox.commits()).toHaveLength(1);
+});
+
+it('may be refused for the further attempt', async () => {
+  const gateway = await start();
+  await sandbox.fault({ operation: order.upstream, action: { code: '60000' } });
+  const once = new Witness();
+  const refusal = new Error('lost the lease');
+  once.onConfirm = () => (once.confirmed === 1 ? Promise.resolve() : Promise.reject(refusal));
+  expect(await failureOf(place(gateway, once))).toBe(refusal);
+  expect(await orders()).toHaveLength(1);
+});
+
+it('P8 is not sent where the process stood still after leave was given: 503, and nothing happened', async () => {
+  const gateway = await start();
+  await place(gateway, new Witness());
+  const once = new Witness();
+  once.onConfirm = () => {
+    const given = Promise.resolve();
+    void given
+      .then(() => undefined)
+      .then(() => {
+        const end = performance.now() + 200;
+        while (performance.now() < end);
+      });
+    return given;
+  };
+  expect(await failureOf(place(gateway, once))).toMatchObject({ kind: 'delayed', sent: false });
+  expect(await sandbox.commits()).toHaveLength(1);
+});
+
+describe('an answer after the deadline', () => {
+  it('U15 comes decoded, once, after the call has failed', async () => {
+    const gateway = await start(HASTY);
+    await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000 } });
+    const once = new Witness();
+    expect(await failureOf(place(gateway, once))).toMatchObject({ kind: 'timeout', sent: true });
+    expect(once.outcomes).toEqual([]);
+    expect(await once.told.promise).toEqual({ data: expect.stringContaining('licenseOrderId') });
+    expect(once.outcomes).toHaveLength(1);
+    expect(await sandbox.commits()).toHaveLength(1);
+    expect(await orders()).toHaveLength(1);
+  });
+
+  it('U15 may be a refusal, which is not acted upon any more', async () => {
+    const gateway = await start(HASTY);
+    await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000, code: '60000' } });
+    const once = new Witness();
+    await failureOf(place(gateway, once));
+    const { failure } = (await once.told.promise) as { failure: UpstreamFailure };
+    expect(failure).toBeInstanceOf(UpstreamFailure);
+    expect(failure).toMatchObject({ kind: 'refused', details: { code: '60000' } });
+    expect(once.confirmed).toBe(1);
+    expect(await orders()).toHaveLength(1);
+  });
+
+  it('is not waited for past the end of the process', async () => {
+    const gateway = await start(HASTY);
+    await sandbox.fault({ operation: order.upstream, action: { hang: true } });
+    const once = new Witness();
+    await failureOf(place(gateway, once));
+    gateway.app.get(UpstreamPools).endExchanges();
+    expect(await once.told.promise).toMatchObject({ failure: { kind: 'timeout', sent: true } });
+  });
+});
+
+it('K23 fifty callers that hang up on their orders: each is placed exactly once', async () => {
+  const gateway = await start();
+  await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000 } });
+  const callers = new AbortController();
+  const ids = Array.from({ length: 50 }, (_, index) => `SO-gone-${index}`);
+  const calls = ids.map((channelOrderId) =>
+    fetch(gateway.url + order.path, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...order.body, channelOrderId }),
+      signal: callers.signal,
+    }),
+  );
+  const settled = Promise.allSettled(calls);
+  while ((await orders()).length < ids.length) await sleep(20);
+  callers.abort();
+  expect((await settled).some(({ status }) => status === 'rejected')).toBe(true);
+  while ((await sandbox.commits()).length < ids.length) await sleep(20);
+  // Whatever may still come would come by then: nothing is under way any more.
+  while (gateway.app.get(UpstreamPools).exchanges.size > 0) await sleep(20);
+  const placed = (await sandbox.commits()).map(({ channelOrderId }) => channelOrderId);
+  expect(placed.sort()).toEqual(ids.sort());
+  expect(await orders()).toHaveLength(ids.length);
+});
