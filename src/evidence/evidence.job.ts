@@ -61,10 +61,11 @@ export class EvidenceJob implements OnApplicationBootstrap, OnApplicationShutdow
   async #inDoubt(): Promise<GuardRecord[]> {
     const found: GuardRecord[] = [];
     for (let offset = 0; ; offset += PAGE) {
-      const { records } = await this.keeper.store.list('in_doubt', offset, PAGE);
+      const { records, total } = await this.keeper.store.list('in_doubt', offset, PAGE);
       const young = records.filter(({ submittedAt }) => Date.now() - submittedAt <= this.times.oldest);
       found.push(...young.filter(({ details }) => details.order?.evidence));
-      if (young.length < PAGE) return found;
+      // A page may lack records that cannot be read, so its length does not say whether it is the last.
+      if (young.length < records.length || offset + PAGE >= total) return found;
     }
   }
 }
