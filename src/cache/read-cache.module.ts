@@ -5,7 +5,8 @@ import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
 import { Generations } from './generations.ts';
-import { ReadCache, type ReadAnswer } from './read-cache.ts';
+import { ReadAnswers } from './read-answers.ts';
+import { type Entry, type ReadAnswer, ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
 
@@ -25,16 +26,29 @@ function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
     new Keyv({
       store: new RedisStore(redis, metrics),
       namespace: undefined,
-      serialize: ({ value }) => JSON.stringify({ value }),
-      deserialize: JSON.parse,
+      serialize: toText,
+      deserialize: fromText,
     }),
   ];
 }
 
+/** A line about the body, and the body as it is: as a field of it, every quote would have to be escaped and read again. */
+function toText({ value }: { readonly value?: unknown }): string {
+  const { body, ...head } = value as Entry;
+  return `${JSON.stringify(head)}\n${body.toString()}`;
+}
+
+function fromText<Value>(text: string): { value: Value } {
+  const end = text.indexOf('\n');
+  const head = JSON.parse(text.slice(0, end)) as Omit<Entry, 'body'>;
+  const entry: Entry = { ...head, body: Buffer.from(text.slice(end + 1)) };
+  return { value: entry as Value };
+}
+
 /** Two bytes a character is the most that a string takes. */
 function bytesOf(stored: unknown): number {
-  const { value } = stored as { value: ReadAnswer };
-  return 2 * (value.body.length + value.etag.length + (value.link?.length ?? 0));
+  const { body, etag, link = '' } = (stored as { value: ReadAnswer }).value;
+  return body.length + 2 * (etag.length + link.length);
 }
 
 @Module({
@@ -46,7 +60,7 @@ function bytesOf(stored: unknown): number {
       }),
     }),
   ],
-  providers: [Generations, ReadKeys, ReadCache],
-  exports: [ReadCache],
+  providers: [Generations, ReadKeys, ReadCache, ReadAnswers],
+  exports: [ReadCache, ReadAnswers],
 })
 export class ReadCacheModule {}

@@ -47,7 +47,8 @@ function reading(
 /** A platform that counts: its answers say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = (): Promise<ReadAnswer> => Promise.resolve({ body: 'x'.repeat(size), etag: `"${++calls}"` });
+  const load = (): Promise<ReadAnswer> =>
+    Promise.resolve({ body: Buffer.alloc(size, 'x'), etag: `"${++calls}"` });
   return { load, calls: () => calls };
 }
 
@@ -119,7 +120,7 @@ describe('a failure', () => {
     const load = async (): Promise<ReadAnswer> => {
       await wait(20);
       if (++calls === 1) throw new ProblemException(slug);
-      return { body: '', etag: `"${calls}"` };
+      return { body: Buffer.alloc(0), etag: `"${calls}"` };
     };
     return { load, calls: () => calls };
   };

@@ -4,14 +4,14 @@ import { CacheConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type Read, ReadKeys } from './read-keys.ts';
 
-/** An answer as it is sent. */
+/** An answer as it is sent: its bytes, made once. */
 export interface ReadAnswer {
-  readonly body: string;
+  readonly body: Buffer;
   readonly etag: string;
   readonly link?: string;
 }
 
-interface Entry extends ReadAnswer {
+export interface Entry extends ReadAnswer {
   /** Date.now() when the platform was asked. */
   readonly askedAt: number;
 }
@@ -24,7 +24,7 @@ interface Found {
 type Load = () => Promise<ReadAnswer>;
 
 /** Larger answers are rare, slow to seal, and would push out everything else. */
-const MAX_CHARACTERS = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 const JITTER = 0.1;
 
 /**
@@ -34,6 +34,8 @@ const JITTER = 0.1;
 @Injectable()
 export class ReadCache {
   readonly #flights = new Map<string, Promise<Found>>();
+  /** Answers on their way to Redis, each with the one that is to follow it. */
+  readonly #sharing = new Map<string, Entry | undefined>();
 
   constructor(
     private readonly cache: Cache,
@@ -119,11 +121,34 @@ export class ReadCache {
 
   /** An answer that was asked for earlier than the one at its place (a slow read beside a refresh) is too late. */
   async #keep(key: string, entry: Entry): Promise<void> {
-    if (entry.body.length > MAX_CHARACTERS) return;
-    const held = await this.cache.stores[0]?.get<Entry>(key);
+    if (entry.body.length > MAX_BYTES) return;
+    const [local] = this.cache.stores;
+    const held = await local?.get<Entry>(key);
     if (held && held.askedAt > entry.askedAt) return;
-    const ttlMs = this.config.ttlMs * (1 - JITTER + 2 * JITTER * Math.random());
-    await this.cache.set(key, Object.freeze(entry), ttlMs);
+    await local?.set(key, Object.freeze(entry), this.#lifeMs());
+    await this.#share(key, entry);
+  }
+
+  /** One at a time under a name: of what is refreshed faster than Redis takes it, only the last has to get there. */
+  async #share(key: string, entry: Entry): Promise<void> {
+    const [, shared] = this.cache.stores;
+    if (!shared) return;
+    if (this.#sharing.has(key)) {
+      this.#sharing.set(key, entry);
+      return;
+    }
+    try {
+      for (let next: Entry | undefined = entry; next; next = this.#sharing.get(key)) {
+        this.#sharing.set(key, undefined);
+        await shared.set(key, next, this.#lifeMs());
+      }
+    } finally {
+      this.#sharing.delete(key);
+    }
+  }
+
+  #lifeMs(): number {
+    return this.config.ttlMs * (1 - JITTER + 2 * JITTER * Math.random());
   }
 }
 

@@ -5,7 +5,7 @@ import type { CallContext, Grants } from '../upstream/call-context.ts';
 import { Generations } from './generations.ts';
 
 /** Changes with the shape of what is stored. */
-const FORMAT = 'r1';
+const FORMAT = 'r2';
 
 /** One request for a cacheable read. */
 export interface Read {

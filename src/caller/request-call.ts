@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from './callers-file.ts';
 import type { CallerRegistry } from './caller.registry.ts';
+import type { OperationPolicy } from './operation-policy.ts';
 
 /** What the gateway knows of a request beyond HTTP, set when it arrives. */
 export interface RequestState {
@@ -12,6 +13,8 @@ export interface RequestState {
   readonly caller: Caller | undefined;
   /** The operation id of the route, once one is found. */
   operation?: string;
+  /** What the route declares, once the caller guard has looked. */
+  policy?: OperationPolicy;
   /** Set by the caller guard once the caller may have the operation. */
   call?: CallContext;
   /** What the log line of the request says about a problem. */

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OperationPolicy } from '../caller/operation-policy.ts';
+import { asksForFresh, etagOf, isNamed } from './etag.ts';
+import { pageLinks } from './page-links.ts';
+import { type ReadAnswer, ReadCache } from './read-cache.ts';
+
+type Run = () => Promise<unknown>;
+
+/**
+ * Reads of both areas become bytes with an `ETag` once, come from the cache where their operation may, and are 304 where the
+ * caller has them already; writes drop what they may have changed.
+ */
+@Injectable()
+export class ReadAnswers {
+  constructor(private readonly cache: ReadCache) {}
+
+  async answer(
+    policy: OperationPolicy,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    run: Run,
+  ): Promise<Buffer | undefined> {
+    const { body, etag, link, ageSeconds } = await this.#read(policy, request, reply, async () =>
+      answerOf(await run(), request.url),
+    );
+    // Kept by the caller, and asked about before each use: what it has is as good as what we have.
+    void reply.header('etag', etag).header('cache-control', 'private, no-cache');
+    if (link !== undefined) void reply.header('link', link);
+    if (ageSeconds !== undefined) void reply.header('age', String(ageSeconds));
+    if (isNamed(request.headers['if-none-match'], etag)) {
+      void reply.status(304);
+      return undefined;
+    }
+    void reply.header('content-type', 'application/json; charset=utf-8');
+    return body;
+  }
+
+  /** Runs a write. What it may have changed is dropped even where it failed: the platform may have carried it out. */
+  async afterWrite(request: FastifyRequest, run: Run): Promise<unknown> {
+    try {
+      return await run();
+    } finally {
+      // Refused before anything was sent, it changed nothing, and a caller of wrong requests must not keep everybody's cache cold.
+      const { call, policy } = request.state;
+      if (call && call.upstreamMs > 0 && policy?.scope !== 'sessions:write')
+        await this.cache.written(request.params as object);
+    }
+  }
+
+  #read(
+    policy: OperationPolicy,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    load: () => Promise<ReadAnswer>,
+  ): Promise<ReadAnswer & { ageSeconds?: number }> {
+    const { call } = request.state;
+    if (!policy.cached || !this.cache.enabled || !call) {
+      // A cached read goes on without its caller: others may have joined it, and its answer is kept.
+      if (call) call.abandon = hangUp(reply);
+      return load();
+    }
+    const read = {
+      operation: policy.operationId,
+      params: request.params as object,
+      query: request.query as object,
+      call,
+    };
+    return this.cache.read(read, asksForFresh(request.headers['cache-control']), load);
+  }
+}
+
+/** Aborted when the caller hangs up before it has its answer. */
+function hangUp({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+function answerOf(result: unknown, url: string): ReadAnswer {
+  const body = Buffer.from(JSON.stringify(result));
+  return { body, etag: etagOf(body), link: pageLinks(result, url) };
+}
