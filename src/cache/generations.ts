@@ -29,7 +29,11 @@ interface Look {
  */
 @Injectable()
 export class Generations implements OnModuleInit {
-  readonly #local = new BoundedStore({ entries: LOCAL_ENTRIES, bytes: LOCAL_BYTES, sizeOf: () => 100 });
+  readonly #local = new BoundedStore<string>({
+    entries: LOCAL_ENTRIES,
+    bytes: LOCAL_BYTES,
+    sizeOf: () => 100,
+  });
   /** Tags whose new generation Redis has not taken yet, each with the number of the write that wants it. */
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
@@ -142,7 +146,7 @@ export class Generations implements OnModuleInit {
 
   #localOf(tag: string): string {
     const known = this.#local.get(tag);
-    if (typeof known === 'string') return known;
+    if (known !== undefined) return known;
     const made = randomUUID();
     this.#local.set(tag, made);
     return made;

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 import { asksForFresh, etagOf, isNamed } from './etag.ts';
 import { pageLinks } from './page-links.ts';
-import { type ReadAnswer, ReadCache } from './read-cache.ts';
+import type { ReadAnswer } from './answer-store.ts';
+import { ReadCache, type Served } from './read-cache.ts';
 
 type Run = () => Promise<unknown>;
 
@@ -21,9 +22,10 @@ export class ReadAnswers {
     reply: FastifyReply,
     run: Run,
   ): Promise<Buffer | undefined> {
-    const { body, etag, link, ageSeconds } = await this.#read(policy, request, reply, async () =>
+    const { answer, ageSeconds } = await this.#read(policy, request, reply, async () =>
       answerOf(await run(), request.url),
     );
+    const { body, etag, link } = answer;
     // Kept by the caller, and asked about before each use: what it has is as good as what we have.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (link !== undefined) void reply.header('link', link);
@@ -48,17 +50,17 @@ export class ReadAnswers {
     }
   }
 
-  #read(
+  async #read(
     policy: OperationPolicy,
     request: FastifyRequest,
     reply: FastifyReply,
     load: () => Promise<ReadAnswer>,
-  ): Promise<ReadAnswer & { ageSeconds?: number }> {
+  ): Promise<Served> {
     const { call } = request.state;
     if (!policy.cached || !this.cache.enabled || !call) {
       // A cached read goes on without its caller: others may have joined it, and its answer is kept.
       if (call) call.abandon = hangUp(reply);
-      return load();
+      return { answer: await load() };
     }
     const read = {
       operation: policy.operationId,

@@ -3,21 +3,12 @@ import { Module } from '@nestjs/common';
 import { Keyv } from 'keyv';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { BoundedStore } from './bounded-store.ts';
+import { AnswerStore, type Entry } from './answer-store.ts';
 import { Generations } from './generations.ts';
 import { ReadAnswers } from './read-answers.ts';
-import { type Entry, type ReadAnswer, ReadCache } from './read-cache.ts';
+import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
-
-const LOCAL_ENTRIES = 1_000;
-const LOCAL_BYTES = 32 * 1024 * 1024;
-
-/** In the process: values as they are. Keyv's own serialiser would cost more than everything else a hit does. */
-function localStore(): Keyv {
-  const store = new BoundedStore({ entries: LOCAL_ENTRIES, bytes: LOCAL_BYTES, sizeOf: bytesOf });
-  return new Keyv({ store, namespace: undefined, serialize: undefined, deserialize: undefined });
-}
 
 /** In Redis, whose expiry alone counts: the end that Keyv writes is the writer's clock, which others do not share. */
 function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
@@ -45,22 +36,16 @@ function fromText<Value>(text: string): { value: Value } {
   return { value: entry as Value };
 }
 
-/** Two bytes a character is the most that a string takes. */
-function bytesOf(stored: unknown): number {
-  const { body, etag, link = '' } = (stored as { value: ReadAnswer }).value;
-  return body.length + 2 * (etag.length + link.length);
-}
-
 @Module({
   imports: [
     CacheModule.registerAsync({
       inject: [SharedRedis, Metrics],
       useFactory: (redis: SharedRedis, metrics: Metrics) => ({
-        stores: [localStore(), ...sharedStore(redis, metrics)],
+        stores: sharedStore(redis, metrics),
       }),
     }),
   ],
-  providers: [Generations, ReadKeys, ReadCache, ReadAnswers],
+  providers: [Generations, ReadKeys, AnswerStore, ReadCache, ReadAnswers],
   exports: [ReadCache, ReadAnswers],
 })
 export class ReadCacheModule {}
