@@ -168,7 +168,7 @@ export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
   });
 }
 
-interface Size {
+export interface Size {
   readonly min?: number;
   readonly max: number;
 }
@@ -216,7 +216,7 @@ export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-type ClassOf<T> = new () => T;
+export type ClassOf<T> = new () => T;
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function ListOf(item: () => ClassOf<object>, size: Size, doc: FieldDoc = {}): PropertyDecorator {
