@@ -34,7 +34,8 @@ export function validated<T extends object>(type: Type<T>, plain: object): { ins
 class Walk {
   readonly path: (string | number)[] = [];
   readonly faults: Fault[] = [];
-  #unknown: Map<object, string[]> | undefined;
+  /** Keys that are no fields of their instance; hardly ever any. */
+  unknown: Map<object, string[]> | undefined;
 
   get isOver(): boolean {
     return this.faults.length >= MAX_FAULTS;
@@ -47,14 +48,10 @@ class Walk {
   }
 
   addUnknown(instance: object, key: string): void {
-    this.#unknown ??= new Map();
-    const keys = this.#unknown.get(instance);
+    this.unknown ??= new Map();
+    const keys = this.unknown.get(instance);
     if (keys) keys.push(key);
-    else this.#unknown.set(instance, [key]);
-  }
-
-  unknownIn(instance: object): readonly string[] {
-    return this.#unknown?.get(instance) ?? [];
+    else this.unknown.set(instance, [key]);
   }
 }
 
@@ -103,7 +100,7 @@ class CompiledClass {
   }
 
   check(instance: Plain, walk: Walk): void {
-    for (const key of walk.unknownIn(instance)) walk.addFault(key, undefined);
+    for (const key of walk.unknown?.get(instance) ?? []) walk.addFault(key, undefined);
     for (const field of this.#fields) {
       if (walk.isOver) return;
       checkField(field, instance, walk);
@@ -122,7 +119,8 @@ function converting(key: string, transform: TransformFn): Conversion {
   const kinds = itemKindsOf(transform);
   if (kinds) return (value, _, walk) => kinds.instances(value, (type, plain) => instances(plain, type, walk));
   const type = TransformationType.PLAIN_TO_CLASS;
-  return (value, obj) => transform({ value, key, obj, type, options: {} }) as unknown;
+  const options = {};
+  return (value, obj) => transform({ value, key, obj, type, options });
 }
 
 function instances(value: unknown, type: Type, walk: Walk): unknown {
@@ -132,9 +130,9 @@ function instances(value: unknown, type: Type, walk: Walk): unknown {
     : value;
 }
 
-function checkField({ name, conditions, rules, isNested }: Field, instance: Plain, walk: Walk): void {
+function checkField({ name, isOptional, rules, isNested }: Field, instance: Plain, walk: Walk): void {
   const value = instance[name];
-  for (const holds of conditions) if (!holds(instance, value)) return;
+  if (isOptional && value === undefined) return;
   let broken: string[] | undefined;
   for (const { holds, allowed } of rules) if (!holds(value, instance)) (broken ??= []).push(allowed);
   if (broken) {

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { TransformationType, type TransformFnParams, type TypeMetadata } from 'class-transformer';
 import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
-import type { Test } from './rules.ts';
+import { isGiven, type Test } from './rules.ts';
 
 export type TransformFn = (params: TransformFnParams) => unknown;
 
@@ -14,8 +14,8 @@ export interface DeclaredField {
   readonly isNested: boolean;
   /** In the order in which they are applied. */
   readonly transforms: readonly TransformFn[];
-  /** The field is checked only where all of them hold. */
-  readonly conditions: readonly ((object: object, value: unknown) => boolean)[];
+  /** It is checked only where it is there. */
+  readonly isOptional: boolean;
   readonly rules: readonly { readonly holds: Test; readonly allowed: string }[];
 }
 
@@ -46,14 +46,15 @@ function declared(type: Type, name: string, validations: readonly Validation[]):
   const conditionals = of(ValidationTypes.CONDITIONAL_VALIDATION);
   const nested = of(ValidationTypes.NESTED_VALIDATION);
   const known = [...customs, ...conditionals, ...nested];
-  if (known.length < validations.length || nested.length > 1 || known.some(hasOptions))
+  const isStrange = known.length < validations.length || nested.length > 1 || known.some(hasOptions);
+  if (isStrange || conditionals.some(({ constraints }) => constraints[0] !== isGiven))
     throw unknown(type, `a rule of ${name}`);
   return {
     name,
     nestedClass: nestedClassOf(type, name),
     isNested: nested.length > 0,
     transforms: transformsOf(type, name),
-    conditions: conditionals.map(({ constraints }) => constraints[0] as DeclaredField['conditions'][number]),
+    isOptional: conditionals.length > 0,
     rules: customs.map((custom) => ruleOf(type, custom)),
   };
 }
@@ -62,23 +63,12 @@ function hasOptions({ each, groups, always, context, validateIf }: Partial<Valid
   return Boolean(each ?? always ?? context ?? validateIf) || (groups ?? []).length > 0;
 }
 
-function ruleOf(
-  type: Type,
-  { constraintCls, message, propertyName: property, constraints = [] }: Validation,
-): DeclaredField['rules'][number] {
-  const [constraint, ...others] = getMetadataStorage().getTargetValidatorConstraints(constraintCls);
-  if (!constraint || others.length > 0 || constraint.async || message)
-    throw unknown(type, `a rule of ${property}`);
-  const { instance } = constraint;
-  const about = (value: unknown, object: object) => ({
-    value,
-    object,
-    property,
-    constraints,
-    targetName: type.name,
-  });
-  const allowed = instance.defaultMessage?.(about(undefined, {})) ?? '';
-  return { holds: (value, object) => instance.validate(value, about(value, object)) === true, allowed };
+/** Only rules of {@link rule} hand their test over. */
+function ruleOf(type: Type, { propertyName, constraints }: Validation): DeclaredField['rules'][number] {
+  const [holds, allowed] = (constraints ?? []) as [unknown, unknown];
+  if (typeof holds !== 'function' || typeof allowed !== 'string')
+    throw unknown(type, `a rule of ${propertyName}`);
+  return { holds: holds as Test, allowed };
 }
 
 function nestedClassOf(type: Type, name: string): Type | undefined {
