@@ -100,7 +100,7 @@ class CompiledClass {
   }
 
   check(instance: Plain, walk: Walk): void {
-    for (const key of walk.unknown?.get(instance) ?? []) walk.addFault(key, undefined);
+    if (walk.unknown) for (const key of walk.unknown.get(instance) ?? []) walk.addFault(key, undefined);
     for (const field of this.#fields) {
       if (walk.isOver) return;
       checkField(field, instance, walk);

@@ -54,12 +54,15 @@ function hasAtMost(value: string, max: number): boolean {
   return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
 }
 
-/** Nearly all text, and nothing about it needs a closer look. */
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
+/** Nearly all text: nothing about it needs a closer look, and it is in normal form C. */
+function isSimpleText(value: unknown, max: number): value is string {
+  return typeof value === 'string' && value.length <= max && PRINTABLE_ASCII.test(value);
+}
+
 function isPlainText(value: unknown, max: number, min = 1): value is string {
-  if (typeof value === 'string' && value.length >= min && value.length <= max && PRINTABLE_ASCII.test(value))
-    return true;
+  if (isSimpleText(value, max)) return value.length >= min;
   return (
     isJsonText(value) &&
     value.length >= min &&
@@ -71,7 +74,8 @@ function isPlainText(value: unknown, max: number, min = 1): value is string {
 
 /** A character in normal form C comes of at most four: what is longer is too long in any form, and slow to normalise. */
 function normalised(value: unknown, max: number): unknown {
-  return isJsonText(value) && value.length <= 4 * max ? value.normalize('NFC') : value;
+  if (isSimpleText(value, max) || !isJsonText(value) || value.length > 4 * max) return value;
+  return value.normalize('NFC');
 }
 
 /** Text for people: `min` to `max` characters, brought to Unicode normal form C. */
