@@ -18,9 +18,11 @@ export interface FieldDoc {
 
 export type Test = (value: unknown, object: object) => boolean;
 
+/** What a field must be. The constraints are for compiled validation, which calls the test itself. */
 export function rule(name: string, test: Test, allowed: string): PropertyDecorator {
   return ValidateBy({
     name,
+    constraints: [test, allowed],
     validator: {
       validate: (value, context) => test(value, context?.object ?? {}),
       defaultMessage: () => allowed,
@@ -39,12 +41,12 @@ export function ObjectRule<T extends object>(test: (object: T) => boolean, allow
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
 }
 
+/** The condition of {@link Optional}. */
+export const isGiven = (_: unknown, value: unknown): boolean => value !== undefined;
+
 /** The field may be left out; `null` is a wrong type. */
 export function Optional(): PropertyDecorator {
-  return applyDecorators(
-    ValidateIf((_, value) => value !== undefined),
-    ApiProperty({ required: false }),
-  );
+  return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
 }
 
 /** Counted in characters (code points), as JSON Schema does. */
@@ -52,7 +54,15 @@ function hasAtMost(value: string, max: number): boolean {
   return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
 }
 
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
+/** Nearly all text: nothing about it needs a closer look, and it is in normal form C. */
+function isSimpleText(value: unknown, max: number): value is string {
+  return typeof value === 'string' && value.length <= max && PRINTABLE_ASCII.test(value);
+}
+
 function isPlainText(value: unknown, max: number, min = 1): value is string {
+  if (isSimpleText(value, max)) return value.length >= min;
   return (
     isJsonText(value) &&
     value.length >= min &&
@@ -64,7 +74,8 @@ function isPlainText(value: unknown, max: number, min = 1): value is string {
 
 /** A character in normal form C comes of at most four: what is longer is too long in any form, and slow to normalise. */
 function normalised(value: unknown, max: number): unknown {
-  return isJsonText(value) && value.length <= 4 * max ? value.normalize('NFC') : value;
+  if (isSimpleText(value, max) || !isJsonText(value) || value.length > 4 * max) return value;
+  return value.normalize('NFC');
 }
 
 /** Text for people: `min` to `max` characters, brought to Unicode normal form C. */
@@ -143,14 +154,15 @@ export function OneOf(words: readonly string[], doc: FieldDoc = {}): PropertyDec
   );
 }
 
-const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/i;
+const RFC3339 =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
 /** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
 function isTimestamp(value: unknown): value is string {
-  const parts = isJsonText(value) ? RFC3339.exec(value) : null;
-  if (!parts || Number.isNaN(Date.parse(parts[0]))) return false;
-  const [, year, month, day] = parts.map(Number);
-  return new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
+  if (!isJsonText(value) || !RFC3339.test(value)) return false;
+  // Every month has 28 days; beyond its end a `Date` carries over into the next one.
+  const day = Number(value.slice(8, 10));
+  return day <= 28 || new Date(`${value.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
 }
 
 export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
@@ -168,7 +180,7 @@ export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
   });
 }
 
-interface Size {
+export interface Size {
   readonly min?: number;
   readonly max: number;
 }
@@ -216,7 +228,7 @@ export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-type ClassOf<T> = new () => T;
+export type ClassOf<T> = new () => T;
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function ListOf(item: () => ClassOf<object>, size: Size, doc: FieldDoc = {}): PropertyDecorator {
