@@ -100,14 +100,17 @@ export class Connection {
   }
 }
 
-/** Connections with one checked request each behind them. */
+/** Connections, in turns to each port, with one checked request each behind them. */
 export async function openChecked(
-  port: number,
+  ports: readonly number[],
   count: number,
   ask: Ask,
   next: () => number,
 ): Promise<Connection[]> {
-  const opened = await Promise.all(Array.from({ length: count }, () => Connection.open(port)));
+  const portOf = (index: number) => ports[index % ports.length] as number;
+  const opened = await Promise.all(
+    Array.from({ length: count }, (_, index) => Connection.open(portOf(index))),
+  );
   await Promise.all(
     opened.map(async (connection) => {
       const body = await connection.send(ask.request(next()), ask.status, true);
@@ -143,5 +146,44 @@ export async function flood(
       }
     }),
   );
+  return { seconds: (performance.now() - started) / 1_000, latencies };
+}
+
+/** So many requests a second, whatever the answers do; one that finds no connection free waits for it, and that counts. */
+export async function pace(
+  connections: readonly Connection[],
+  ask: Ask,
+  next: () => number,
+  seconds: number,
+  rate: number,
+): Promise<Answered> {
+  const latencies: number[] = [];
+  const free = [...connections];
+  const waiting: number[] = [];
+  const total = Math.floor(seconds * rate);
+  const started = performance.now();
+  let due = 0;
+  await new Promise<void>((resolve, reject) => {
+    const begin = (connection: Connection, dueAt: number) => {
+      connection.send(ask.request(next()), ask.status).then(() => {
+        const now = performance.now();
+        latencies.push(now - dueAt);
+        const longest = waiting.shift();
+        if (longest === undefined) free.push(connection);
+        else begin(connection, longest);
+        if (latencies.length === total) resolve();
+      }, reject);
+    };
+    const tick = () => {
+      const now = performance.now();
+      for (; due < total && now - started >= (due * 1_000) / rate; due++) {
+        const connection = free.pop();
+        if (connection) begin(connection, now);
+        else waiting.push(now);
+      }
+      if (due < total) setTimeout(tick, 1);
+    };
+    tick();
+  });
   return { seconds: (performance.now() - started) / 1_000, latencies };
 }

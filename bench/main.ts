@@ -1,89 +1,95 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { bare, type Contender, gateway, Platform } from './contenders.ts';
-import { spread, type Spread } from './figures.ts';
-import { type Measured, measure } from './measure.ts';
-import { type Scenario, scenarios } from './scenarios.ts';
+import { chart } from './chart.ts';
+import { spread } from './figures.ts';
+import { WrongAnswer } from './generator.ts';
+import { judge, type Result } from './lines.ts';
+import { linesTable, scenarioTable } from './report.ts';
+import { named } from './scenarios.ts';
+import { type Extent, Stage } from './stage.ts';
 
 /**
- * The gateway beside its peers: `npm run bench [-- --only <words> --rounds <n> --seconds <s>]`. Everybody runs at once and is put
- * under load in turns, so that whatever else the machine does hits all of them; CPU is the process's own.
+ * The gateway beside its peers, in one run. `--only <words of a name>` picks scenarios, `--rounds` and `--seconds` set their
+ * extent, `--json <file>` says where the figures go, with a chart beside it (`.svg`). `--short` plays everything once and
+ * briefly: it finds wrong answers and judges no time. Exits with 1 where somebody answered wrong, not where a line is missed.
  */
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '1.5' },
-    warmup: { type: 'string', default: '3' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    short: { type: 'boolean', default: false },
+    json: { type: 'string', default: 'bench/results.json' },
   },
 });
-const rounds = Number(values.rounds);
-const seconds = Number(values.seconds);
-const warmup = Number(values.warmup);
-
-const starters: Record<string, (platform: Platform) => Promise<Contender>> = {
-  bare,
-  gateway: (platform) => gateway(platform),
-  'gateway, embedded': (platform) => gateway(platform, 'embedded'),
+const usual: Extent = values.short
+  ? { rounds: 1, seconds: 0.2, warmup: 0.1 }
+  : { rounds: 5, seconds: 1, warmup: 2 };
+const extent: Extent = {
+  ...usual,
+  ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
+  ...(values.seconds !== undefined && { seconds: Number(values.seconds) }),
 };
+const chosen = named(values.only);
 
-async function play(
-  scenario: Scenario,
-  platform: Platform,
-  contenders: Map<string, Contender>,
-): Promise<Measured[][]> {
-  const turn = (run: Scenario['runs'][number], time: number) => {
-    const contender = contenders.get(run.contender);
-    if (!contender) throw new Error(`nobody is called ${run.contender}`);
-    return measure({ ...contender, contender: run.contender }, run, platform, time);
-  };
-  for (const run of scenario.runs) await turn(run, warmup);
-  const measured: Measured[][] = scenario.runs.map(() => []);
-  for (let round = 1; round <= rounds; round++) {
-    progress(`${scenario.name}: round ${round} of ${rounds}`);
-    for (const [index, run] of scenario.runs.entries()) measured[index]?.push(await turn(run, seconds));
+const began = performance.now();
+const results: Result[] = [];
+const stage = await Stage.open();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stage.close().finally(() => process.exit(130)));
+try {
+  for (const [index, scenario] of chosen.entries()) {
+    const place = `[${index + 1}/${chosen.length}] ${scenario.name}`;
+    const result = await stage.play(scenario, extent, (what) => progress(`${place}: ${what}`));
+    progress('');
+    results.push(result);
+    process.stdout.write(scenarioTable(result));
   }
+} catch (error) {
+  if (!(error instanceof WrongAnswer)) throw error;
   progress('');
-  return measured;
+  process.stderr.write(`\n${error.message}\n`);
+  await stage.close();
+  process.exit(1);
+} finally {
+  progress('');
+  await stage.close();
 }
 
+const judged = judge(results);
+process.stdout.write(linesTable(judged, !values.short));
+const charted = results.filter(({ runs }) => runs[0]?.label === 'bare');
+const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version };
+writeFileSync(
+  values.json,
+  `${JSON.stringify({ machine, extent, scenarios: results.map(summary), lines: judged }, undefined, 2)}\n`,
+);
+const svg = values.json.replace(/(\.json)?$/, '.svg');
+writeFileSync(svg, chart(charted));
+const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+process.stdout.write(
+  `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${seconds} s in all\n` +
+    `${values.json}, ${svg}\n`,
+);
+
+function summary({ name, runs }: Result): object {
+  return {
+    name,
+    runs: runs.map(({ label, rounds }) => ({
+      label,
+      ...Object.fromEntries(
+        Object.keys(rounds[0] ?? {}).map((metric) => [
+          metric,
+          spread(rounds.map((round) => round[metric as keyof typeof round] ?? Number.NaN)),
+        ]),
+      ),
+    })),
+  };
+}
+
+/** One line that is written over, where somebody is looking. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
-}
-
-const chosen = scenarios.filter(({ name }) => name.toLowerCase().includes(values.only.toLowerCase()));
-const names = new Set(chosen.flatMap(({ runs }) => runs.map(({ contender }) => contender)));
-const platform = await Platform.start();
-const contenders = new Map<string, Contender>();
-try {
-  for (const name of names)
-    contenders.set(name, await (starters[name] as (typeof starters)[string])(platform));
-  for (const scenario of chosen) {
-    const measured = await play(scenario, platform, contenders);
-    process.stdout.write(`${scenario.name}\n`);
-    for (const [index, { contender }] of scenario.runs.entries()) {
-      const own = measured[index] ?? [];
-      const ratios = own.map(
-        ({ cpuMicros }, round) => cpuMicros / (measured[0]?.[round]?.cpuMicros ?? Number.NaN),
-      );
-      const of = (pick: (each: Measured) => number) => spread(own.map(pick)).median;
-      process.stdout.write(
-        `  ${contender.padEnd(20)} ${of(({ cpuMicros }) => cpuMicros)
-          .toFixed(1)
-          .padStart(9)} µs CPU  × ${range(spread(ratios))}` +
-          `  ${of(({ perSecond }) => perSecond)
-            .toFixed(0)
-            .padStart(
-              6,
-            )}/s  p50 ${of(({ p50 }) => p50).toFixed(2)} ms  p99 ${of(({ p99 }) => p99).toFixed(2)} ms\n`,
-      );
-    }
-  }
-} finally {
-  await Promise.all([...contenders.values()].map(({ running }) => running.stop()));
-  await platform.stop();
-}
-
-function range({ median, min, max }: Spread): string {
-  return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Ask } from './generator.ts';
+import { type Ask, WrongAnswer } from './generator.ts';
 import { assetsAnswer, batch } from './payloads.ts';
 
 /** The work that contenders do, and how each of them is asked for it and has to answer. */
@@ -34,7 +34,7 @@ function render(method: string, path: string, headers: Record<string, string>, b
 }
 
 function expectThat(isSo: boolean, body: string): void {
-  if (!isSo) throw new Error(`not the answer that was asked for: ${body.slice(0, 500)}`);
+  if (!isSo) throw new WrongAnswer(`not the answer that was asked for: ${body.slice(0, 500)}`);
 }
 
 /** Asks the gateway as its callers do. */

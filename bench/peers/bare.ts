@@ -23,7 +23,6 @@ const server = createServer((request, response) => {
     () => response.writeHead(502).end(),
   );
 });
-server.keepAliveTimeout = 72_000;
 serve(server);
 
 async function relay(method: string, path: string, request: IncomingMessage | undefined): Promise<string> {

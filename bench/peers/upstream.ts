@@ -31,7 +31,6 @@ const server = createServer((request, response) => {
     countItems(request, (items) => answer(response, 200, ordersOf(items)));
   } else request.resume().once('end', () => answer(response, 404, Buffer.from('{}')));
 });
-server.keepAliveTimeout = 120_000;
 serve(server);
 
 function answer(response: ServerResponse, status: number, body: Buffer): void {
