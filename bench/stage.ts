@@ -9,6 +9,8 @@ export interface Extent {
   /** Of load in each round, and before the first. */
   readonly seconds: number;
   readonly warmup: number;
+  /** Fewer where slow machines must not be overloaded. */
+  readonly maxConnections: number;
 }
 
 type Rounds = Partial<Measured>[];
@@ -55,9 +57,12 @@ export class Stage {
     tell('starting');
     if (fresh) await this.#dismiss(runs);
     await Promise.all(runs.map(({ contender }) => this.contender(contender)));
-    const turn = async (run: Run, seconds: number) =>
-      underLoad(run.contender, await this.contender(run.contender), { ...run, seconds }, this.#platform);
-    for (const run of runs) {
+    const turn = async (run: Run, seconds: number) => {
+      const connections = Math.min(run.connections, extent.maxConnections);
+      const contender = await this.contender(run.contender);
+      return underLoad(run.contender, contender, { ...run, connections, seconds }, this.#platform);
+    };
+    for (const run of extent.warmup > 0 ? runs : []) {
       tell(`warming up ${run.label}`);
       await turn(run, extent.warmup);
     }

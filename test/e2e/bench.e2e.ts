@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 
 interface Figures {
-  readonly scenarios: { name: string; runs: { label: string }[] }[];
-  readonly lines: { scenario: string; what: string; measured: number }[];
+  readonly scenarios: { name: string; runs: { label: string; perSecond?: { min: number } }[] }[];
+  readonly lines: { scenario: string; what: string; limit: string }[];
 }
 
 /** The bench checks every answer by itself, and from which side of the cache it came. Times are not judged here. */
@@ -42,8 +42,9 @@ it('the short bench: the gateway and all of its peers answer right, and no figur
       'memory: naive Nest, all | gateway',
       'start: bare Nest | gateway',
     ]);
+    for (const { name, runs } of scenarios)
+      if (name !== 'start') for (const run of runs) expect(run.perSecond?.min).toBeGreaterThan(0);
     expect(lines).toHaveLength(19);
-    for (const { measured } of lines) expect(measured).toEqual(expect.any(Number));
     expect(readFileSync(join(folder, 'figures.svg'), 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
   } finally {
     rmSync(folder, { recursive: true, force: true });
