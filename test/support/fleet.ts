@@ -19,7 +19,14 @@ interface FleetOptions {
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
+  /** Further settings of the Redis server. */
+  readonly redis?: readonly string[];
+  /** What the caller's entry has on top. */
+  readonly caller?: object;
 }
+
+/** What a fleet has to know of the platform. */
+type Platform = Pick<TestSandbox, 'url' | 'tokenUrl' | 'appKey' | 'appSecret' | 'seedPassword'>;
 
 export interface FleetAnswer {
   readonly status: number;
@@ -36,13 +43,13 @@ export class Fleet {
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(sandbox: TestSandbox, redis: RunningRedis) {
+  private constructor(sandbox: Platform, redis: RunningRedis, more: object = {}) {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
     const callersFile = join(this.folder, 'callers.json');
     const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
-    writeFileSync(callersFile, JSON.stringify({ callers: [caller] }));
+    writeFileSync(callersFile, JSON.stringify({ callers: [{ ...caller, ...more }] }));
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
@@ -56,23 +63,31 @@ export class Fleet {
     };
   }
 
-  static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis());
+  static async start(sandbox: Platform, count: number, options: FleetOptions = {}): Promise<Fleet> {
+    const fleet = new Fleet(sandbox, await startRedis(options.redis), options.caller);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
         anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       },
     );
-    const own = (index: number) => ({
-      ...fleet.environment,
-      ...options.environment,
-      ...options.each?.[index],
-    });
-    fleet.gateways = await Promise.all(
-      Array.from({ length: count }, (_, index) => startGatewayProcess(own(index), options.how)),
+    await Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        fleet.launch({ ...options.environment, ...options.each?.[index] }, options.how, index),
+      ),
     );
     return fleet;
+  }
+
+  /** One more process of this fleet, with `environment` on top of what they share. */
+  async launch(
+    environment: Readonly<Record<string, string>> = {},
+    how?: HowToStart,
+    place = this.gateways.length,
+  ): Promise<GatewayProcess> {
+    const gateway = await startGatewayProcess({ ...this.environment, ...environment }, how);
+    this.gateways[place] = gateway;
+    return gateway;
   }
 
   writeUsers(users: Users): void {
