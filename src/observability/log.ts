@@ -1,4 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
+import { rfc3339 } from '../rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
 
 const STDOUT = 1;
@@ -22,7 +23,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
     base: undefined,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
   };
   return pino(options, destination ?? standardOutput());

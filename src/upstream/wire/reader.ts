@@ -1,5 +1,6 @@
 import { isJsonText, numberText } from '../../json/parse-json.ts';
-import { readTime, rfc3339, type TimestampUnit } from './time.ts';
+import { rfc3339 } from '../../rfc3339.ts';
+import { readTime, type TimestampUnit } from './time.ts';
 
 /** Upstream's data is not of the shape its interface gives. Names the place, never the value. */
 export class WireMisfit extends Error {
