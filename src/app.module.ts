@@ -1,6 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
-import { AnswerInterceptor } from './answer.interceptor.ts';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './cache/read-cache.module.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
@@ -65,7 +64,6 @@ export class AppModule {
         { provide: APP_GUARD, useClass: RequestShapeGuard },
         { provide: APP_GUARD, useClass: ActingUserGuard },
         { provide: APP_PIPE, useClass: RequestValidationPipe },
-        { provide: APP_INTERCEPTOR, useClass: AnswerInterceptor },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],
     };

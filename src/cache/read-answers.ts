@@ -1,30 +1,39 @@
-import { Injectable } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OperationPolicy } from '../caller/operation-policy.ts';
+import { asThrownProblem } from '../problem/as-problem.ts';
+import type { CallContext } from '../upstream/call-context.ts';
 import { asksForFresh, etagOf, isNamed } from './etag.ts';
 import { pageLinks } from './page-links.ts';
 import type { ReadAnswer } from './answer-store.ts';
 import { ReadCache, type Served } from './read-cache.ts';
 
-type Run = () => Promise<unknown>;
+/** A read on its way to its answer. */
+export interface Reading {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** For a controller's parameter. */
+export const Read = createParamDecorator((_: unknown, context: ExecutionContext): Reading => {
+  const http = context.switchToHttp();
+  return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
+});
 
 /**
  * Reads of both areas become bytes with an `ETag` once, come from the cache where their operation may, and are 304 where the
- * caller has them already; writes drop what they may have changed.
+ * caller has them already; writes drop what they may have changed. Controllers call it, and no interceptor does: Nest wraps a
+ * request in async scopes and a dozen observables for that, which takes as long as everything else that a cached answer needs.
  */
 @Injectable()
 export class ReadAnswers {
   constructor(private readonly cache: ReadCache) {}
 
+  /** `find` is asked where nothing is kept. Its failure is a problem before it is shared with other readers. */
   async answer(
-    policy: OperationPolicy,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    run: Run,
+    { request, reply }: Reading,
+    find: (call: CallContext) => Promise<unknown>,
   ): Promise<Buffer | undefined> {
-    const { answer, ageSeconds } = await this.#read(policy, request, reply, async () =>
-      answerOf(await run(), request.url),
-    );
+    const { answer, ageSeconds } = await this.#read(request, reply, find);
     const { body, etag, link } = answer;
     // Kept by the caller, and asked about before each use: what it has is as good as what we have.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
@@ -39,7 +48,7 @@ export class ReadAnswers {
   }
 
   /** Runs a write. What it may have changed is dropped even where it failed: the platform may have carried it out. */
-  async afterWrite(request: FastifyRequest, run: Run): Promise<unknown> {
+  async afterWrite(request: FastifyRequest, run: () => Promise<unknown>): Promise<unknown> {
     try {
       return await run();
     } finally {
@@ -50,17 +59,18 @@ export class ReadAnswers {
     }
   }
 
-  async #read(
-    policy: OperationPolicy,
+  #read(
     request: FastifyRequest,
     reply: FastifyReply,
-    load: () => Promise<ReadAnswer>,
+    find: (call: CallContext) => Promise<unknown>,
   ): Promise<Served> {
-    const { call } = request.state;
-    if (!policy.cached || !this.cache.enabled || !call) {
+    const { call, policy } = request.state;
+    if (!call || !policy) throw new Error('the caller guard has not run');
+    const load = async () => answerOf(await find(call).catch(asThrownProblem), request.url);
+    if (!policy.cached || !this.cache.enabled) {
       // A cached read goes on without its caller: others may have joined it, and its answer is kept.
-      if (call) call.abandon = hangUp(reply);
-      return { answer: await load() };
+      call.abandon = hangUp(reply);
+      return load().then((answer) => ({ answer }));
     }
     const read = {
       operation: policy.operationId,

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OperationPolicy } from '../caller/operation-policy.ts';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UnreadableBody } from '../validation/request-body.ts';
@@ -21,15 +20,10 @@ export class KeyedWrites {
     private readonly config: UpstreamConfig,
   ) {}
 
-  async answer(
-    policy: OperationPolicy,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    run: () => Promise<unknown>,
-  ): Promise<unknown> {
-    if (policy.once !== 'key') return run();
+  async answer(request: FastifyRequest, reply: FastifyReply, run: () => Promise<unknown>): Promise<unknown> {
+    const { call, policy } = request.state;
+    if (policy?.once !== 'key') return run();
     const idempotencyKey = idempotencyKeyOf(request.headers);
-    const { call } = request.state;
     // A body that cannot be read has no fingerprint, and is refused by validation.
     if (idempotencyKey === undefined || !call || request.body instanceof UnreadableBody) return run();
     const write: KeyedWrite = {

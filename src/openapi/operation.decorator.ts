@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode, SetMetadata, type Type } from '@nestjs/common';
+import { applyDecorators, HttpCode, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
 import { ApiBody, ApiExtension, ApiHeader, ApiOperation, ApiResponse, ApiSecurity } from '@nestjs/swagger';
 import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
 import type { Scope } from '../caller/scopes.ts';
@@ -9,6 +9,7 @@ import {
   type OperationName,
   operations,
 } from '../upstream/operations.ts';
+import { WriteInterceptor } from '../write.interceptor.ts';
 import { onceHeaders, onceParameter, onceProblems } from './once-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
 import { readResponses } from './read-responses.ts';
@@ -98,6 +99,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
+    ...(isRead(spec) ? [] : [UseInterceptors(WriteInterceptor)]),
     ...(isRead(spec)
       ? readResponses(spec.success, { cached, paged: spec.paged ?? false })
       : spec.success.map((success) =>

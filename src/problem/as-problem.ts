@@ -18,3 +18,7 @@ export function asProblem(error: unknown): unknown {
     return new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
   return error;
 }
+
+export function asThrownProblem(error: unknown): never {
+  throw asProblem(error);
+}

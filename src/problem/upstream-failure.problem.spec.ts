@@ -4,7 +4,7 @@ import { TokenFailure } from '../token/token-failure.ts';
 import { ForeignTenant } from '../upstream/tenancy.ts';
 import { type Effect, type Operation, operationList, operations } from '../upstream/operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { outcomeOf } from '../answer.interceptor.ts';
+import { outcomeOf } from '../write.interceptor.ts';
 import { problemOf } from './upstream-failure.problem.ts';
 
 const MESSAGE = 'the words of the platform';
