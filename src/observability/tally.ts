@@ -18,12 +18,11 @@ export class TallyCounter {
   constructor({ name, help, registry }: Naming, labels: readonly [string, string]) {
     const [outer, inner] = labels;
     const counts = this.#counts;
-    // Registers itself.
-    new Counter({
+    const counter = new Counter({
       name,
       help,
       labelNames: labels,
-      registers: [registry],
+      registers: [],
       collect() {
         for (const [one, others] of counts) {
           for (const [other, count] of others) this.inc({ [outer]: one, [inner]: other }, count);
@@ -31,6 +30,7 @@ export class TallyCounter {
         }
       },
     });
+    registry.registerMetric(counter);
   }
 
   count(one: string, other: string | number): void {
