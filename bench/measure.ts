@@ -9,6 +9,8 @@ import { gatewayAsked, type Task } from './tasks.ts';
 /** What was found in one round. CPU is the processes' own, of all their threads. */
 export interface Measured {
   readonly cpuMicros: number;
+  /** Of its Redis, for each request. */
+  readonly redisMicros: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -43,12 +45,15 @@ export async function underLoad(
   let connections: Connection[] = [];
   try {
     connections = await openChecked(running.ports, count, ask, next);
-    const cpuBefore = cpuSeconds(running);
+    const redis = running.redisPid === undefined ? [] : [running.redisPid];
+    const cpuBefore = cpuSeconds(running.pids);
+    const redisBefore = cpuSeconds(redis);
     const answered: Answered =
       rate === undefined
         ? await flood(connections, ask, next, seconds)
         : await pace(connections, ask, next, seconds, rate);
-    const cpu = cpuSeconds(running) - cpuBefore;
+    const cpu = cpuSeconds(running.pids) - cpuBefore;
+    const redisCpu = cpuSeconds(redis) - redisBefore;
     const { latencies } = answered;
     assertAsked(
       task,
@@ -58,10 +63,11 @@ export async function underLoad(
     );
     return {
       cpuMicros: (cpu * 1e6) / latencies.length,
+      ...(redis.length > 0 && { redisMicros: (redisCpu * 1e6) / latencies.length }),
       perSecond: latencies.length / answered.seconds,
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),
-      megabytes: residentMegabytes(running),
+      megabytes: residentMegabytes(running.pids),
     };
   } catch (error) {
     throw error instanceof WrongAnswer ? new WrongAnswer(`${name}: ${error.message}`) : error;
