@@ -123,6 +123,7 @@ const WORDS: Record<Metric, string> = {
   p99Ms: 'p99',
   megabytes: 'resident memory',
   startMs: 'time',
+  refused: 'refused',
 };
 
 /** Holds what was measured against the lines of its scenarios. */

@@ -15,6 +15,8 @@ export interface Measured {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly megabytes: number;
+  /** Part of the requests that were told to come back later. */
+  readonly refused: number;
   readonly startMs: number;
 }
 export type Metric = keyof Measured;
@@ -29,6 +31,8 @@ export interface Work {
 
 /** Of the answers of a caching contender, this part at most may come from the platform: an entry lives 5 s. */
 const MAX_MISSES = 0.05;
+/** A machine that is too slow for this load; beyond it nothing is measured. */
+const MAX_REFUSED = 0.2;
 
 let requests = 0;
 const next = () => requests++;
@@ -55,6 +59,8 @@ export async function underLoad(
     const cpu = cpuSeconds(running.pids) - cpuBefore;
     const redisCpu = cpuSeconds(redis) - redisBefore;
     const { latencies } = answered;
+    const refused = answered.refused / (latencies.length + answered.refused);
+    if (refused > MAX_REFUSED) throw new WrongAnswer(`${(refused * 100).toFixed(0)} % refused`);
     assertAsked(
       task,
       latencies.length + count,
@@ -65,6 +71,7 @@ export async function underLoad(
       cpuMicros: (cpu * 1e6) / latencies.length,
       ...(redis.length > 0 && { redisMicros: (redisCpu * 1e6) / latencies.length }),
       perSecond: latencies.length / answered.seconds,
+      refused,
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),
       megabytes: residentMegabytes(running.pids),

@@ -12,10 +12,13 @@ const FORMS: readonly (readonly [metric: Metric, heading: string, form: (value: 
   ['p99Ms', 'p99 ms', (value) => value.toFixed(2)],
   ['megabytes', 'MB', (value) => value.toFixed(0)],
   ['startMs', 'start ms', (value) => value.toFixed(0)],
+  ['refused', 'refused', (value) => `${(value * 100).toFixed(1)} %`],
 ];
 
 export function scenarioTable({ name, note, metric: main, runs }: Result): string {
-  const has = FORMS.filter(([metric]) => runs.some(({ rounds }) => rounds[0]?.[metric] !== undefined));
+  const has = FORMS.filter(([metric]) =>
+    runs.some(({ rounds }) => values(rounds, metric).some((value) => value > 0)),
+  );
   // What is compared stands first.
   const shown = [...has.filter(([metric]) => metric === main), ...has.filter(([metric]) => metric !== main)];
   const rows = runs.map(({ label, rounds }) => {
