@@ -1,5 +1,5 @@
-import { spread } from './figures.ts';
-import type { Result } from './lines.ts';
+import { ratio, spread } from './figures.ts';
+import { type Result, values } from './lines.ts';
 
 /** CPU time a request as bars, for reading on light and dark pages alike. */
 
@@ -19,17 +19,18 @@ export function chart(results: readonly Result[]): string {
   const parts: string[] = [];
   let y = 30;
   for (const { name, runs } of results) {
-    const reference = spread((runs[0]?.rounds ?? []).map(({ cpuMicros = Number.NaN }) => cpuMicros)).median;
-    const bars = runs.map(({ label, rounds }) => ({
+    const cpu = runs.map(({ rounds }) => values(rounds, 'cpuMicros'));
+    const bars = runs.map(({ label }, index) => ({
       label,
-      micros: spread(rounds.map(({ cpuMicros = Number.NaN }) => cpuMicros)).median,
+      micros: spread(cpu[index] ?? []).median,
+      times: ratio(cpu[index] ?? [], cpu[0] ?? []).median,
     }));
     const longest = Math.max(...bars.map(({ micros }) => micros));
     parts.push(text(0, y + 14, name, 'heading'));
     y += HEAD;
-    for (const { label, micros } of bars) {
+    for (const { label, micros, times } of bars) {
       const width = Math.max(2, ((WIDTH - LABELS - 150) * micros) / longest);
-      const figure = `${micros.toFixed(0)} µs, × ${(micros / reference).toFixed(2)}`;
+      const figure = `${micros.toFixed(0)} µs, × ${times.toFixed(2)}`;
       parts.push(
         text(LABELS - 8, y + 12, label, 'label'),
         `<rect x="${LABELS}" y="${y}" width="${width.toFixed(1)}" height="${BAR}" rx="2" fill="${COLOURS[label] ?? OTHERS}"/>`,

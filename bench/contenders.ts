@@ -67,6 +67,7 @@ async function gateways(
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
+      redisPid: environment === EMBEDDED ? undefined : pidOf(fleet.redis.process),
       stop: () => fleet.stop(),
     };
     return { running, asked: gatewayAsked(fleet.key) };

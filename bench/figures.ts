@@ -22,3 +22,8 @@ export function spread(values: readonly number[]): Spread {
     max: sorted.at(-1) ?? Number.NaN,
   };
 }
+
+/** Round by round: what both did in the same moments. */
+export function ratio(own: readonly number[], other: readonly number[]): Spread {
+  return spread(own.map((value, round) => value / (other[round] ?? Number.NaN)));
+}

@@ -19,6 +19,13 @@ export class WrongAnswer extends Error {
   override readonly name = 'WrongAnswer';
 }
 
+/** Not now, says the gateway, and that nothing happened: right of it where it has more to do than it can, and no measurement. */
+class Refused extends Error {}
+
+const BACKOFF_MS = 50;
+const MAX_REFUSALS = 100;
+const backoff = () => new Promise((resolve) => setTimeout(resolve, BACKOFF_MS));
+
 interface Pending {
   readonly resolve: (body: string | undefined) => void;
   readonly reject: (error: Error) => void;
@@ -27,13 +34,15 @@ interface Pending {
 }
 
 const HEAD_END = '\r\n\r\n';
+const REFUSAL = /^HTTP\/1\.1 503 [\s\S]*"outcome":"not_processed"/;
 
 /** A connection that carries one request after the other. */
 export class Connection {
   readonly #socket: Socket;
   #pending: Pending | undefined;
-  /** Of the answer under way: a head that is not whole yet, what is kept of its body, and how much of that is to come. */
+  /** Of the answer under way: a head that is not whole yet or has the wrong status, what is kept of its body, how much is to come. */
   #head: Buffer | undefined;
+  #unwanted: string | undefined;
   #kept: Buffer[] = [];
   #left = -1;
 
@@ -78,19 +87,25 @@ export class Connection {
       const head = bytes.toString('latin1', 0, end);
       body = bytes.subarray(end + HEAD_END.length);
       const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-      if (Number(head.slice(9, 12)) !== pending.status || length === undefined) {
-        this.#fail(new WrongAnswer(`${head}${HEAD_END}${body.toString().slice(0, 500)}`));
+      if (length === undefined) {
+        this.#fail(new WrongAnswer(head));
         return;
       }
       this.#left = Number(length);
+      this.#unwanted = Number(head.slice(9, 12)) === pending.status ? undefined : head;
       this.#kept = [];
     }
     this.#left -= body.length;
-    if (pending.keep) this.#kept.push(body);
+    const keep = pending.keep || this.#unwanted !== undefined;
+    if (keep) this.#kept.push(body);
     if (this.#left > 0) return;
     this.#left = -1;
-    this.#pending = undefined;
-    pending.resolve(pending.keep ? Buffer.concat(this.#kept).toString() : undefined);
+    const text = keep ? Buffer.concat(this.#kept).toString() : undefined;
+    if (this.#unwanted === undefined) {
+      this.#pending = undefined;
+      pending.resolve(text);
+    } else if (REFUSAL.test(this.#unwanted + text)) this.#fail(new Refused());
+    else this.#fail(new WrongAnswer(`${this.#unwanted}${HEAD_END}${text?.slice(0, 500)}`));
   }
 
   #fail(error: Error): void {
@@ -111,17 +126,25 @@ export async function openChecked(
   const opened = await Promise.all(
     Array.from({ length: count }, (_, index) => Connection.open(portOf(index))),
   );
-  await Promise.all(
-    opened.map(async (connection) => {
-      const body = await connection.send(ask.request(next()), ask.status, true);
-      ask.check(body ?? '');
-    }),
-  );
+  await Promise.all(opened.map((connection) => check(connection, ask, next, MAX_REFUSALS)));
   return opened;
+}
+
+async function check(connection: Connection, ask: Ask, next: () => number, tries: number): Promise<void> {
+  try {
+    ask.check((await connection.send(ask.request(next()), ask.status, true)) ?? '');
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (tries === 0) throw new WrongAnswer('refused every time');
+    await backoff();
+    await check(connection, ask, next, tries - 1);
+  }
 }
 
 export interface Answered {
   readonly seconds: number;
+  /** How often it was told to come back later. */
+  readonly refused: number;
   /** Of each answer, in ms. */
   readonly latencies: readonly number[];
 }
@@ -134,19 +157,25 @@ export async function flood(
   seconds: number,
 ): Promise<Answered> {
   const latencies: number[] = [];
+  let refused = 0;
   const started = performance.now();
   const until = started + seconds * 1_000;
   await Promise.all(
     connections.map(async (connection) => {
       for (let now = performance.now(); now < until;) {
-        await connection.send(ask.request(next()), ask.status);
-        const answered = performance.now();
-        latencies.push(answered - now);
-        now = answered;
+        try {
+          await connection.send(ask.request(next()), ask.status);
+          latencies.push(performance.now() - now);
+        } catch (error) {
+          if (!(error instanceof Refused)) throw error;
+          refused++;
+          await backoff();
+        }
+        now = performance.now();
       }
     }),
   );
-  return { seconds: (performance.now() - started) / 1_000, latencies };
+  return { seconds: (performance.now() - started) / 1_000, refused, latencies };
 }
 
 /** So many requests a second, whatever the answers do; one that finds no connection free waits for it, and that counts. */
@@ -163,16 +192,25 @@ export async function pace(
   const total = Math.floor(seconds * rate);
   const started = performance.now();
   let due = 0;
+  let refused = 0;
   await new Promise<void>((resolve, reject) => {
     const begin = (connection: Connection, dueAt: number) => {
-      connection.send(ask.request(next()), ask.status).then(() => {
-        const now = performance.now();
-        latencies.push(now - dueAt);
-        const longest = waiting.shift();
-        if (longest === undefined) free.push(connection);
-        else begin(connection, longest);
-        if (latencies.length === total) resolve();
-      }, reject);
+      connection
+        .send(ask.request(next()), ask.status)
+        .then(
+          () => void latencies.push(performance.now() - dueAt),
+          (error: unknown) => {
+            if (!(error instanceof Refused)) throw error;
+            refused++;
+          },
+        )
+        .then(() => {
+          const longest = waiting.shift();
+          if (longest === undefined) free.push(connection);
+          else begin(connection, longest);
+          if (latencies.length + refused === total) resolve();
+        })
+        .catch(reject);
     };
     const tick = () => {
       const now = performance.now();
@@ -185,5 +223,5 @@ export async function pace(
     };
     tick();
   });
-  return { seconds: (performance.now() - started) / 1_000, latencies };
+  return { seconds: (performance.now() - started) / 1_000, refused, latencies };
 }

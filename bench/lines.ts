@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { spread } from './figures.ts';
+import { ratio, spread } from './figures.ts';
 import type { Measured, Metric } from './measure.ts';
 
 /** What was measured: for each run of a scenario, what each round gave. */
@@ -8,6 +8,11 @@ export interface Result {
   readonly note?: string | undefined;
   readonly metric: Metric;
   readonly runs: readonly { readonly label: string; readonly rounds: readonly Partial<Measured>[] }[];
+}
+
+/** A metric of every round; NaN where it was not measured. */
+export function values(rounds: readonly Partial<Measured>[], metric: Metric): number[] {
+  return rounds.map((round) => round[metric] ?? Number.NaN);
 }
 
 interface Line {
@@ -112,11 +117,13 @@ export interface Judged {
 
 const WORDS: Record<Metric, string> = {
   cpuMicros: 'CPU',
+  redisMicros: 'CPU of Redis',
   perSecond: 'requests/s',
   p50Ms: 'p50',
   p99Ms: 'p99',
   megabytes: 'resident memory',
   startMs: 'time',
+  refused: 'refused',
 };
 
 /** Holds what was measured against the lines of its scenarios. */
@@ -127,15 +134,11 @@ export function judge(results: readonly Result[]): Judged[] {
       (label) => result?.runs.find((run) => run.label === label)?.rounds,
     );
     if (!of || !beside) return [];
-    const value = (round: Partial<Measured> | undefined) => round?.[line.metric] ?? Number.NaN;
     const [perOf, perBeside] = line.per ?? [1, 1];
-    const measured = spread(
-      of.map((round, index) => {
-        const own = value(round) / perOf;
-        const other = value(beside[index]) / perBeside;
-        return line.as === 'times' ? own / other : own - other;
-      }),
-    ).median;
+    const own = values(of, line.metric).map((value) => value / perOf);
+    const other = values(beside, line.metric).map((value) => value / perBeside);
+    const added = own.map((value, round) => value - (other[round] ?? Number.NaN));
+    const measured = (line.as === 'times' ? ratio(own, other) : spread(added)).median;
     const holds = line.atLeast ? measured >= line.limit : measured <= line.limit;
     const judged = availableParallelism() >= (line.cores ?? 1);
     return [

@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { chart } from './chart.ts';
-import { spread } from './figures.ts';
+import { ratio, spread } from './figures.ts';
 import { WrongAnswer } from './generator.ts';
-import { judge, type Result } from './lines.ts';
-import { linesTable, scenarioTable } from './report.ts';
+import { judge, type Result, values } from './lines.ts';
+import type { Metric } from './measure.ts';
+import { capacityTable, linesTable, scenarioTable } from './report.ts';
 import { named } from './scenarios.ts';
 import { type Extent, Stage } from './stage.ts';
 
@@ -15,7 +16,7 @@ import { type Extent, Stage } from './stage.ts';
  * briefly: it finds wrong answers and judges no time. Exits with 1 where somebody answered wrong, not where a line is missed.
  */
 
-const { values } = parseArgs({
+const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     rounds: { type: 'string' },
@@ -24,15 +25,15 @@ const { values } = parseArgs({
     json: { type: 'string', default: 'bench/results.json' },
   },
 });
-const usual: Extent = values.short
+const usual: Extent = options.short
   ? { rounds: 1, seconds: 0.15, warmup: 0, maxConnections: 8 }
-  : { rounds: 5, seconds: 1, warmup: 2, maxConnections: Infinity };
+  : { rounds: 5, seconds: 0.8, warmup: 2, maxConnections: Infinity };
 const extent: Extent = {
   ...usual,
-  ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
-  ...(values.seconds !== undefined && { seconds: Number(values.seconds) }),
+  ...(options.rounds !== undefined && { rounds: Number(options.rounds) }),
+  ...(options.seconds !== undefined && { seconds: Number(options.seconds) }),
 };
-const chosen = named(values.only);
+const chosen = named(options.only);
 
 const began = performance.now();
 const results: Result[] = [];
@@ -59,31 +60,29 @@ try {
 }
 
 const judged = judge(results);
-process.stdout.write(linesTable(judged, !values.short));
+process.stdout.write(linesTable(judged, !options.short) + capacityTable(results));
 const charted = results.filter(({ runs }) => runs[0]?.label === 'bare');
 const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version };
 writeFileSync(
-  values.json,
+  options.json,
   `${JSON.stringify({ machine, rounds: extent.rounds, seconds: extent.seconds, scenarios: results.map(summary), lines: judged }, undefined, 2)}\n`,
 );
-const svg = values.json.replace(/(\.json)?$/, '.svg');
+const svg = options.json.replace(/(\.json)?$/, '.svg');
 writeFileSync(svg, chart(charted));
 const seconds = ((performance.now() - began) / 1_000).toFixed(0);
 process.stdout.write(
   `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${seconds} s in all\n` +
-    `${values.json}, ${svg}\n`,
+    `${options.json}, ${svg}\n`,
 );
 
-function summary({ name, runs }: Result): object {
+function summary({ name, metric, runs }: Result): object {
   return {
     name,
     runs: runs.map(({ label, rounds }) => ({
       label,
+      timesFirst: ratio(values(rounds, metric), values(runs[0]?.rounds ?? [], metric)),
       ...Object.fromEntries(
-        Object.keys(rounds[0] ?? {}).map((metric) => [
-          metric,
-          spread(rounds.map((round) => round[metric as keyof typeof round] ?? Number.NaN)),
-        ]),
+        (Object.keys(rounds[0] ?? {}) as Metric[]).map((each) => [each, spread(values(rounds, each))]),
       ),
     })),
   };

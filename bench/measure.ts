@@ -9,10 +9,14 @@ import { gatewayAsked, type Task } from './tasks.ts';
 /** What was found in one round. CPU is the processes' own, of all their threads. */
 export interface Measured {
   readonly cpuMicros: number;
+  /** Of its Redis, for each request. */
+  readonly redisMicros: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly megabytes: number;
+  /** Part of the requests that were told to come back later. */
+  readonly refused: number;
   readonly startMs: number;
 }
 export type Metric = keyof Measured;
@@ -27,6 +31,8 @@ export interface Work {
 
 /** Of the answers of a caching contender, this part at most may come from the platform: an entry lives 5 s. */
 const MAX_MISSES = 0.05;
+/** A machine that is too slow for this load; beyond it nothing is measured. */
+const MAX_REFUSED = 0.2;
 
 let requests = 0;
 const next = () => requests++;
@@ -43,13 +49,18 @@ export async function underLoad(
   let connections: Connection[] = [];
   try {
     connections = await openChecked(running.ports, count, ask, next);
-    const cpuBefore = cpuSeconds(running);
+    const redis = running.redisPid === undefined ? [] : [running.redisPid];
+    const cpuBefore = cpuSeconds(running.pids);
+    const redisBefore = cpuSeconds(redis);
     const answered: Answered =
       rate === undefined
         ? await flood(connections, ask, next, seconds)
         : await pace(connections, ask, next, seconds, rate);
-    const cpu = cpuSeconds(running) - cpuBefore;
+    const cpu = cpuSeconds(running.pids) - cpuBefore;
+    const redisCpu = cpuSeconds(redis) - redisBefore;
     const { latencies } = answered;
+    const refused = answered.refused / (latencies.length + answered.refused);
+    if (refused > MAX_REFUSED) throw new WrongAnswer(`${(refused * 100).toFixed(0)} % refused`);
     assertAsked(
       task,
       latencies.length + count,
@@ -58,10 +69,12 @@ export async function underLoad(
     );
     return {
       cpuMicros: (cpu * 1e6) / latencies.length,
+      ...(redis.length > 0 && { redisMicros: (redisCpu * 1e6) / latencies.length }),
       perSecond: latencies.length / answered.seconds,
+      refused,
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),
-      megabytes: residentMegabytes(running),
+      megabytes: residentMegabytes(running.pids),
     };
   } catch (error) {
     throw error instanceof WrongAnswer ? new WrongAnswer(`${name}: ${error.message}`) : error;

@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 export interface Running {
   readonly ports: readonly number[];
   readonly pids: readonly number[];
+  /** Of its Redis, where it has one. */
+  readonly redisPid?: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -62,7 +64,7 @@ export function pidOf({ pid }: ChildProcess): number {
 const TICKS_A_SECOND = 100;
 
 /** CPU seconds of all threads so far, in them and in the kernel on their behalf. */
-export function cpuSeconds({ pids }: Running): number {
+export function cpuSeconds(pids: readonly number[]): number {
   return sum(pids, (pid) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // Fields 14 and 15 of proc(5), counted behind the name, which may hold anything.
@@ -72,7 +74,7 @@ export function cpuSeconds({ pids }: Running): number {
 }
 
 /** Resident memory, in MB. */
-export function residentMegabytes({ pids }: Running): number {
+export function residentMegabytes(pids: readonly number[]): number {
   return sum(pids, (pid) => {
     const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
     return Number(kilobytes) / 1_024;

@@ -112,6 +112,8 @@ const scenarios: readonly Scenario[] = [
     name: 'two processes, one Redis',
     kind: 'load',
     metric: 'cpuMicros',
+    fresh: true,
+    note: 'as many connections in all; requests/s count where load, platform and Redis have cores of their own',
     runs: (['gateway', 'two gateways'] as const).map((name) =>
       run(name, read(1, 'miss'), { connections: 2 * CONNECTIONS }),
     ),

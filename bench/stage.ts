@@ -13,6 +13,8 @@ export interface Extent {
   readonly maxConnections: number;
 }
 
+const WARMUP_CONNECTIONS = 8;
+
 type Rounds = Partial<Measured>[];
 type Tell = (what: string) => void;
 
@@ -57,14 +59,16 @@ export class Stage {
     tell('starting');
     if (fresh) await this.#dismiss(runs);
     await Promise.all(runs.map(({ contender }) => this.contender(contender)));
-    const turn = async (run: Run, seconds: number) => {
-      const connections = Math.min(run.connections, extent.maxConnections);
+    const turn = async (run: Run, seconds: number, maxConnections = extent.maxConnections) => {
+      const connections = Math.min(run.connections, maxConnections);
       const contender = await this.contender(run.contender);
       return underLoad(run.contender, contender, { ...run, connections, seconds }, this.#platform);
     };
     for (const run of extent.warmup > 0 ? runs : []) {
       tell(`warming up ${run.label}`);
-      await turn(run, extent.warmup);
+      const { running } = await this.contender(run.contender);
+      // Each process has code to compile, and is not overloaded while it does.
+      await turn(run, extent.warmup * running.pids.length, WARMUP_CONNECTIONS);
     }
     const measured = runs.map(({ label }) => ({ label, rounds: [] as Rounds }));
     for (let round = 1; round <= extent.rounds; round++) {
