@@ -137,3 +137,15 @@ it.each(parts)('compiled validation and class-validator agree on the $name', ({ 
   );
   expect({ accepted: accepted > 0, refused: refused > 0 }).toEqual({ accepted: true, refused: true });
 });
+
+it.each([
+  ['orders that lack everything', { orders: Array.from({ length: 300 }, () => ({ orderType: 'new_buy' })) }],
+  ['orders of no kind', { orders: Array.from({ length: 300 }, () => ({})) }],
+  ['orders that are none', { orders: Array.from({ length: 1_001 }, () => 'a') }],
+  ['unknown fields', Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`k${index}`, index]))],
+])('both stop at the same fault of hundreds: %s', (_, body) => {
+  const metadata: ArgumentMetadata = { type: 'body', metatype: classes.get('body of placeOrder') as Type };
+  const outcome = outcomeOf(compiled, body, metadata);
+  expect(outcome).toStrictEqual(outcomeOf(validatedByReference, body, metadata));
+  expect(outcome).toMatchObject({ told: { errors: { length: 100 } } });
+});
