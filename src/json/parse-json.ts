@@ -126,7 +126,9 @@ function scan(bytes: Buffer, maxDepth: number): Scan {
           if (kind !== DIGIT) isPlain = false;
         if (!isPlain || at - from > MAX_EXACT_DIGITS) numbers.push([from, at, isPlain]);
         at--;
+        break;
       }
+      default:
     }
   }
   return { keys, numbers };

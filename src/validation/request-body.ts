@@ -60,7 +60,8 @@ function invalid(pointer: string, detail: string): UnreadableBody {
 function pollutingPlace(value: unknown, budget: { left: number }): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && --budget.left >= 0; index++) {
+    for (let index = 0; index < value.length; index++) {
+      if (--budget.left < 0) return undefined;
       const place = pollutingPlace(value[index], budget);
       if (place !== undefined) return pointerToken(index) + place;
     }

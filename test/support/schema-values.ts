@@ -151,7 +151,7 @@ const INTRUDERS: readonly unknown[] = [
     ['a', 'a'],
     ['a', null],
     { a: 1 },
-    { then: 1 },
+    JSON.parse('{"then":1}'),
     { length: 1 },
     Array(1_001).fill('a'),
   ],
