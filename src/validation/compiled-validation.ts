@@ -13,9 +13,11 @@ import { OBJECT_RULE } from './rules.ts';
 /** More help nobody, and would make a large answer of a small request. */
 export const MAX_FAULTS = 100;
 
-/** What is wrong where: keys and indices from the top, and what is allowed there; no field is where `allowed` is undefined. */
+/** What is wrong in a request. */
 export interface Fault {
+  /** Keys and indices from the top. */
   readonly path: readonly (string | number)[];
+  /** What would be right there; undefined where no field is. */
   readonly allowed: string | undefined;
 }
 

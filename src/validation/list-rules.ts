@@ -41,7 +41,9 @@ class ItemKinds {
     classes: Classes,
   ) {
     this.#classes = new Map(Object.entries(classes));
-    this.#unknown = class UnknownKind {};
+    this.#unknown = class UnknownKind {
+      [field: string]: unknown;
+    };
     OneOf(Object.keys(classes))(this.#unknown.prototype as object, property);
   }
 

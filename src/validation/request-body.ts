@@ -1,6 +1,7 @@
 import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../json/parse-json.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { OBJECT_RULE } from './rules.ts';
 
 const MAX_DEPTH = 32;
 /** Fields and items. Checking them takes far longer than reading them, and nobody else is served meanwhile. */
@@ -13,11 +14,12 @@ const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   'duplicate-key': 'must be given once',
 };
 
-const POLLUTING = new Set(['prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
+const POLLUTING = new Set([OBJECT_RULE, 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
 
 /**
  * Keys that reach a prototype when somebody merges objects carelessly, or that every object seems to have: what works
- * on objects later on (class-transformer among them) passes over some of these silently. No field has such a name.
+ * on objects later on (class-transformer among them) passes over some of these silently. No field has such a name, nor that
+ * under which rules over objects are kept.
  */
 export function isPolluting(key: string): boolean {
   return POLLUTING.has(key);
@@ -58,7 +60,8 @@ function invalid(pointer: string, detail: string): UnreadableBody {
 function pollutingPlace(value: unknown, budget: { left: number }): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && --budget.left >= 0; index++) {
+    for (let index = 0; index < value.length; index++) {
+      if (--budget.left < 0) return undefined;
       const place = pollutingPlace(value[index], budget);
       if (place !== undefined) return pointerToken(index) + place;
     }

@@ -30,14 +30,14 @@ export function rule(name: string, test: Test, allowed: string): PropertyDecorat
   });
 }
 
-/** Where class-validator keeps a rule over a whole object, since it knows rules of properties only. */
+/** Where class-validator keeps a rule over a whole object, since it knows rules of properties only. No field has that name. */
 export const OBJECT_RULE = '$object';
 /** A class may have several: class-validator tells them apart by name. */
 let objectRules = 0;
 
 /** A rule over several fields, on the class; its fault points to the object itself. */
 export function ObjectRule<T extends object>(test: (object: T) => boolean, allowed: string): ClassDecorator {
-  const holds: Test = (_, object) => !Object.hasOwn(object, OBJECT_RULE) && test(object as T);
+  const holds: Test = (_, object) => test(object as T);
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
 }
 
