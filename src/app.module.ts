@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './cache/read-cache.module.ts';
 import { ReadInterceptor } from './cache/read.interceptor.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
+import { CallerLimits } from './caller/caller-limits.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
@@ -59,6 +60,7 @@ export class AppModule {
       controllers: [HealthController, ProblemsController],
       providers: [
         AllowedMethods,
+        CallerLimits,
         CallerRegistry,
         HealthParts,
         Intake,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { CallerLimits } from './caller/caller-limits.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import { requestState } from './caller/request-call.ts';
 import { Intake } from './health/intake.ts';
@@ -22,6 +23,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const allowed = app.get(AllowedMethods);
   const callers = app.get(CallerRegistry);
+  const limits = app.get(CallerLimits);
   const intake = app.get(Intake);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
@@ -33,11 +35,19 @@ export function connectHttp(app: NestFastifyApplication): void {
     request.state = requestState(request, callers);
     void reply.header('x-request-id', request.state.requestId);
     reply.raw.once('close', intake.arrived());
+    const goOn = (problem?: ProblemException): void => {
+      if (problem) sendProblem(problem, request, reply);
+      else if (request.url.length > MAX_URL)
+        sendProblem(new ProblemException('uri-too-long'), request, reply);
+      else done();
+    };
     // Before the body is read, let alone parsed. Refusing must stay cheap, and operators must still see what is going on.
     if (!isAlwaysServed(request) && intake.refuses())
-      sendProblem(new ProblemException('overloaded', { retryAfter: 1 }), request, reply);
-    else if (request.url.length > MAX_URL) sendProblem(new ProblemException('uri-too-long'), request, reply);
-    else done();
+      return goOn(new ProblemException('overloaded', { retryAfter: 1 }));
+    const { caller } = request.state;
+    const problem = caller && !isPublic(request) ? limits.admit(caller, reply) : undefined;
+    if (problem instanceof Promise) problem.then(goOn, done);
+    else goOn(problem);
   });
 
   fastify.removeAllContentTypeParsers();
@@ -84,6 +94,11 @@ export function connectHttp(app: NestFastifyApplication): void {
 /** Health and the pages of problems cost nothing, and are what is asked for when something is wrong. */
 function isAlwaysServed({ routeOptions }: FastifyRequest): boolean {
   return /^\/(health|problems)(\/|$)/.test(routeOptions.url ?? '');
+}
+
+/** What needs no caller takes nothing from one: these, and the documentation. */
+function isPublic({ routeOptions }: FastifyRequest): boolean {
+  return /^\/(health|problems|docs|openapi)(\W|$)/.test(routeOptions.url ?? '');
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

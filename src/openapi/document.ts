@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
+import { addCallerHeaders } from './caller-headers.ts';
 import { API_KEY } from './operation.decorator.ts';
 
 const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
@@ -29,6 +30,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
   dropUndescribedResponses(document);
   closeRequestSchemas(document);
+  addCallerHeaders(document);
   return withPlainNames(document);
 }
 

@@ -12,6 +12,7 @@ const ALWAYS: readonly ProblemSlug[] = [
   'forbidden',
   'not-acceptable',
   'uri-too-long',
+  'too-many-requests',
   'headers-too-large',
   'internal-error',
 ];
