@@ -3,8 +3,10 @@ import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './cache/read-cache.module.ts';
 import { ReadInterceptor } from './cache/read.interceptor.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
+import { CallerIntake } from './caller/caller-intake.ts';
 import { CallerLimits } from './caller/caller-limits.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
+import { JwtCallers } from './caller/jwt-callers.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { EvidenceModule } from './evidence/evidence.module.ts';
@@ -60,8 +62,10 @@ export class AppModule {
       controllers: [HealthController, ProblemsController],
       providers: [
         AllowedMethods,
+        CallerIntake,
         CallerLimits,
         CallerRegistry,
+        JwtCallers,
         HealthParts,
         Intake,
         MetricsListener,

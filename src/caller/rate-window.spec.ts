@@ -35,7 +35,7 @@ async function newServer(): Promise<RunningRedis> {
 
 const admitted = (standings: readonly Standing[]) => standings.filter((each) => each.admitted);
 const take = (window: RateWindow, times: number, limit = HOUR) =>
-  Promise.all(Array.from({ length: times }, () => window.take(limit)));
+  Promise.all(Array.from({ length: times }, async () => window.take(limit)));
 
 describe('a window in the process', () => {
   it('begins with the first request, counts down, refuses, and begins anew after its time', async () => {

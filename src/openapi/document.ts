@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
 import { addCallerHeaders } from './caller-headers.ts';
-import { API_KEY } from './operation.decorator.ts';
+import { API_KEY, BEARER } from './operation.decorator.ts';
 
 const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
 
@@ -19,6 +19,10 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addApiKey(
       { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'A key from the callers file' },
       API_KEY,
+    )
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Where an issuer is configured' },
+      BEARER,
     )
     .addTag('Customers and enterprises', 'Who buys: enterprises, their customers, and what they own')
     .addTag('Licence orders', 'Buying and revoking')

@@ -15,6 +15,7 @@ const ALWAYS: readonly ProblemSlug[] = [
   'too-many-requests',
   'headers-too-large',
   'internal-error',
+  'dependency-unavailable',
 ];
 const WITH_BODY: readonly ProblemSlug[] = ['payload-too-large', 'unsupported-media-type'];
 const UPSTREAM: readonly ProblemSlug[] = [
@@ -22,7 +23,6 @@ const UPSTREAM: readonly ProblemSlug[] = [
   'upstream-unmapped-error',
   'upstream-contract-violation',
   'upstream-unavailable',
-  'dependency-unavailable',
 ];
 
 const problem = 'application/problem+json';
