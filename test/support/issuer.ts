@@ -56,10 +56,14 @@ export class Issuer {
   }
 
   /** A good token; `claims` and `header` are put over it, and undefined takes a member away. */
-  token(claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}): Promise<string> {
+  token(
+    claims: Record<string, unknown> = {},
+    header: { kid?: string | undefined; [member: string]: unknown } = {},
+  ): Promise<string> {
     const now = Math.floor(Date.now() / 1_000);
-    const alg = this.published.find(({ kid }) => kid === (header['kid'] ?? 'key-1'))?.alg ?? 'ES256';
-    const key = this.keys.get(String(header['kid'] ?? 'key-1')) ?? this.keys.get('key-1');
+    const { kid = 'key-1' } = header;
+    const alg = this.published.find((each) => each.kid === kid)?.alg ?? 'ES256';
+    const key = this.keys.get(kid) ?? this.keys.get('key-1');
     return new SignJWT({ iss: this.url, aud: AUDIENCE, iat: now, exp: now + 600, ...claims })
       .setProtectedHeader({ alg, typ: 'at+jwt', kid: 'key-1', ...header })
       .sign((key as Key).privateKey);
