@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { RedisCommander } from 'ioredis';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
 
@@ -17,6 +20,9 @@ local granted = math.min(asked, math.max(limit - used, 0))
 redis.call('SET', KEYS[1], string.format('%d', used + granted), 'PX', left)
 return {granted, used + granted, left}
 `;
+
+/** What Redis knows a script by, once it has seen it: its text is longer than everything else that is sent. */
+const TAKE_ID = createHash('sha1').update(TAKE).digest('hex');
 
 /** Where a caller stands once a request was counted, or refused. */
 export interface Standing {
@@ -65,6 +71,8 @@ export class RateWindow {
   async #ask(): Promise<void> {
     this.#asking = true;
     while (this.#waiting.length > 0) {
+      // What this turn of the event loop still reads from other connections comes along.
+      await turn();
       const asked = this.#waiting;
       this.#waiting = [];
       await this.#takeShared(asked).catch(() => {
@@ -76,10 +84,9 @@ export class RateWindow {
 
   async #takeShared(asked: readonly Waiting[]): Promise<void> {
     const { requests, perSeconds } = this.#limit;
-    const reply = await this.redis.run((client) =>
-      client.eval(TAKE, 1, this.key, asked.length, requests, perSeconds * 1_000),
+    const [granted, used, leftMs] = await this.redis.run((client) =>
+      run(client, this.key, asked.length, requests, perSeconds * 1_000),
     );
-    const [granted, used, leftMs] = reply as [number, number, number];
     this.#used = used;
     // Later than there by the way back: nobody is told to come before the end.
     this.#endsAt = this.now() + leftMs;
@@ -105,4 +112,16 @@ export class RateWindow {
   #standing(admitted: boolean, left: number): Standing {
     return { admitted, left, endsInS: Math.max(Math.ceil((this.#endsAt - this.now()) / 1_000), 0) };
   }
+}
+
+async function run(
+  client: RedisCommander,
+  key: string,
+  ...values: number[]
+): Promise<[number, number, number]> {
+  const reply = await client.evalsha(TAKE_ID, 1, key, ...values).catch((error: Error) => {
+    if (!error.message.startsWith('NOSCRIPT')) throw error;
+    return client.eval(TAKE, 1, key, ...values);
+  });
+  return reply as [number, number, number];
 }

@@ -146,7 +146,7 @@ export const variables = {
   REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
-      'Redis for tokens, sessions and the read cache; empty: kept in the process, for one process only (refused in production). ' +
+      'Redis for tokens, sessions, the read cache and rate limits; empty: kept in the process, for one process only (refused in production). ' +
       `Forms: ${REDIS_URL_FORMS}. Of Sentinel and cluster name more than one host. Certificates are always checked; ` +
       'NODE_EXTRA_CA_CERTS names a private authority',
     secret: true,
