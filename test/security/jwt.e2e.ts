@@ -13,6 +13,7 @@ const CALLER = { azp: 'portal', scope: 'orders:read profile' };
 
 let sandbox: TestSandbox;
 let issuer: Issuer;
+let handsOut: Issuer['answer'];
 let gateway: TestGateway;
 /** The forger's server, where it would like the gateway to look for keys. */
 let sink: RawServer;
@@ -20,6 +21,7 @@ let sink: RawServer;
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   issuer = await Issuer.start();
+  handsOut = issuer.answer;
   sink = await RawServer.start();
   const entry = { scopes: [], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
   gateway = await TestGateway.start(sandbox, issuer.environment, [
@@ -27,8 +29,12 @@ beforeAll(async () => {
     { name: 'nightly', ...entry },
   ]);
 });
-beforeEach(() => sandbox.reset());
+beforeEach(async () => {
+  issuer.answer = handsOut;
+  await sandbox.reset();
+});
 afterEach(() => {
+  jest.restoreAllMocks();
   expect(sink.connections).toEqual([]);
   expect(issuer.requests.filter((path) => path !== '/keys')).toEqual([]);
 });
@@ -112,13 +118,10 @@ describe('a token of the issuer', () => {
   it('counts until it expires, also where it was seen before, and also while the issuer is away', async () => {
     const token = await issuer.token({ ...CALLER, exp: now() + 300 });
     expect((await send(token)).status).toBe(200);
-    const answer = issuer.answer;
     issuer.answer = (response) => response.writeHead(503).end();
     expect((await send(token)).status).toBe(200);
-    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 320_000);
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 320_000);
     expect((await send(token)).status).toBe(401);
-    clock.mockRestore();
-    issuer.answer = answer;
   });
 });
 
@@ -200,7 +203,7 @@ describe('S10 forged tokens are 401, and where they point to gets no request:', 
     ['a caller that nobody knows', () => issuer.token({ ...CALLER, azp: 'stranger' })],
     [
       'a caller that is no text, before one that is',
-      () => issuer.token({ ...CALLER, azp: 7, sub: 'portal' }),
+      () => issuer.token({ ...CALLER, azp: ['portal'], sub: 'portal' }),
     ],
     ['a caller that every object has', () => issuer.token({ ...CALLER, azp: 'constructor' })],
     ['no caller', () => issuer.token({ scope: CALLER.scope })],
@@ -247,12 +250,14 @@ describe('S10 forged tokens are 401, and where they point to gets no request:', 
     expect(answer.status).toBe(401);
   });
 
-  it('a thousand unknown key ids at once cost the issuer one request at most', async () => {
+  it('many unknown key ids at once cost the issuer one request at most', async () => {
     const before = issuer.requests.length;
-    const tokens = await Promise.all(
-      Array.from({ length: 1_000 }, (_, index) => issuer.token(CALLER, { kid: `made-up-${index}` })),
+    const [, claims, signature] = await parts();
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        send(`${base64({ alg: 'ES256', kid: `made-up-${index}` })}.${claims}.${signature}`),
+      ),
     );
-    const answers = await Promise.all(tokens.map((token) => send(token)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
     expect(issuer.requests.length - before).toBeLessThanOrEqual(1);
     expect((await send(await issuer.token(CALLER))).status).toBe(200);
@@ -261,7 +266,6 @@ describe('S10 forged tokens are 401, and where they point to gets no request:', 
 
 describe('without the keys of the issuer', () => {
   it('tokens cannot be checked: 503, nothing is sent, and callers with keys are served', async () => {
-    const answer = issuer.answer;
     issuer.answer = (response) => response.writeHead(500).end();
     const own = await TestGateway.start(sandbox, issuer.environment, [
       { name: 'portal', enterprises: ['*'] },
@@ -274,7 +278,6 @@ describe('without the keys of the issuer', () => {
     expect((await own.get(ASSETS)).status).toBe(200);
     expect((await own.get('/health/live', { headers: { authorization: 'Bearer x.y.z' } })).status).toBe(200);
     await own.stop();
-    issuer.answer = answer;
   });
 
   it('no token counts where no issuer is configured, and none is asked for', async () => {
