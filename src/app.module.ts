@@ -2,7 +2,10 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './cache/read-cache.module.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
+import { CallerIntake } from './caller/caller-intake.ts';
+import { CallerLimits } from './caller/caller-limits.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
+import { JwtCallers } from './caller/jwt-callers.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { EvidenceModule } from './evidence/evidence.module.ts';
@@ -56,7 +59,10 @@ export class AppModule {
       controllers: [HealthController, ProblemsController],
       providers: [
         AllowedMethods,
+        CallerIntake,
+        CallerLimits,
         CallerRegistry,
+        JwtCallers,
         HealthParts,
         Intake,
         MetricsListener,

@@ -108,7 +108,7 @@ export class Metrics {
   });
   readonly #refused = new Counter({
     name: 'gateway_requests_refused_total',
-    help: 'Requests refused because the gateway is overloaded, by what there is too much of',
+    help: 'Requests refused because there are too many, by what there is too much of; caller-rate, caller-in-flight: of one caller',
     labelNames: ['reason'],
     registers: [this.registry],
   });

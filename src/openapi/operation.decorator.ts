@@ -15,6 +15,7 @@ import { problemResponses, problemsOf } from './problem-responses.ts';
 import { readResponses } from './read-responses.ts';
 
 export const API_KEY = 'apiKey';
+export const BEARER = 'bearer';
 
 const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
 
@@ -92,7 +93,9 @@ export function Operation(spec: OperationSpec): MethodDecorator {
       summary: spec.summary,
       description: `${spec.description ?? ''}\n\nScope: \`${spec.scope}\``.trim(),
     }),
+    // Either of the two.
     ApiSecurity(API_KEY),
+    ApiSecurity(BEARER),
     ...(upstream ? [ApiExtension('x-upstream', place(upstream))] : []),
     ...(actsAsUser ? userHeaders : []),
     ...(spec.once ? [onceParameter(spec.once)] : []),

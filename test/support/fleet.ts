@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
+import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -23,6 +24,8 @@ interface FleetOptions {
   readonly redis?: readonly string[];
   /** What the caller's entry has on top. */
   readonly caller?: object;
+  /** Beside the one that may do everything. */
+  readonly callers?: readonly (Partial<CallerEntry> & { name: string })[];
 }
 
 /** What a fleet has to know of the platform. */
@@ -40,16 +43,28 @@ export class Fleet {
   readonly usersFile = join(this.folder, 'users.json');
   readonly redis: RunningRedis;
   readonly key: string;
+  /** Of further callers, by name. */
+  readonly keys: Record<string, string> = {};
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(sandbox: Platform, redis: RunningRedis, more: object = {}) {
+  private constructor(
+    sandbox: Platform,
+    redis: RunningRedis,
+    { caller, callers: further = [] }: FleetOptions,
+  ) {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
     const callersFile = join(this.folder, 'callers.json');
-    const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
-    writeFileSync(callersFile, JSON.stringify({ callers: [{ ...caller, ...more }] }));
+    const all = { scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
+    const others = further.map((entry) => {
+      const own = newApiKey();
+      this.keys[entry.name] = own.key;
+      return { ...all, keys: [own.hash], ...entry };
+    });
+    const callers = [{ ...all, name: 'fleet', keys: [hash], ...caller }, ...others];
+    writeFileSync(callersFile, JSON.stringify({ callers }));
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
@@ -64,7 +79,7 @@ export class Fleet {
   }
 
   static async start(sandbox: Platform, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis(options.redis), options.caller);
+    const fleet = new Fleet(sandbox, await startRedis(options.redis), options);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
