@@ -18,39 +18,40 @@ import type { PlacedItemDto } from './dto/order-record.dto.ts';
 /**
  * A licence order in the vocabulary of the wire (interface section 2.4). What a caller leaves out stays out, but for
  * `children`, which the interface shows as null at the leaf. `allOrders` has no field upstream: it *is* the missing source order.
+ * Members stand in alphabetical order, so that the guard need not sort them for its fingerprint.
  */
 export function toBatchOrder(order: PlaceOrderDto, unit: TimestampUnit): WireBatchOrder {
   const { channelCode, channelOrderId, syncMode } = order;
   return {
     channelCode,
     channelOrderId,
-    syncMode,
     orderList: order.orders.map((item, index) => toItem(item, index, unit)),
+    syncMode,
   };
 }
 
 function toItem(item: OrderItemDto, index: number, unit: TimestampUnit): WireOrderItem {
   const { customer, admin, branch } = item;
   return {
-    sequence: sequenceOf(item, index),
-    customerId: customer.customerId,
-    crmCustomerId: customer.crmCustomerId,
-    customerName: customer.customerName,
-    channelCustomerId: customer.channelCustomerId,
-    adminName: admin?.name,
-    adminAccount: admin?.account,
-    adminEmail: admin?.email,
-    adminCellNumber: admin?.cellNumber,
-    passwordMobile: customer.passwordMobile,
     address: customer.address,
-    customerType: item.customerType,
+    adminAccount: admin?.account,
+    adminCellNumber: admin?.cellNumber,
+    adminEmail: admin?.email,
+    adminName: admin?.name,
+    assets: item.assets.map((asset) => toAsset(asset, unit)),
     branchCode: branch?.code,
     branchName: branch?.name,
+    channelCustomerId: customer.channelCustomerId,
+    crmCustomerId: customer.crmCustomerId,
+    customerId: customer.customerId,
+    customerName: customer.customerName,
+    customerType: item.customerType,
     enterpriseGlobalId: customer.enterpriseGlobalId,
-    srcLicenseOrderId: item.srcLicenseOrderId,
     licenseType: item.licenseType,
     orderType: item.orderType,
-    assets: item.assets.map((asset) => toAsset(asset, unit)),
+    passwordMobile: customer.passwordMobile,
+    sequence: sequenceOf(item, index),
+    srcLicenseOrderId: item.srcLicenseOrderId,
   };
 }
 
@@ -61,27 +62,40 @@ function toAsset(
   const { assetNums, extensions, limitStartTime, limitEndTime, lent, transferred, products, merchandises } =
     asset as Partial<BoughtAssetDto & ReducedAssetDto>;
   return {
-    assetNos: assetNums,
     assetExtendList: extensions?.map(({ code, value }) => ({ extendCode: code, extendValue: value })),
-    limitStartDate: toLong(limitStartTime, unit),
-    limitEndDate: toLong(limitEndTime, unit),
+    assetNos: assetNums,
     borrowedUsbKey: lent,
-    transferedAssetNum: transferred,
-    products: products?.map((product) => toProduct(product, unit)),
+    limitEndDate: toLong(limitEndTime, unit),
+    limitStartDate: toLong(limitStartTime, unit),
     merchandises: merchandises?.map((merchandise) => toMerchandise(merchandise, unit)),
+    products: products?.map((product) => toProduct(product, unit)),
+    transferedAssetNum: transferred,
   };
 }
 
 function toProduct(product: OrderProductDto, unit: TimestampUnit): WireOrderProduct {
-  const { limitStartTime, limitEndTime, trial, trialEndDate, features, ...same } = product;
   return {
-    ...same,
-    limitStartDate: toLong(limitStartTime, unit),
-    limitEndDate: toLong(limitEndTime, unit),
-    trial: toBit(trial),
-    trialEndDate: toLong(trialEndDate, unit),
-    productFeatures: features?.map((feature) => toFeature(feature, unit)),
-  };
+    appKey: product.appKey,
+    crmProductId: product.crmProductId,
+    gmsPid: product.gmsPid,
+    limitConcurrent: product.limitConcurrent,
+    limitEndDate: toLong(product.limitEndTime, unit),
+    limitStartDate: toLong(product.limitStartTime, unit),
+    limitTimeDuration: product.limitTimeDuration,
+    parentCrmProductId: product.parentCrmProductId,
+    passwords: product.passwords,
+    productFeatures: product.features?.map((feature) => toFeature(feature, unit)),
+    productName: product.productName,
+    productType: product.productType,
+    productUri: product.productUri,
+    srcLicenseOrderId: product.srcLicenseOrderId,
+    strictMatchWhenDelete: product.strictMatchWhenDelete,
+    timeDurationExpression: product.timeDurationExpression,
+    timeUnit: product.timeUnit,
+    timeUnitQuantity: product.timeUnitQuantity,
+    trial: toBit(product.trial),
+    trialEndDate: toLong(product.trialEndDate, unit),
+  } satisfies Record<keyof WireOrderProduct, unknown>;
 }
 
 function toFeature(feature: ProductFeatureDto, unit: TimestampUnit): WireProductFeature {
@@ -96,12 +110,17 @@ function toFeature(feature: ProductFeatureDto, unit: TimestampUnit): WireProduct
 }
 
 function toMerchandise(merchandise: MerchandiseDto, unit: TimestampUnit): WireOrderMerchandise {
-  const { children, products, ...same } = merchandise;
+  const { children, products } = merchandise;
   return {
-    ...same,
     children: children?.length ? children.map((child) => toMerchandise(child, unit)) : null,
+    crmProductId: merchandise.crmProductId,
     licenseOrderProductList: products?.map((product) => toProduct(product, unit)),
-  };
+    merchandiseName: merchandise.merchandiseName,
+    merchandiseNum: merchandise.merchandiseNum,
+    parentCrmProductId: merchandise.parentCrmProductId,
+    parentMerchandiseNum: merchandise.parentMerchandiseNum,
+    timeDurationExpression: merchandise.timeDurationExpression,
+  } satisfies Record<keyof WireOrderMerchandise, unknown>;
 }
 
 function toBit(flag: boolean | undefined): 0 | 1 | undefined {
