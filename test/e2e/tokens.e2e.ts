@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -72,7 +72,7 @@ describe('an application token', () => {
 
 describe('with Redis', () => {
   let redis: RunningRedis;
-  const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+  const encryptionKeys = newEncryptionKey();
   const shared = () => ({ REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys });
 
   beforeEach(async () => {

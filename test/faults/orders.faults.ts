@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -13,7 +13,7 @@ import { TestSandbox } from '../support/sandbox.ts';
  * sent at most once, and what is said of it is true.
  */
 
-const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const ENCRYPTION_KEYS = newEncryptionKey();
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const RECORD = '{*:guard}:order/crm/';
 
@@ -281,7 +281,7 @@ describe('in the guard store', () => {
 
   it('R10 a command denied: refused', async () => {
     const redis = await newRedis(...DURABLE);
-    const password = randomBytes(12).toString('hex');
+    const password = newSecret('r');
     await ask(redis, (client) =>
       client.call('ACL', 'SETUSER', 'guard', 'on', `>${password}`, '~*', '+@all', '-eval'),
     );

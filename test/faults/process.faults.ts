@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
+import { newApiKey } from '../support/canary.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { freePort } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -314,8 +314,9 @@ describe('a process that cannot work', () => {
       const port = String(await freePort());
       const child = spawn(process.execPath, ['dist/main.js'], {
         env: { PATH: process.env['PATH'], ...environment(sandbox), PORT: port, MANAGEMENT_PORT: '0' },
-        stdio: ['ignore', where === 'a full disk' ? openSync('/dev/full', 'w') : 'pipe', 'inherit'],
+        stdio: ['ignore', where === 'a full disk' ? openSync('/dev/full', 'w') : 'pipe', 'pipe'],
       });
+      child.stderr?.resume();
       try {
         const exit = once(child, 'exit');
         if (where === 'a closed pipe') child.stdout?.destroy();

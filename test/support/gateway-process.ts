@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createInterface } from 'node:readline';
+import { keepingAnswers } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
 
 export interface GatewayProcess {
@@ -35,14 +36,16 @@ export async function startGatewayProcess(
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
     : '';
+  const keeping = keepingAnswers();
   const start = maxFiles === undefined ? 'exec "$@"' : `ulimit -n ${maxFiles} && exec "$@"`;
   const child = spawn('sh', ['-c', start, 'sh', process.execPath, 'dist/main.js'], {
     env: {
       PATH: process.env['PATH'],
       PORT: '0',
       MANAGEMENT_PORT: '0',
-      NODE_OPTIONS: `${preload} ${nodeOptions}`,
       ...environment,
+      ...keeping,
+      NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
