@@ -277,7 +277,7 @@ describe('a process that cannot work', () => {
       const gateway = await start({ disturbed: true });
       const inFlight = await slowCalls(gateway, { delayMs: 1_500 });
       const secret = newApiKey().key;
-      await gateway.disturb({ fail, message: `password ${secret}` });
+      await gateway.disturb({ fail, secret, shape: 'message' });
       await until(async () => (await freshStatus(gateway, '/health/ready')) !== 200);
       expect(await statusesOf(inFlight)).toEqual([200, 200]);
       expect(await gateway.ended).toBe(1);
