@@ -199,7 +199,7 @@ describe('a record that cannot be read', () => {
     expect(await begin(kept, 'SO-2')).toMatchObject({ kind: 'begun' });
   });
 
-  it('keeps a gateway without its key from starting, with the number of them', async () => {
+  it('O2 keeps a gateway without its key from starting, with the number of them', async () => {
     const server = await newServer();
     const kept = await keeperOf(server);
     for (const number of ['SO-1', 'SO-2', 'SO-3']) await begin(kept, number);

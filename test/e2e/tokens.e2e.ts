@@ -106,16 +106,6 @@ describe('with Redis', () => {
     expect(await labels()).toHaveLength(3);
   });
 
-  it('another platform or another secret never gets the tokens of the first', async () => {
-    await (await gatewayWith(shared())).get(ASSETS);
-    const other = await TestSandbox.start();
-    const gateway = await TestGateway.start(other, shared());
-    expect((await gateway.get(ASSETS)).status).toBe(200);
-    expect(await other.journal('token')).toHaveLength(1);
-    await gateway.stop();
-    await other.close();
-  });
-
   it('Redis killed in between disturbs no caller, and readiness says degraded', async () => {
     const gateway = await gatewayWith(shared());
     await gateway.get(ASSETS);

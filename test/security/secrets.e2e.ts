@@ -134,7 +134,7 @@ describe("employees' passwords", () => {
       const dumps = await Promise.all(keys.map((each) => client.dumpBuffer(each)));
       return [...keys, ...dumps.map((dump) => dump?.toString('latin1') ?? '')].join('\n');
     });
-    expect(kept).toContain('passwords-of-added-1');
+    expect(kept).toMatch(/guard\}:(?!canary)/);
     const logged = gateway.logLines.slice(from).join('\n');
     expect(logged).toContain('"event":"audit"');
     for (const password of Object.values(passwords)) {

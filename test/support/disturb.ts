@@ -15,6 +15,8 @@ export type Disturbance =
   | { readonly block: number; readonly times: number }
   /** Objects that stay are made until the heap has so many MiB of them, and kept; 0 lets them go. */
   | { readonly heap: number }
+  /** From now on every object inherits these. */
+  | { readonly pollute: Readonly<Record<string, unknown>>; readonly enumerable: boolean }
   /** A failure that nobody catches, with a secret in it in that shape (leak-shapes.ts). */
   | { readonly fail: 'exception' | 'rejection'; readonly secret: string; readonly shape: string };
 
@@ -42,6 +44,7 @@ process.on('message', (what: Disturbance) => {
   else if ('uptime' in what) uptime = what.uptime;
   else if ('block' in what) block(what.block, what.times);
   else if ('heap' in what) fill(what.heap);
+  else if ('pollute' in what) pollute(what.pollute, what.enumerable);
   else fail(what.fail, leakShapes(what.secret)[what.shape]);
   process.send?.('done');
 });
@@ -75,6 +78,13 @@ function fill(mib: number): void {
 function used(): number {
   const spaces = getHeapSpaceStatistics().filter(({ space_name }) => !space_name.startsWith('new_'));
   return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0) / (1024 * 1024);
+}
+
+function pollute(members: Readonly<Record<string, unknown>>, enumerable: boolean): void {
+  for (const [name, value] of Object.entries(members)) {
+    // eslint-disable-next-line no-extend-native -- it is what attackers do
+    Object.defineProperty(Object.prototype, name, { value, enumerable, writable: true, configurable: true });
+  }
 }
 
 function fail(how: 'exception' | 'rejection', failure: unknown): void {
