@@ -190,7 +190,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-describe('the audit', () => {
+describe('S19 the audit', () => {
   const linesOf = (gateway: TestGateway) =>
     gateway.logLines
       .filter((line) => line.includes('"event":"audit"'))
