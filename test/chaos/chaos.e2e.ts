@@ -15,7 +15,7 @@ describe('Orders while gateways and the guard store are killed, and the platform
     const options = { orders: 2_000, submits: 3, processes: 3, kills: 8, redisKills: 3, seed };
     report = await runChaos(options);
     say(`chaos, seed ${seed}\n${figuresOf(report)}`);
-  }, 300_000);
+  }, 600_000);
 
   it('S2 are carried out once at most, told truly, and found afterwards', () => {
     expect(report.violations).toEqual([]);

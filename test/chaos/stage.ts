@@ -140,8 +140,9 @@ export class Stage {
     });
     const wrong = () => {
       lines.clear();
-      for (const { output } of [...this.#killed.keys(), ...this.fleet.gateways])
-        for (const [, id = ''] of output().matchAll(AUDIT_LINE)) lines.set(id, (lines.get(id) ?? 0) + 1);
+      for (const gateway of [...this.#killed.keys(), ...this.fleet.gateways])
+        for (const [, id = ''] of gateway.output().matchAll(AUDIT_LINE))
+          lines.set(id, (lines.get(id) ?? 0) + 1);
       return [
         ...expected.filter(([id]) => !lines.has(id)).map(([id]) => id),
         ...[...lines].filter(([, count]) => count > 1).map(([id]) => id),
