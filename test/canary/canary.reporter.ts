@@ -40,7 +40,8 @@ export default class CanaryReporter {
     }
     for (const { kind, form, file, before } of findings)
       process.stderr.write(`  ${kind}, ${form}, in ${file} after: ${before}\n`);
-    this.#error = new Error(`${findings.length} secrets of this run were written down, see ${this.#folder}`);
+    process.stderr.write(`What was kept is in ${this.#folder}\n`);
+    this.#error = new Error(`${findings.length} secrets of this run were written down`);
   }
 
   /** Jest fails the run on it. */
