@@ -12,8 +12,10 @@ const ALWAYS: readonly ProblemSlug[] = [
   'forbidden',
   'not-acceptable',
   'uri-too-long',
+  'too-many-requests',
   'headers-too-large',
   'internal-error',
+  'dependency-unavailable',
 ];
 const WITH_BODY: readonly ProblemSlug[] = ['payload-too-large', 'unsupported-media-type'];
 const UPSTREAM: readonly ProblemSlug[] = [
@@ -21,7 +23,6 @@ const UPSTREAM: readonly ProblemSlug[] = [
   'upstream-unmapped-error',
   'upstream-contract-violation',
   'upstream-unavailable',
-  'dependency-unavailable',
 ];
 
 const problem = 'application/problem+json';

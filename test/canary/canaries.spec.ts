@@ -140,21 +140,24 @@ describe('what is looked through', () => {
 
 describe('a run of Jest', () => {
   /** In a folder of its own, with nothing but this reporter. */
-  async function run(test: string): Promise<{ code: number; printed: string; rootDir: string }> {
+  async function run(
+    test: string,
+  ): Promise<{ code: number; printed: string; rootDir: string; kept: string }> {
     const rootDir = mkdtempSync(join(folder, 'run-'));
+    const kept = mkdtempSync(join(folder, 'kept-'));
     writeFileSync(join(rootDir, 'package.json'), '{}');
     writeFileSync(join(rootDir, 'some.test.js'), `it('runs', () => { ${test} });`);
     const reporters = [fileURLToPath(new URL('canary.reporter.ts', import.meta.url))];
     const config = JSON.stringify({ rootDir, transform: {}, reporters });
     const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--config', config], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, TMPDIR: rootDir },
+      env: { ...process.env, TMPDIR: kept },
     });
     const [printed, [code]] = await Promise.all([
       text(child.stderr),
       once(child, 'exit') as Promise<[number]>,
     ]);
-    return { code, printed, rootDir };
+    return { code, printed, rootDir, kept };
   }
   const password = "process.env.CANARY_MARK + 'u' + 'rest-of-it'";
 
@@ -163,11 +166,11 @@ describe('a run of Jest', () => {
     ['leaves in a file', `require('node:fs').writeFileSync(__dirname + '/report.json', ${password})`],
     ['keeps', `require('node:fs').writeFileSync(process.env.CANARY_FOLDER + '/answers.1', ${password})`],
   ])('that %s a secret fails, and says of which kind', async (_, leak) => {
-    const { code, printed, rootDir } = await run(leak);
+    const { code, printed, kept } = await run(leak);
     expect(code).toBe(1);
     expect(printed).toMatch(/Canaries: .* 1 found\n {2}password of a user, as it is, in \S+ after:/);
     expect(printed).not.toContain('rest-of-it');
-    expect(printed).toContain(`What was kept is in ${rootDir}/canaries-`);
+    expect(printed).toContain(`What was kept is in ${kept}/canaries-`);
   });
 
   it('that does not passes, and leaves nothing behind', async () => {

@@ -69,6 +69,7 @@ describe('S8 whatever the environment names as proxy', () => {
     const login = { username: 'anna@harbour', password: sandbox.seedPassword };
     expect((await fleet.post(0, '/v1/sessions', login)).status).toBe(201);
     expect(sink.connections).toEqual([]);
+    expect(issuer.requests).toEqual(['GET /keys HTTP/1.1']);
   });
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scopes } from '../../src/caller/scopes.ts';
 import { newApiKey, newEncryptionKey } from './canary.ts';
+import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -18,7 +19,16 @@ interface FleetOptions {
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
+  /** Further settings of the Redis server. */
+  readonly redis?: readonly string[];
+  /** What the caller's entry has on top. */
+  readonly caller?: object;
+  /** Beside the one that may do everything. */
+  readonly callers?: readonly (Partial<CallerEntry> & { name: string })[];
 }
+
+/** What a fleet has to know of the platform. */
+type Platform = Pick<TestSandbox, 'url' | 'tokenUrl' | 'appKey' | 'appSecret' | 'seedPassword'>;
 
 export interface FleetAnswer {
   readonly status: number;
@@ -32,16 +42,28 @@ export class Fleet {
   readonly usersFile = join(this.folder, 'users.json');
   readonly redis: RunningRedis;
   readonly key: string;
+  /** Of further callers, by name. */
+  readonly keys: Record<string, string> = {};
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(sandbox: TestSandbox, redis: RunningRedis) {
+  private constructor(
+    sandbox: Platform,
+    redis: RunningRedis,
+    { caller, callers: further = [] }: FleetOptions,
+  ) {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
     const callersFile = join(this.folder, 'callers.json');
-    const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
-    writeFileSync(callersFile, JSON.stringify({ callers: [caller] }));
+    const all = { scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
+    const others = further.map((entry) => {
+      const own = newApiKey();
+      this.keys[entry.name] = own.key;
+      return { ...all, keys: [own.hash], ...entry };
+    });
+    const callers = [{ ...all, name: 'fleet', keys: [hash], ...caller }, ...others];
+    writeFileSync(callersFile, JSON.stringify({ callers }));
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
@@ -55,23 +77,31 @@ export class Fleet {
     };
   }
 
-  static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis());
+  static async start(sandbox: Platform, count: number, options: FleetOptions = {}): Promise<Fleet> {
+    const fleet = new Fleet(sandbox, await startRedis(options.redis), options);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
         anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       },
     );
-    const own = (index: number) => ({
-      ...fleet.environment,
-      ...options.environment,
-      ...options.each?.[index],
-    });
-    fleet.gateways = await Promise.all(
-      Array.from({ length: count }, (_, index) => startGatewayProcess(own(index), options.how)),
+    await Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        fleet.launch({ ...options.environment, ...options.each?.[index] }, options.how, index),
+      ),
     );
     return fleet;
+  }
+
+  /** One more process of this fleet, with `environment` on top of what they share. */
+  async launch(
+    environment: Readonly<Record<string, string>> = {},
+    how?: HowToStart,
+    place = this.gateways.length,
+  ): Promise<GatewayProcess> {
+    const gateway = await startGatewayProcess({ ...this.environment, ...environment }, how);
+    this.gateways[place] = gateway;
+    return gateway;
   }
 
   writeUsers(users: Users): void {
