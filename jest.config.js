@@ -23,5 +23,11 @@ export default {
   maxWorkers: '100%',
   // What hangs is told, what is only slow on a busy machine is not.
   testTimeout: 120_000,
-  reporters: ['default', '<rootDir>/test/faults/fault-table.reporter.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/canary/collect.ts'],
+  // The last looks through what the others print.
+  reporters: [
+    'default',
+    '<rootDir>/test/faults/fault-table.reporter.ts',
+    '<rootDir>/test/canary/canary.reporter.ts',
+  ],
 };

@@ -19,6 +19,8 @@ export interface SandboxOptions {
   readonly scopes?: readonly string[];
   /** Default 3600. */
   readonly tokenLifetimeSeconds?: number;
+  /** What every token begins with, for a test that wants to know it when it sees one. Default empty. */
+  readonly tokenPrefix?: string;
   /** Whether a password grant gives a refresh token. Default true. */
   readonly refreshTokens?: boolean;
   /** Whether `/__sandbox` is served. Default true. */
@@ -69,6 +71,7 @@ export interface Settings {
   readonly seedPassword: string;
   readonly scopes: readonly string[];
   readonly tokenLifetimeSeconds: number;
+  readonly tokenPrefix: string;
   readonly refreshTokens: boolean;
   readonly controlEnabled: boolean;
   readonly seed: number;
@@ -99,6 +102,7 @@ export function settle(options: SandboxOptions, madeUp: { seed: number; seedPass
     seedPassword: options.seedPassword ?? madeUp.seedPassword,
     scopes: options.scopes ?? ['auth_order', 'auth_me'],
     tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 3600,
+    tokenPrefix: options.tokenPrefix ?? '',
     refreshTokens: options.refreshTokens ?? true,
     controlEnabled: options.controlEnabled ?? true,
     seed: options.seed ?? madeUp.seed,

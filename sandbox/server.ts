@@ -39,7 +39,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   const clock = new Clock();
   const state = new State();
   const world = { state, clock, settings };
-  const tokens = new TokenStore(clock);
+  const tokens = new TokenStore(clock, settings.tokenPrefix);
   const random = new SeededRandom(settings.seed);
   const sandbox: Sandbox = {
     world,

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
 import { AppModule } from './app.module.ts';
-import type { AppConfig } from './config/app-config.ts';
+import { type AppConfig, secretsOf } from './config/app-config.ts';
 import { answerBadHttp, answerBadUrl, connectHttp } from './http.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
 import { MetricsListener } from './observability/metrics.listener.ts';
@@ -23,6 +23,7 @@ export async function buildApp(
   overrides: Overrides = {},
 ): Promise<NestFastifyApplication> {
   const log = overrides.log ?? createLog(config.logLevel);
+  log.conceal(() => secretsOf(config));
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,15 +1,19 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
-import { ConfigError, loadConfig } from './config/app-config.ts';
+import { ConfigError, loadConfig, secretsOf } from './config/app-config.ts';
+import { Concealed } from './observability/concealed.ts';
 import { endInOrder } from './shutdown.ts';
+
+const concealed = new Concealed();
 
 try {
   const config = loadConfig(process.env);
+  concealed.add(() => secretsOf(config));
   const app = await buildApp(config);
   endInOrder(app);
   await listen(app, config);
 } catch (error) {
-  process.stderr.write(`${explain(error as NodeJS.ErrnoException)}\n`);
+  process.stderr.write(`${concealed.inText(explain(error as NodeJS.ErrnoException))}\n`);
   process.exit(1);
 }
 

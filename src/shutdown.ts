@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Intake } from './health/intake.ts';
+import { kindAndPlace } from './observability/kind-and-place.ts';
 import { Log } from './observability/log.ts';
 import { UpstreamPools } from './upstream/transport/upstream-pools.ts';
 
@@ -41,13 +42,7 @@ export function endInOrder(app: NestFastifyApplication): void {
   };
 
   const fatal = (kind: string, error: unknown): void => {
-    // Messages may quote data, so only the kind of error and its place are logged.
-    const { name, stack = '' } = error instanceof Error ? error : { name: typeof error };
-    const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
-    log.error(
-      { event: kind, error: name, stack: frames.join('\n') },
-      'Nobody caught a failure: the process ends',
-    );
+    log.error({ event: kind, ...kindAndPlace(error) }, 'Nobody caught a failure: the process ends');
     void end(FATAL);
   };
 

@@ -40,12 +40,15 @@ const KEPT = 100_000;
 
 export class TokenStore {
   readonly #clock: Clock;
+  readonly #prefix: string;
   readonly #access = new Map<string, Token>();
   readonly #refresh = new Map<string, Token>();
   readonly #issuedPerLabel = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  /** Every token begins with the prefix. */
+  constructor(clock: Clock, prefix: string) {
     this.#clock = clock;
+    this.#prefix = prefix;
   }
 
   /** Makes a token; with `keep` false the strings are made but never valid (an answer that is only acted out). */
@@ -66,8 +69,9 @@ export class TokenStore {
       passwordVersion: user?.passwordVersion ?? 0,
       expiresAt: this.#clock.now() + lifetimeSeconds * 1000,
     };
-    const accessToken = randomBytes(24).toString('base64url');
-    const refreshToken = options.refreshToken ? randomBytes(24).toString('base64url') : null;
+    const newToken = () => this.#prefix + randomBytes(24).toString('base64url');
+    const accessToken = newToken();
+    const refreshToken = options.refreshToken ? newToken() : null;
     if (options.keep) {
       this.#issuedPerLabel.set(owner, place);
       remember(this.#access, accessToken, token);

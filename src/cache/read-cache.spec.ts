@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCache } from 'cache-manager';
 import { Redis } from 'ioredis';
 import { Keyv } from 'keyv';
+import { newEncryptionKey } from '../../test/support/canary.ts';
 import { startRedis, type RunningRedis } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -23,7 +23,7 @@ const noRedis = () =>
 const someRedis = () => {
   const { redis } = settings({
     REDIS_URL: 'redis://127.0.0.1:9',
-    ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    ENCRYPTION_KEYS: newEncryptionKey(),
   });
   return new SharedRedis(redis, new RecordedLog().log, new Metrics());
 };
@@ -162,7 +162,7 @@ describe('with Redis', () => {
     direct = new Redis(server.url);
     const { redis: slice } = settings({
       REDIS_URL: server.url,
-      ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      ENCRYPTION_KEYS: newEncryptionKey(),
     });
     redis = new SharedRedis(slice, new RecordedLog().log, metrics);
     await redis.onModuleInit();

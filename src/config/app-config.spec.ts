@@ -372,6 +372,7 @@ describe('a secret', () => {
     const shown = [
       String(secret),
       secret + '',
+      [secret].join(),
       JSON.stringify({ secret }),
       inspect(secret),
       inspect({ a: [{ secret }] }, { depth: 9, showHidden: true, getters: true }),

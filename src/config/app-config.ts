@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseRedisUrl } from '../redis/redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
 
@@ -177,4 +178,19 @@ function assemble(values: Values, environment: Environment): AppConfig {
 
 function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
+}
+
+/** The values that are secret at the moment. */
+export function secretsOf({ upstream, redis, guard }: AppConfig): string[] {
+  const urls = [redis.url, guard.url].flatMap((url) => url?.reveal() ?? []);
+  return [
+    upstream.appKey.reveal(),
+    ...upstream.appSecret.candidates(),
+    ...urls,
+    ...urls.flatMap((url) => {
+      const { password = [], sentinelPassword = [] } = parseRedisUrl(url) ?? {};
+      return [password, sentinelPassword].flat();
+    }),
+    ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
+  ];
 }

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { newEncryptionKey } from '../../test/support/canary.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
@@ -13,7 +13,7 @@ import { canaryKey } from './redis-guard.ts';
 
 jest.setTimeout(120_000);
 
-const keys = `k1:${randomBytes(32).toString('base64')}`;
+const keys = newEncryptionKey();
 const environment = environmentName(settings().upstream.baseUrl);
 const name = orderName('crm', 'SO-1');
 
@@ -199,7 +199,7 @@ describe('a record that cannot be read', () => {
     expect(await begin(kept, 'SO-2')).toMatchObject({ kind: 'begun' });
   });
 
-  it('keeps a gateway without its key from starting, with the number of them', async () => {
+  it('O2 keeps a gateway without its key from starting, with the number of them', async () => {
     const server = await newServer();
     const kept = await keeperOf(server);
     for (const number of ['SO-1', 'SO-2', 'SO-3']) await begin(kept, number);
@@ -208,7 +208,7 @@ describe('a record that cannot be read', () => {
     const settled = orderName('crm', 'SO-3');
     await kept.keeper.store.move({ name: settled, by: 'owner', owner: 'me', to: 'succeeded' });
 
-    const other = `k2:${randomBytes(32).toString('base64')}`;
+    const other = newEncryptionKey('k2');
     expect(await refusal(keeperOf(server, { ENCRYPTION_KEYS: other }))).toMatch(
       /^configuration: ENCRYPTION_KEYS lacks .* 2 orders/,
     );

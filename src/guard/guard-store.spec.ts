@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../../test/support/canary.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -13,7 +14,7 @@ import { canaryKey, RedisGuard } from './redis-guard.ts';
 /** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
 
 const MINUTE_MS = 60_000;
-const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+const encryptionKeys = newEncryptionKey();
 const CANARY = 'auto:spec';
 
 let redis: RunningRedis;
@@ -50,7 +51,7 @@ function newOrder(given: Partial<Begin> = {}): Begin {
   const order = { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null } as const;
   return {
     name: orderName('crm', channelOrderId),
-    owner: credential(),
+    owner: randomUUID(),
     fingerprints: ['k1:payload'],
     leaseMs: MINUTE_MS,
     details: { caller: 'billing', order },
@@ -100,9 +101,9 @@ describe.each<[string, () => Promise<GuardStore>]>([
   it('begins a write once, and tells everybody else that it is there', async () => {
     const write = newOrder();
     expect(await store.begin(write)).toMatchObject({ kind: 'begun' });
-    const other = await store.begin({ ...write, owner: credential() });
+    const other = await store.begin({ ...write, owner: randomUUID() });
     expect(other).toMatchObject({ kind: 'there', same: true, record: { state: 'sending', settledAt: null } });
-    const changed = await store.begin({ ...write, owner: credential(), fingerprints: ['k1:other'] });
+    const changed = await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k1:other'] });
     expect(changed).toMatchObject({ kind: 'there', same: false });
   });
 
@@ -115,7 +116,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
   it('of two hundred that begin at once lets one', async () => {
     const write = newOrder();
     const begun = await Promise.all(
-      Array.from({ length: 200 }, () => store.begin({ ...write, owner: credential() })),
+      Array.from({ length: 200 }, () => store.begin({ ...write, owner: randomUUID() })),
     );
     expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(1);
   });
@@ -123,7 +124,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
   it('recognises a payload under any key that the caller of it knows', async () => {
     const write = newOrder({ fingerprints: ['k1:a'] });
     await store.begin(write);
-    const rotated = await store.begin({ ...write, owner: credential(), fingerprints: ['k2:b', 'k1:a'] });
+    const rotated = await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k2:b', 'k1:a'] });
     expect(rotated).toMatchObject({ kind: 'there', same: true });
   });
 
@@ -161,7 +162,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
 
     it.each(['sending', 'in_doubt'] as const)('from %s not by another owner', async (from) => {
       const write = await inState(from);
-      const moved = await store.move({ ...byOwner(write, 'succeeded'), owner: credential() });
+      const moved = await store.move({ ...byOwner(write, 'succeeded'), owner: randomUUID() });
       expect(moved).toMatchObject({ kind: 'refused', record: { state: from } });
     });
 
@@ -184,7 +185,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
     it.each(['not_sent', 'not_placed'] as const)('after %s, with any payload', async (state) => {
       const write = await inState(state);
       expect(
-        await store.begin({ ...write, owner: credential(), fingerprints: ['k1:corrected'] }),
+        await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k1:corrected'] }),
       ).toMatchObject({
         kind: 'begun',
       });
@@ -192,19 +193,19 @@ describe.each<[string, () => Promise<GuardStore>]>([
 
     it('after rejected, with a corrected payload only', async () => {
       const write = await inState('rejected');
-      expect(await store.begin({ ...write, owner: credential() })).toMatchObject({
+      expect(await store.begin({ ...write, owner: randomUUID() })).toMatchObject({
         kind: 'there',
         same: true,
         record: { state: 'rejected' },
       });
-      const corrected = { ...write, owner: credential(), fingerprints: ['k1:corrected'] };
+      const corrected = { ...write, owner: randomUUID(), fingerprints: ['k1:corrected'] };
       expect(await store.begin(corrected)).toMatchObject({ kind: 'begun' });
     });
 
     it.each(['succeeded', 'accepted', 'incomplete', 'in_doubt'] as const)('after %s never', async (state) => {
       const write = await inState(state);
       for (const fingerprints of [write.fingerprints, ['k1:corrected']])
-        expect(await store.begin({ ...write, owner: credential(), fingerprints })).toMatchObject({
+        expect(await store.begin({ ...write, owner: randomUUID(), fingerprints })).toMatchObject({
           kind: 'there',
           record: { state },
         });
@@ -218,7 +219,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
       await new Promise((resolve) => setTimeout(resolve, 5));
       expect(await store.sweep()).toEqual([write.name]);
       expect(await store.sweep()).toEqual([]);
-      expect(await store.begin({ ...write, owner: credential() })).toMatchObject({
+      expect(await store.begin({ ...write, owner: randomUUID() })).toMatchObject({
         kind: 'there',
         record: { state: 'in_doubt' },
       });
@@ -244,7 +245,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
       const first = newOrder({ alias: 'billing/key-1' });
       await store.begin(first);
       expect(await store.begin(newOrder({ alias: 'billing/key-1' }))).toEqual({ kind: 'taken' });
-      expect(await store.begin({ ...first, owner: credential() })).toMatchObject({ kind: 'there' });
+      expect(await store.begin({ ...first, owner: randomUUID() })).toMatchObject({ kind: 'there' });
       expect(await store.begin(newOrder({ alias: 'billing/key-2' }))).toMatchObject({ kind: 'begun' });
     });
   });
@@ -268,7 +269,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
 
     it('has an order that was begun again once', async () => {
       const write = await inState('not_sent');
-      await store.begin({ ...write, owner: credential() });
+      await store.begin({ ...write, owner: randomUUID() });
       expect((await store.list(undefined, 0, 10)).total).toBe(1);
       expect((await store.list('not_sent', 0, 10)).total).toBe(0);
       expect((await store.list('sending', 0, 10)).total).toBe(1);
@@ -315,7 +316,7 @@ describe('in Redis', () => {
       await store.move(byOwner(write, 'not_sent'));
     }
     const ends = '{env:guard}:orders:ends';
-    await store.begin({ ...again, owner: credential() });
+    await store.begin({ ...again, owner: randomUUID() });
     expect(await direct.zrange(ends, '0', '-1')).toEqual(
       [over, kept].map(({ name }) => `{env:guard}:${name}`),
     );
@@ -357,7 +358,7 @@ describe('in Redis', () => {
     await store.begin(write);
     await store.move(byOwner(write, 'succeeded'));
     await spoil(`{env:guard}:${write.name}`);
-    await expect(store.begin({ ...write, owner: credential() })).rejects.toBeInstanceOf(GuardUnavailable);
+    await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toBeInstanceOf(GuardUnavailable);
     await expect(store.read(write.name)).rejects.toBeInstanceOf(GuardUnavailable);
     await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(GuardUnavailable);
   });
@@ -365,8 +366,8 @@ describe('in Redis', () => {
   it('under another encryption key a record is no miss either', async () => {
     const write = newOrder();
     await (await redisGuard()).begin(write);
-    const other = await redisGuard(`k9:${randomBytes(32).toString('base64')}`);
-    await expect(other.begin({ ...write, owner: credential() })).rejects.toMatchObject({ reason: 'broken' });
+    const other = await redisGuard(newEncryptionKey('k9'));
+    await expect(other.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason: 'broken' });
   });
 
   it('nothing is begun in a store that was emptied, or never made ready, or is another', async () => {

@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { rfc3339 } from '../rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
+import { Concealed, type SecretSource } from './concealed.ts';
 
 const STDOUT = 1;
 /** Characters that wait while nobody reads; what comes after them is dropped. */
@@ -20,16 +21,21 @@ export abstract class Log {
   abstract info(fields: Fields, message: string): void;
   abstract warn(fields: Fields, message: string): void;
   abstract error(fields: Fields, message: string): void;
+  /** From now on no line has one of these in it. */
+  abstract conceal(source: SecretSource): void;
 }
 
 export function createLog(level: string, destination?: DestinationStream): Log {
+  const concealed = new Concealed();
   const options = {
     level,
     base: undefined,
     timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
+    hooks: { streamWrite: (line: string) => concealed.in(line) },
   };
-  return pino(options, destination ?? standardOutput());
+  const logger = pino(options, destination ?? standardOutput());
+  return Object.assign(logger, { conceal: (source: SecretSource) => concealed.add(source) });
 }
 
 /** A reader that stalls, is gone, or has no room left costs log lines and never a request. */

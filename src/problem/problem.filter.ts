@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { kindAndPlace } from '../observability/kind-and-place.ts';
 import { Log } from '../observability/log.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -50,12 +51,9 @@ export class ProblemFilter implements ExceptionFilter {
     return new ProblemException('internal-error', { cause: error });
   }
 
-  /** Messages may quote data (JSON.parse does), so only the kind of error and its place are logged. */
   #logInternal(error: unknown, request: FastifyRequest): void {
-    const { name, stack = '' } = error instanceof Error ? error : { name: typeof error };
-    const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
     this.log.error(
-      { event: 'internal-error', requestId: request.state.requestId, error: name, stack: frames.join('\n') },
+      { event: 'internal-error', requestId: request.state.requestId, ...kindAndPlace(error) },
       'A request failed inside the gateway',
     );
   }

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { newEncryptionKey } from '../../test/support/canary.ts';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
@@ -21,7 +21,7 @@ async function newServer(...args: string[]): Promise<RunningRedis> {
 
 async function connected(url?: string) {
   const { redis: slice } = settings({
-    ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }),
+    ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() }),
   });
   const recorded = new RecordedLog();
   const metrics = new Metrics();

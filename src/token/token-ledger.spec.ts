@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../../test/support/canary.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -31,7 +32,7 @@ const others = named('app:auth_me');
 let redis: RunningRedis;
 let direct: Redis;
 const connections: SharedRedis[] = [];
-const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+const encryptionKeys = newEncryptionKey();
 
 /** Time as this process sees it; Redis has its own. */
 let passedMs = 0;
@@ -82,7 +83,12 @@ const failed = (given: Partial<FailureRecord> = {}): FailureRecord => ({
   ...given,
 });
 
-async function permitFrom(ledger: TokenLedger, of = keys, owner = credential(), stale = ''): Promise<Permit> {
+async function permitFrom(
+  ledger: TokenLedger,
+  of = keys,
+  owner: string = randomUUID(),
+  stale = '',
+): Promise<Permit> {
   const claim = await ledger.claim(of, owner, stale);
   if (claim.kind !== 'permit') throw new Error(`got ${claim.kind} and no permit`);
   return claim.permit;
@@ -93,7 +99,7 @@ async function until(
   kind: Claim['kind'],
   ledger: TokenLedger,
   of = keys,
-  owner = credential(),
+  owner: string = randomUUID(),
 ): Promise<Claim> {
   for (;;) {
     const claim = await ledger.claim(of, owner, '');
@@ -327,7 +333,7 @@ describe('what stands in Redis', () => {
     const metrics = new Metrics();
     const ledger = await redisLedger({}, metrics);
     await ledger.save(keys, await permitFrom(ledger), newToken());
-    const other = await redisLedger({ ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }, metrics);
+    const other = await redisLedger({ ENCRYPTION_KEYS: newEncryptionKey() }, metrics);
     await permitFrom(other);
     expect(await metrics.registry.getSingleMetricAsString('gateway_redis_unreadable_total')).toContain(
       '{store="tokens"} 1',
@@ -347,7 +353,7 @@ describe('what stands in Redis', () => {
     const ledger = await redisLedger();
     await ledger.save(keys, await permitFrom(ledger), token);
     const rotated = await redisLedger({
-      ENCRYPTION_KEYS: `k2:${randomBytes(32).toString('base64')},${encryptionKeys}`,
+      ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${encryptionKeys}`,
     });
     expect(await rotated.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
   });

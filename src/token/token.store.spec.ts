@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../../test/support/canary.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Secret } from '../config/secret.ts';
@@ -39,9 +39,8 @@ afterAll(async () => {
   await redis.stop();
 });
 
-const newKey = (kid = 'k1') => `${kid}:${randomBytes(32).toString('base64')}`;
 const shared = {
-  ENCRYPTION_KEYS: newKey(),
+  ENCRYPTION_KEYS: newEncryptionKey(),
   UPSTREAM_APP_KEY: credential(),
   UPSTREAM_APP_SECRET: credential(),
 };

@@ -55,6 +55,9 @@ export class TokenStore {
     // In braces what decides the slot of a Cluster: one script needs all keys of a principal, and the endpoint's.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
     metrics.tokenAges(() => this.#ages());
+    log.conceal(() =>
+      [...this.#local.values()].flatMap(({ token }) => [token.value, token.refreshToken ?? '']),
+    );
   }
 
   /** From the process only, without waiting. */

@@ -7,6 +7,7 @@ import { type GuardStore, GuardUnavailable, orderName } from '../../src/guard/gu
 import { canaryKey, RedisGuard } from '../../src/guard/redis-guard.ts';
 import { GuardRedis } from '../../src/guard/guard-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
+import { newEncryptionKey } from '../support/canary.ts';
 import { ask, freePort, startRedis, until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
 import { isDenial } from './check.ts';
@@ -38,7 +39,7 @@ describe('What the guard store has acknowledged', () => {
     running.push(() => server.stop());
     const canary = 'operator:1';
     await ask(server, (client) => client.set(canaryKey('chaos'), canary));
-    const keys = `k1:${randomBytes(32).toString('base64')}`;
+    const keys = newEncryptionKey();
     const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     const redis = new GuardRedis(config.guard, new RecordedLog().log, new Metrics());
     running.push(() => redis.onApplicationShutdown());

@@ -35,4 +35,4 @@ const report = await runChaos(
   { variant: values.variant as VariantName | undefined },
 );
 process.stdout.write(`${figuresOf(report)}\n`);
-process.exitCode = report.violations.length > 0 ? 1 : 0;
+process.exitCode = report.violations.length + report.unaudited.length > 0 ? 1 : 0;

@@ -13,6 +13,9 @@ export interface Report {
   readonly submits: number;
   readonly commits: number;
   readonly restarts: number;
+  /** Answers that were looked for in the trail of writes, and those that are not there once. */
+  readonly answers: number;
+  readonly unaudited: readonly string[];
   readonly states: Readonly<Record<string, number>>;
   /** Seconds. */
   readonly took: Readonly<Partial<Record<ActName, number>>>;
@@ -45,7 +48,18 @@ export async function runChaos(
     }
     const commits = (await stage.sandbox.commits()).length;
     const seconds = (performance.now() - started) / 1_000;
-    return { seconds, orders, submits, commits, restarts: stage.restarts, states, took, violations };
+    const trail = await stage.trail();
+    return {
+      seconds,
+      orders,
+      submits,
+      commits,
+      restarts: stage.restarts,
+      ...trail,
+      states,
+      took,
+      violations,
+    };
   } finally {
     await stage.clear();
   }
@@ -70,6 +84,7 @@ export function figuresOf(report: Report): string {
     ['unfindable', count('unfindable')],
     ['in a wrong state', count('wrong state')],
     ['lost with their callers', count('lost with its caller')],
+    ['not once in the trail of writes', `${report.unaudited.length} of ${report.answers} answers`],
     [
       'seconds',
       `${report.seconds.toFixed(1)} (${Object.entries(report.took)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -19,6 +20,10 @@ interface StageOptions {
   readonly seed?: number;
 }
 
+const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
+/** A line that was just handed over for writing is lost with its process: a write waits for no log. */
+const KILLED_WITH_ITS_LINES_MS = 500;
+
 /** A platform, gateways, and a guard store that survives being killed, unless the variant takes that away. */
 export class Stage {
   readonly sandbox: TestSandbox;
@@ -26,6 +31,10 @@ export class Stage {
   readonly records: Records;
   restarts = 0;
   #asked = 0;
+  /** Requests that were answered, by id: where, and when. */
+  readonly #answered = new Map<string, { by: GatewayProcess; at: number }>();
+  /** Gateways that were killed, and when. */
+  readonly #killed = new Map<GatewayProcess, number>();
   #guard: RunningRedis;
   readonly #guardFolder: string;
   readonly #startGuard: () => Promise<RunningRedis>;
@@ -85,14 +94,23 @@ export class Stage {
     const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
     const assets = [{ products: [{ productUri: 'draft.pro', limitConcurrent: 1 }] }];
     const item = { orderType: 'new_buy', licenseType: 'softkey', branch: { code: fault }, customer, assets };
+    const by = this.fleet.gateways[gateway] as GatewayProcess;
+    const requestId = randomUUID();
     try {
-      const response = await fetch(`${this.fleet.gateways[gateway]?.url}/v1/license-orders`, {
+      const response = await fetch(`${by.url}/v1/license-orders`, {
         method: 'POST',
-        headers: { 'x-api-key': this.fleet.key, 'content-type': 'application/json' },
+        headers: {
+          'x-api-key': this.fleet.key,
+          'content-type': 'application/json',
+          'x-request-id': requestId,
+        },
         body: JSON.stringify({ channelCode: CHANNEL, channelOrderId, orders: [item] }),
         signal,
       });
-      return { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
+      const answer = { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
+      // Overloaded, it does not even look who is asking for what.
+      if (answer.code !== 'overloaded') this.#answered.set(requestId, { by, at: performance.now() });
+      return answer;
     } catch {
       return { status: 0 };
     }
@@ -113,11 +131,33 @@ export class Stage {
     return found;
   }
 
+  /** How many answers there were, and those that do not have one line in the trail of writes, or have two. */
+  async trail(): Promise<{ answers: number; unaudited: readonly string[] }> {
+    const lines = new Map<string, number>();
+    const expected = [...this.#answered].filter(([, { by, at }]) => {
+      const killed = this.#killed.get(by);
+      return killed === undefined || at < killed - KILLED_WITH_ITS_LINES_MS;
+    });
+    const wrong = () => {
+      lines.clear();
+      for (const gateway of [...this.#killed.keys(), ...this.fleet.gateways])
+        for (const [, id = ''] of gateway.output().matchAll(AUDIT_LINE))
+          lines.set(id, (lines.get(id) ?? 0) + 1);
+      return [
+        ...expected.filter(([id]) => !lines.has(id)).map(([id]) => id),
+        ...[...lines].filter(([, count]) => count > 1).map(([id]) => id),
+      ];
+    };
+    await until('every line has arrived', () => wrong().length === 0).catch(() => undefined);
+    return { answers: expected.length, unaudited: wrong() };
+  }
+
   /** kill -9, and a new one in its place. */
   async killGateway(index: number): Promise<void> {
-    const gateway = this.fleet.gateways[index];
-    gateway?.child.kill('SIGKILL');
-    await gateway?.ended;
+    const gateway = this.fleet.gateways[index] as GatewayProcess;
+    this.#killed.set(gateway, performance.now());
+    gateway.child.kill('SIGKILL');
+    await gateway.ended;
     this.fleet.gateways[index] = await this.#startGateway();
     this.restarts++;
   }

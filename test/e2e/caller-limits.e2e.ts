@@ -1,15 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { newEncryptionKey } from '../support/canary.ts';
 
 /** What one caller may have of the gateway. That others do not feel its flood: test/faults/callers.faults.ts. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
-const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const ENCRYPTION_KEYS = newEncryptionKey();
 
 let sandbox: TestSandbox;
 const running: { stop(): Promise<unknown> }[] = [];

@@ -185,12 +185,4 @@ describe('documentation', () => {
     const served = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as typeof document;
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths));
   });
-
-  it('is not there where it is switched off', async () => {
-    const quiet = await TestGateway.start(sandbox, { DOCS: 'off' });
-    for (const path of ['/docs', '/docs/', '/openapi.json', '/docs-json', '/docs/swagger-ui-init.js']) {
-      expect((await fetch(quiet.url + path)).status).toBe(404);
-    }
-    await quiet.stop();
-  });
 });

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EvidenceTimes } from '../../src/evidence/evidence-times.ts';
 import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
@@ -9,6 +9,7 @@ import { toPlacedItems } from '../../src/order/license-order.mapper.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { WireBatchOrder, WireOrderItem } from '../../src/upstream/wire/order.ts';
+import { newEncryptionKey } from '../support/canary.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
@@ -20,7 +21,7 @@ jest.setTimeout(180_000);
 
 const everything = new Set(['*']);
 const LOST = { operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } };
-const secrets = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+const secrets = { ENCRYPTION_KEYS: newEncryptionKey() };
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
 import { orderName } from '../../src/guard/guard-store.ts';
+import { newEncryptionKey } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { credential } from '../support/settings.ts';
@@ -13,7 +13,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 
 jest.setTimeout(180_000);
 
-const keys = `k1:${randomBytes(32).toString('base64')}`;
+const keys = newEncryptionKey();
 const platform = 'https://platform.example';
 
 const running: (() => Promise<unknown>)[] = [];

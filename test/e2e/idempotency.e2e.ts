@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
 import { document, routes } from '../support/contract.ts';
 import { caseOf } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -12,7 +13,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 const CALLERS = [
   { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },
 ];
-const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const ENCRYPTION_KEYS = newEncryptionKey();
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
@@ -189,7 +190,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-describe('the audit', () => {
+describe('S19 the audit', () => {
   const linesOf = (gateway: TestGateway) =>
     gateway.logLines
       .filter((line) => line.includes('"event":"audit"'))

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
+const LOCK_PASSWORD = newSecret('l');
 let sandbox: TestSandbox;
 let gateway: TestGateway;
 
@@ -229,7 +231,7 @@ describe('licence orders', () => {
       strictMatchWhenDelete: true,
       trial: true,
       trialEndDate: time,
-      passwords: ['lock-pass'],
+      passwords: [LOCK_PASSWORD],
       timeUnit: 'day',
       timeUnitQuantity: 30,
       timeDurationExpression: '1-0-0',
@@ -253,7 +255,7 @@ describe('licence orders', () => {
       strictMatchWhenDelete: true,
       trial: 1,
       trialEndDate: long,
-      passwords: ['lock-pass'],
+      passwords: [LOCK_PASSWORD],
       timeUnit: 'day',
       timeUnitQuantity: 30,
       timeDurationExpression: '1-0-0',
@@ -409,13 +411,13 @@ describe('licence orders', () => {
   });
 
   it('are only checked and shown with validateOnly: secrets masked, nothing sent', async () => {
-    const asset = { products: [{ productUri: 'draft.pro', passwords: ['lock-pass'] }] };
+    const asset = { products: [{ productUri: 'draft.pro', passwords: [LOCK_PASSWORD] }] };
     const preview = await gateway.post(
       '/v1/license-orders?validateOnly=true',
       order('SO-6', purchase(asset)),
     );
     expect(preview.status).toBe(200);
-    expect(preview.text).not.toContain('lock-pass');
+    expect(preview.text).not.toContain(LOCK_PASSWORD);
     expect(preview.body).toMatchObject({
       method: 'POST',
       path: '/order/api/order/v1/licenseOrder/batchOrder',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GuardService } from '../../src/guard/guard.service.ts';
 import type { SendOnce } from '../../src/upstream/upstream-path.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
@@ -10,8 +11,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 /** Placing orders and looking after them (orders.md), guarded in the process and in Redis. */
 
 const ORDERS = '/v1/license-orders';
-const newKey = (kid: string) => `${kid}:${randomBytes(32).toString('base64')}`;
-const ENCRYPTION_KEYS = newKey('k1');
+const ENCRYPTION_KEYS = newEncryptionKey('k1');
 const CALLERS = [
   { name: 'crm', scopes: ['orders:read', 'orders:write', 'orders:settle'], channels: ['crm'] },
   { name: 'partner', scopes: ['orders:read', 'orders:write'], channels: ['partner', 'shop'] },
@@ -463,7 +463,7 @@ describe('what is kept of orders', () => {
     const first = await guardedByRedis();
     const number = newNumber();
     const placed = await first.post(ORDERS, orderOf(number));
-    const rotated = await guardedByRedis({ ENCRYPTION_KEYS: `${newKey('k2')},${ENCRYPTION_KEYS}` });
+    const rotated = await guardedByRedis({ ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
     const again = await rotated.post(ORDERS, orderOf(number));
     expect([again.status, isReplay(again), again.text]).toEqual([201, true, placed.text]);
     const other = await rotated.post(ORDERS, orderOf(number, { syncMode: 'async' }));
@@ -474,8 +474,8 @@ describe('what is kept of orders', () => {
   it('has no secret in it', async () => {
     await ask(redis, (client) => client.flushall());
     const gateway = await guardedByRedis();
-    const passwords = Array.from({ length: 4 }, () => randomBytes(8).toString('hex'));
-    const [licence, refused, member, user] = passwords as [string, string, string, string];
+    const [licence, refused, member, user] = [newSecret('l'), newSecret('l'), newSecret('m'), newSecret('u')];
+    const passwords = [licence, refused, member, user];
     const headers = () => ({ 'idempotency-key': `dump-${randomBytes(12).toString('hex')}` });
     await gateway.post(ORDERS, orderOf(newNumber(), {}, { passwords: [licence] }));
     await sandbox.fault({

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newApiKey } from '../../src/caller/api-key.ts';
+import { newApiKey } from '../support/canary.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { freePort } from '../support/redis.ts';
 

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../support/canary.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -402,7 +402,7 @@ describe('an entity tag', () => {
 describe('the cache that replicas share', () => {
   let redis: RunningRedis;
   let store: Redis;
-  const encryptionKeys = `k1:${randomBytes(32).toString('base64')}`;
+  const encryptionKeys = newEncryptionKey();
   const shared = (more: Record<string, string> = {}) =>
     start({ REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys, ...more }, CALLERS);
 

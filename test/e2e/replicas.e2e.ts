@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { Sealer } from '../../src/redis/sealer.ts';
+import { newApiKey, newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -39,7 +38,7 @@ beforeAll(async () => {
     UPSTREAM_USERS_FILE: join(folder, 'users.json'),
     CALLERS_FILE: join(folder, 'callers.json'),
     REDIS_URL: redis.url,
-    ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    ENCRYPTION_KEYS: newEncryptionKey(),
     // Longer than the test: what is seen anew was dropped, and did not run out.
     CACHE_TTL_MS: '600000',
     LOG_LEVEL: 'debug',
@@ -121,7 +120,7 @@ describe('two processes', () => {
   });
 
   it('leave no token, password, key or session id readable in Redis or in their logs', async () => {
-    const password = randomBytes(9).toString('base64url');
+    const password = newSecret('m');
     const added = await send(replicas[0], 'POST', MEMBERS, {
       members: [
         { userName: 'newcomer', password, name: 'New Comer' },

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newApiKey } from '../../src/caller/api-key.ts';
+import { newApiKey } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';

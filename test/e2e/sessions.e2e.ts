@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -15,7 +16,7 @@ let replica: TestGateway;
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   redis = await startRedis();
-  const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+  const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
   const callers = [
     { name: 'anna-only', scopes: ['members:read'], enterprises: ['*'], users: ['anna'] },
     { name: 'nobody', scopes: ['members:read', 'sessions:write'], enterprises: ['*'] },
@@ -97,7 +98,7 @@ describe('a member operation', () => {
 
   it('takes a changed password from the users file without a restart', async () => {
     const own = await TestGateway.start(sandbox, {});
-    own.writeUsers({ default: { username: 'admin@harbour', password: 'wrong' } });
+    own.writeUsers({ default: { username: 'admin@harbour', password: newSecret('u') } });
     await own.logged('users-reloaded');
     expect((await own.get(MEMBERS)).body).toMatchObject({ code: 'upstream-credential-rejected' });
     const reloaded = own.logged('users-reloaded');
@@ -152,10 +153,11 @@ describe('a session', () => {
   });
 
   it('with a wrong password is 401 login-failed', async () => {
-    const answer = await gateway.post('/v1/sessions', { username: 'anna@harbour', password: 'not-it' });
+    const wrong = newSecret('u');
+    const answer = await gateway.post('/v1/sessions', { username: 'anna@harbour', password: wrong });
     expect(answer.status).toBe(401);
     expect(answer.body).toMatchObject({ code: 'login-failed', outcome: 'not_processed' });
-    expect(answer.text).not.toContain('not-it');
+    expect(answer.text).not.toContain(wrong);
   });
 
   it('is renewed by its refresh token once, whoever asks at the same time on whichever replica', async () => {

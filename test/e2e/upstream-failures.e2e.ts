@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type Effect, type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -291,12 +292,13 @@ describe("upstream's words", () => {
   });
 
   it('do not reach the caller otherwise, and never with a secret in them, nor in the log', async () => {
-    const secrets = ['lock-password-1', sandbox.appSecret];
+    const password = newSecret('l');
+    const secrets = [password, sandbox.appSecret];
     const order = operationCases.find(({ id }) => id === 'placeOrder') as OperationCase;
     const body = structuredClone(order.body) as {
       orders: [{ assets: [{ products: [{ passwords?: string[] }] }] }];
     };
-    body.orders[0].assets[0].products[0].passwords = ['lock-password-1'];
+    body.orders[0].assets[0].products[0].passwords = [password];
     const words = `secrets: ${secrets.join(' ')}`;
     await sandbox.fault({
       operation: order.upstream,

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { caseOf } from '../support/expected.ts';
 import { operationCases, send } from '../support/operations.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { newApiKey } from '../support/canary.ts';
 
 /** What callers may do to the gateway by who they are: keys, grants, floods. Orders sent again: test/e2e/orders.e2e.ts. */
 

@@ -10,18 +10,16 @@ interface Row {
   /** What must be true then. */
   readonly holds: string;
 }
-/** Tested here; `later` is a part of it that cannot be tested yet, and why. */
-interface TestedRow extends Row {
-  readonly later?: string;
-}
-/** Not tested here, and why. */
+/** Not tested under its own id, and why. */
 interface AbsentRow extends Row {
   readonly notHere: string;
 }
-export type CatalogueRow = TestedRow | AbsentRow;
+export type CatalogueRow = Row | AbsentRow;
 
 export interface CatalogueSection {
   readonly title: string;
+  /** The heads of the two columns, where they are not `fault` and `what must hold`. */
+  readonly heads?: readonly [string, string];
   readonly rows: readonly CatalogueRow[];
 }
 
@@ -537,12 +535,148 @@ export const sections: readonly CatalogueSection[] = [
     ],
   },
   {
-    title: 'Operation',
+    title: 'Operations',
     rows: [
+      {
+        id: 'O1',
+        fault: 'an encryption key is replaced',
+        holds: 'the old one still opens what it sealed: no session, token, cached read or order is lost',
+      },
+      {
+        id: 'O2',
+        fault: 'an encryption key is taken away under which orders are sealed that nobody has settled',
+        holds: 'the start is refused, with their number',
+      },
       {
         id: 'O3',
         fault: 'an API key is replaced',
         holds: 'both count while both stand in the file; the old one is 401 as soon as it does not',
+      },
+      {
+        id: 'O4',
+        fault: 'a client certificate is replaced',
+        holds: 'no connection is dropped',
+        notHere: 'there are none: the platform knows its applications by key and secret',
+      },
+      { id: 'O5', fault: 'whoever takes the log is down', holds: 'no effect' },
+      { id: 'O6', fault: 'anybody asks for the documentation in production', holds: '404' },
+      {
+        id: 'O7',
+        fault: 'an order that was settled as not placed turns up',
+        holds: 'people are told; what the operator said and what was found are both kept',
+      },
+      {
+        id: 'O8',
+        fault: 'another platform, on the same Redis',
+        holds: 'shares no token, session, read or order',
+      },
+    ],
+  },
+  {
+    title: 'Security',
+    heads: ['risk', 'control'],
+    rows: [
+      {
+        id: 'S1',
+        fault: "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own",
+        holds:
+          'denied by default: by one global guard on what the request names, and once more on what would be sent; 403, and the platform is not called',
+      },
+      {
+        id: 'S2',
+        fault: 'orders placed twice, or deleted too widely',
+        holds:
+          'at most one call an order whatever dies, `allOrders` spelled out, scopes of their own for revoking and settling',
+      },
+      {
+        id: 'S3',
+        fault: 'secrets in logs, problems, Redis or the last words of a process',
+        holds:
+          'fields are chosen one by one, failures are told by kind and place, known secrets are masked in every free text; each run of the tests is searched for its own secrets',
+      },
+      {
+        id: 'S4',
+        fault: 'an id escapes into another path of the platform',
+        holds: 'a pattern for ids, and every built path is held against its template',
+      },
+      {
+        id: 'S5',
+        fault: 'a route reached without credentials by another spelling',
+        holds: 'a global guard and no path middleware; the list of public routes is frozen in a test',
+      },
+      {
+        id: 'S6',
+        fault: "a user's password is tried again and again until the account is locked",
+        holds: 'a refusal is remembered by all replicas, for longer each time',
+      },
+      {
+        id: 'S7',
+        fault: "employees' passwords on their way through",
+        holds: 'passed on and forgotten: in no record, job, validation error or line',
+      },
+      {
+        id: 'S8',
+        fault: 'tokens follow a redirect, or a proxy that the environment names',
+        holds: 'neither is followed: only the configured origins are called, directly',
+      },
+      {
+        id: 'S9',
+        fault: "an object's prototype is polluted",
+        holds:
+          'poisoned JSON is refused from callers and dropped from the platform; what is sent is the same even where it happened',
+      },
+      {
+        id: 'S10',
+        fault: 'forged callers',
+        holds:
+          'keys of 256 bits, compared in constant time by their hashes; JWTs by pinned issuer, audience, algorithms and key set; all else is 401',
+      },
+      {
+        id: 'S11',
+        fault: 'exhaustion by one caller',
+        holds: 'limits in size, depth, rate and number; the process lives, and other callers hardly notice',
+      },
+      {
+        id: 'S12',
+        fault: 'smuggled requests and injected headers',
+        holds: 'a strict parser, the end of the connection, outgoing headers from a fixed list',
+      },
+      {
+        id: 'S13',
+        fault: "the platform's answers are trusted",
+        holds: 'they are typed, bounded and mapped field by field',
+        notHere: 'the rows C1 to C28 are the tests',
+      },
+      {
+        id: 'S14',
+        fault: 'errors tell too much',
+        holds:
+          "one filter; no stack, no host name, and of the platform's words only what is meant for people",
+      },
+      {
+        id: 'S15',
+        fault: 'a check that fails open',
+        holds: 'a fault in authentication, guard or validation denies: the platform is not called',
+      },
+      {
+        id: 'S16',
+        fault: 'documentation and metrics in the open',
+        holds: 'off in production; metrics on a listener of their own, on the loopback address',
+      },
+      {
+        id: 'S17',
+        fault: 'a nonce that is guessed or used twice',
+        holds: '128 random bits, new for every attempt',
+      },
+      {
+        id: 'S18',
+        fault: 'vulnerable or replaced dependencies',
+        holds: 'exact versions, hashes in the lock file, an audit where the registry answers one',
+      },
+      {
+        id: 'S19',
+        fault: 'writes without a trail',
+        holds: 'one line for each: who, for whom, what, on what, with what outcome; nobody forges one',
       },
     ],
   },
@@ -553,14 +687,10 @@ export function reasonOf(row: CatalogueRow): string | undefined {
   return 'notHere' in row ? row.notHere : undefined;
 }
 
-export function laterOf(row: CatalogueRow): string | undefined {
-  return 'later' in row ? row.later : undefined;
-}
-
 /** docs/faults.md. */
 export function faultsPage(): string {
-  const parts = sections.map(({ title, rows }) =>
-    [`## ${title}`, '', '| row | fault | what must hold |', '| --- | --- | --- |', ...rows.map(line)].join(
+  const parts = sections.map(({ title, heads: [first, second] = ['fault', 'what must hold'], rows }) =>
+    [`## ${title}`, '', `| row | ${first} | ${second} |`, '| --- | --- | --- |', ...rows.map(line)].join(
       '\n',
     ),
   );
@@ -569,13 +699,12 @@ export function faultsPage(): string {
 
 const INTRODUCTION = `# Faults
 
-What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\` or beside the code, by tests whose
-titles begin with its id; a full test run prints the table and fails on a row without a test. Made from \`test/faults/catalogue.ts\` by
+What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\`, \`test/security/\` or beside the code,
+by tests whose titles begin with its id; a full test run prints the table and fails on a row without a test. Made from \`test/faults/catalogue.ts\` by
 \`npm run generate\`.`;
 
 function line(row: CatalogueRow): string {
   const reason = reasonOf(row);
-  const later = laterOf(row);
-  const suffix = reason ? ` *Not tested here: ${reason}.*` : later ? ` *Not yet: ${later}.*` : '';
+  const suffix = reason ? ` *Not tested here: ${reason}.*` : '';
   return `| ${row.id} | ${row.fault} | ${row.holds}.${suffix} |`;
 }

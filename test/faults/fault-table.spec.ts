@@ -10,7 +10,7 @@ import { type CatalogueRow, faultsPage, sections } from './catalogue.ts';
 import { faultTable, type TitledResult } from './fault-table.reporter.ts';
 
 const rows: CatalogueRow[] = [
-  { id: 'U1', fault: 'refused', holds: 'h', later: 'the record' },
+  { id: 'U1', fault: 'refused', holds: 'h' },
   { id: 'U12', fault: 'cut', holds: 'h' },
   { id: 'R7', fault: 'lost', holds: 'h', notHere: 'no records yet' },
 ];
@@ -34,7 +34,7 @@ describe('the table', () => {
       rows,
     );
     expect(gaps).toEqual([]);
-    expect(table).toMatch(/^ {2}U1 +FAILED +1\/2 {2}refused \[not yet: the record\]$/m);
+    expect(table).toMatch(/^ {2}U1 +FAILED +1\/2 {2}refused$/m);
     expect(table).toMatch(/^ {2}U12 +ok +2\/2 {2}cut$/m);
     expect(table).toMatch(/^ {2}R7 +lost: no records yet$/m);
   });
@@ -57,6 +57,8 @@ describe('the catalogue', () => {
     ['T', 18],
     ['R', 19],
     ['P', 17],
+    ['O', 8],
+    ['S', 19],
   ])('has the rows of %s, which are %i, each once', (letter, count) => {
     const ids = sections.flatMap((section) => section.rows.map(({ id }) => id));
     expect(ids.filter((id) => id.startsWith(letter))).toEqual(
@@ -65,7 +67,8 @@ describe('the catalogue', () => {
   });
 
   it('is a page with a line a row', () => {
-    expect(faultsPage().match(/^\| [UCTRP]\d+ \|.*\.\*? \|$/gm)).toHaveLength(32 + 28 + 18 + 19 + 17);
+    const rowCount = sections.reduce((sum, section) => sum + section.rows.length, 0);
+    expect(faultsPage().match(/^\| [A-Z]\d+ \|.*\.\*? \|$/gm)).toHaveLength(rowCount);
   });
 });
 

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -13,8 +13,9 @@ import { TestSandbox } from '../support/sandbox.ts';
  * sent at most once, and what is said of it is true.
  */
 
-const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const ENCRYPTION_KEYS = newEncryptionKey();
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+const DAY_MS = 24 * 3_600 * 1_000;
 const RECORD = '{*:guard}:order/crm/';
 
 let sandbox: TestSandbox;
@@ -281,7 +282,7 @@ describe('in the guard store', () => {
 
   it('R10 a command denied: refused', async () => {
     const redis = await newRedis(...DURABLE);
-    const password = randomBytes(12).toString('hex');
+    const password = newSecret('r');
     await ask(redis, (client) =>
       client.call('ACL', 'SETUSER', 'guard', 'on', `>${password}`, '~*', '+@all', '-eval'),
     );
@@ -342,8 +343,12 @@ describe('in the guard store', () => {
 describe('of the process', () => {
   const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '1000' };
 
-  async function fleetOf(count: number, environment: Record<string, string> = {}): Promise<Fleet> {
-    return ended(await Fleet.start(sandbox, count, { environment }));
+  async function fleetOf(
+    count: number,
+    environment: Record<string, string> = {},
+    how: { disturbed?: boolean } = {},
+  ): Promise<Fleet> {
+    return ended(await Fleet.start(sandbox, count, { environment, how }));
   }
 
   it('P1 told to stop with an order under way: it is finished and answered', async () => {
@@ -356,6 +361,59 @@ describe('of the process', () => {
     expect((await placed).status).toBe(201);
     expect(await fleet.gateways[0]?.ended).toBe(0);
     expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('P2 told to stop with an order that does not end: 504, and in doubt for those who are left', async () => {
+    const fleet = await fleetOf(2, { UPSTREAM_ORDER_DEADLINE_MS: '60000' });
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { hang: true } });
+    const number = newNumber();
+    const placed = place(at(fleet, 0), number);
+    await until('it is carried out', async () => (await commitsOf(number)) === 1);
+    fleet.gateways[0]?.child.kill('SIGTERM');
+    const answer = await placed;
+    expect(answer.status).toBe(504);
+    expect(answer.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
+    expect(await fleet.gateways[0]?.ended).toBe(0);
+    expect(await stateOf(at(fleet, 1), number)).toBe('in_doubt');
+    const repeated = await place(at(fleet, 1), number);
+    expect(repeated.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown' });
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  }, 180_000);
+
+  it('P3 told to stop again and again with an order under way: it is finished, recorded and answered', async () => {
+    const fleet = await fleetOf(2);
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_500 } });
+    const number = newNumber();
+    const placed = place(at(fleet, 0), number);
+    await until('it is carried out', async () => (await commitsOf(number)) === 1);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) fleet.gateways[0]?.child.kill(signal);
+    expect((await placed).status).toBe(201);
+    expect(await fleet.gateways[0]?.ended).toBe(0);
+    expect(await stateOf(at(fleet, 1), number)).toBe('succeeded');
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
+  });
+
+  it('P15 whose clock steps by a day: no lease ends early, no order is forgotten or sent twice', async () => {
+    const fleet = await fleetOf(2, {}, { disturbed: true });
+    const [one, other] = [at(fleet, 0), at(fleet, 1)];
+    const known = newNumber();
+    expect((await place(one, known)).status).toBe(201);
+    for (const clock of [DAY_MS, -DAY_MS]) {
+      await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 2_500 } });
+      const number = newNumber();
+      const placed = place(one, number);
+      await until('it is carried out', async () => (await commitsOf(number)) === 1);
+      // Both ways: of the process that sends, and of the one that ends leases.
+      await fleet.gateways[0]?.disturb({ clock });
+      await fleet.gateways[1]?.disturb({ clock: -clock });
+      expect((await place(other, number)).body).toMatchObject({ code: 'request-in-progress' });
+      expect((await placed).status).toBe(201);
+      expect(await stateOf(other, number)).toBe('succeeded');
+      for (const again of [await place(other, number), await place(one, known)])
+        expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+      expect([await commitsOf(number), await commitsOf(known)]).toEqual([1, 1]);
+    }
+    expect(await sends()).toBe(3);
   });
 
   it('P4 killed before the order is recorded: nothing was sent, a repeat succeeds', async () => {

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
+import { newApiKey } from '../support/canary.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { freePort } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -277,7 +277,7 @@ describe('a process that cannot work', () => {
       const gateway = await start({ disturbed: true });
       const inFlight = await slowCalls(gateway, { delayMs: 1_500 });
       const secret = newApiKey().key;
-      await gateway.disturb({ fail, message: `password ${secret}` });
+      await gateway.disturb({ fail, secret, shape: 'message' });
       await until(async () => (await freshStatus(gateway, '/health/ready')) !== 200);
       expect(await statusesOf(inFlight)).toEqual([200, 200]);
       expect(await gateway.ended).toBe(1);
@@ -307,35 +307,38 @@ describe('a process that cannot work', () => {
     await gateway.stop();
   });
 
-  it.each(['a full disk', 'a pipe that nobody reads', 'a closed pipe'])(
-    'P14 a log that goes to %s costs no request',
-    async (where) => {
-      await sandbox.reset();
-      const port = String(await freePort());
-      const child = spawn(process.execPath, ['dist/main.js'], {
-        env: { PATH: process.env['PATH'], ...environment(sandbox), PORT: port, MANAGEMENT_PORT: '0' },
-        stdio: ['ignore', where === 'a full disk' ? openSync('/dev/full', 'w') : 'pipe', 'inherit'],
-      });
-      try {
-        const exit = once(child, 'exit');
-        if (where === 'a closed pipe') child.stdout?.destroy();
-        const gateway = { url: `http://127.0.0.1:${port}` };
-        await until(async () => (await statusOf(gateway, '/health/live')) === 200);
-        // Lines of about 200 bytes: more than a pipe takes.
-        for (let round = 0; round < 20; round++) {
-          const calls = Array.from({ length: 50 }, () => statusOf(gateway, '/v1/nothing-here'));
-          expect(new Set(await Promise.all(calls))).toEqual(new Set([404]));
+  describe('O5 the log cannot be written', () => {
+    it.each(['a full disk', 'a pipe that nobody reads', 'a closed pipe'])(
+      'P14 a log that goes to %s costs no request',
+      async (where) => {
+        await sandbox.reset();
+        const port = String(await freePort());
+        const child = spawn(process.execPath, ['dist/main.js'], {
+          env: { PATH: process.env['PATH'], ...environment(sandbox), PORT: port, MANAGEMENT_PORT: '0' },
+          stdio: ['ignore', where === 'a full disk' ? openSync('/dev/full', 'w') : 'pipe', 'pipe'],
+        });
+        child.stderr?.resume();
+        try {
+          const exit = once(child, 'exit');
+          if (where === 'a closed pipe') child.stdout?.destroy();
+          const gateway = { url: `http://127.0.0.1:${port}` };
+          await until(async () => (await statusOf(gateway, '/health/live')) === 200);
+          // Lines of about 200 bytes: more than a pipe takes.
+          for (let round = 0; round < 20; round++) {
+            const calls = Array.from({ length: 50 }, () => statusOf(gateway, '/v1/nothing-here'));
+            expect(new Set(await Promise.all(calls))).toEqual(new Set([404]));
+          }
+          expect(await statusOf(gateway, ASSETS)).toBe(200);
+          // Somebody has to read what is left, or the process cannot flush it.
+          child.stdout?.resume();
+          child.kill('SIGINT');
+          expect(await exit).toEqual([0, null]);
+        } finally {
+          child.kill('SIGKILL');
         }
-        expect(await statusOf(gateway, ASSETS)).toBe(200);
-        // Somebody has to read what is left, or the process cannot flush it.
-        child.stdout?.resume();
-        child.kill('SIGINT');
-        expect(await exit).toEqual([0, null]);
-      } finally {
-        child.kill('SIGKILL');
-      }
-    },
-  );
+      },
+    );
+  });
 
   it('P15 a wall clock that steps back a day, and ahead, costs no token and brings back nothing old', async () => {
     const users = join(folder, 'users.json');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
@@ -27,7 +28,7 @@ jest.setTimeout(120_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
-const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+const ENCRYPTION_KEYS = newEncryptionKey();
 
 let sandbox: TestSandbox;
 /** Ended after each test, the youngest first. */

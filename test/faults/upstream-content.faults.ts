@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
 import {
   caseOf,
   type Expected,
@@ -397,7 +398,7 @@ describe('lists', () => {
   const adding = {
     ...caseOf('addMembers'),
     body: {
-      members: ['nina', 'olaf'].map((userName) => ({ userName, password: 'first-login-9', name: 'N' })),
+      members: ['nina', 'olaf'].map((userName) => ({ userName, password: newSecret('m'), name: 'N' })),
     },
   };
   const added = (...names: string[]) => names.map((userName) => ({ globalId: `mem-${userName}`, userName }));

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { CallerGuard } from '../../src/caller/caller.guard.ts';
 import { CallerLimits } from '../../src/caller/caller-limits.ts';
 import { CallerRegistry } from '../../src/caller/caller.registry.ts';
@@ -22,6 +20,7 @@ import { send } from '../support/operations.ts';
 import { startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
+import { newApiKey, newEncryptionKey } from '../support/canary.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -107,7 +106,7 @@ describe('S15 a failure inside the gateway denies:', () => {
 
   it('of the server behind it', async () => {
     const redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+    const ENCRYPTION_KEYS = newEncryptionKey();
     const guarded = await TestGateway.start(sandbox, { GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS });
     await redis.stop();
     const answer = await send(guarded, caseOf('placeOrder'));

@@ -4,6 +4,7 @@
  */
 import { setFlagsFromString, getHeapSpaceStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { leakShapes } from './leak-shapes.ts';
 
 export type Disturbance =
   /** The wall clock steps by so many ms; the monotonic one does not. */
@@ -14,8 +15,10 @@ export type Disturbance =
   | { readonly block: number; readonly times: number }
   /** Objects that stay are made until the heap has so many MiB of them, and kept; 0 lets them go. */
   | { readonly heap: number }
-  /** A failure that nobody catches, with a message that nobody may see. */
-  | { readonly fail: 'exception' | 'rejection'; readonly message: string };
+  /** From now on every object inherits these. */
+  | { readonly pollute: Readonly<Record<string, unknown>>; readonly enumerable: boolean }
+  /** A failure that nobody catches, with a secret in it in that shape (leak-shapes.ts). */
+  | { readonly fail: 'exception' | 'rejection'; readonly secret: string; readonly shape: string };
 
 let shift = 0;
 let uptime = 0;
@@ -41,7 +44,8 @@ process.on('message', (what: Disturbance) => {
   else if ('uptime' in what) uptime = what.uptime;
   else if ('block' in what) block(what.block, what.times);
   else if ('heap' in what) fill(what.heap);
-  else fail(what.fail, what.message);
+  else if ('pollute' in what) pollute(what.pollute, what.enumerable);
+  else fail(what.fail, leakShapes(what.secret)[what.shape]);
   process.send?.('done');
 });
 // The test may go away without holding the gateway back.
@@ -76,10 +80,17 @@ function used(): number {
   return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0) / (1024 * 1024);
 }
 
-function fail(how: 'exception' | 'rejection', message: string): void {
-  if (how === 'rejection') void Promise.reject(new RangeError(message));
+function pollute(members: Readonly<Record<string, unknown>>, enumerable: boolean): void {
+  for (const [name, value] of Object.entries(members)) {
+    // eslint-disable-next-line no-extend-native -- it is what attackers do
+    Object.defineProperty(Object.prototype, name, { value, enumerable, writable: true, configurable: true });
+  }
+}
+
+function fail(how: 'exception' | 'rejection', failure: unknown): void {
+  if (how === 'rejection') void Promise.reject(failure);
   else
     setTimeout(() => {
-      throw new RangeError(message);
+      throw failure;
     });
 }

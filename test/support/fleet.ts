@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
+import { newApiKey, newEncryptionKey } from './canary.ts';
 import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
@@ -73,7 +72,7 @@ export class Fleet {
       UPSTREAM_USERS_FILE: this.usersFile,
       CALLERS_FILE: callersFile,
       REDIS_URL: redis.url,
-      ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      ENCRYPTION_KEYS: newEncryptionKey(),
       CACHE_TTL_MS: '0',
     };
   }

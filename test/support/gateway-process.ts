@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { keep, keepingAnswers } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
 import { until } from './redis.ts';
 
@@ -38,6 +39,7 @@ export async function startGatewayProcess(
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
     : '';
+  const keeping = keepingAnswers();
   const start = maxFiles === undefined ? 'exec "$@"' : `ulimit -n ${maxFiles} && exec "$@"`;
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn('sh', ['-c', start, 'sh', process.execPath, 'dist/main.js'], {
@@ -45,8 +47,9 @@ export async function startGatewayProcess(
       PATH: process.env['PATH'],
       PORT: '0',
       MANAGEMENT_PORT: '0',
-      NODE_OPTIONS: `${preload} ${nodeOptions}`,
       ...environment,
+      ...keeping,
+      NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
     },
     stdio: ['ignore', sink, sink, 'ipc'],
   });
@@ -56,7 +59,10 @@ export async function startGatewayProcess(
   child.stderr?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
   const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once('exit', (code, signal) => resolve(code ?? (signal as NodeJS.Signals)));
+    child.once('exit', (code, signal) => {
+      if (logFile !== undefined) keep('log-file', output());
+      resolve(code ?? (signal as NodeJS.Signals));
+    });
   });
   const told = () => /^.*"event":"listening".*$/m.exec(output())?.[0];
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;

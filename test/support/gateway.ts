@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { buildApp, listen } from '../../src/app.ts';
-import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { createLog } from '../../src/observability/log.ts';
+import { keep, keepAnswers, newApiKey } from './canary.ts';
 import { assertDeclared } from './contract.ts';
 import type { TestSandbox } from './sandbox.ts';
 
@@ -86,11 +86,13 @@ export class TestGateway {
     const config = loadConfig({ ...gateway.environment(sandbox), ...environment });
     const sink = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
+        keep('log', chunk);
         gateway.logLines.push(...chunk.toString().trim().split('\n'));
         done();
       },
     });
     gateway.app = await buildApp(config, { log: createLog('debug', sink) });
+    gateway.app.getHttpServer().on('connection', keepAnswers);
     const { url, managementPort } = await listen(gateway.app, config);
     gateway.url = url;
     gateway.managementUrl = `http://127.0.0.1:${managementPort}`;
@@ -155,7 +157,9 @@ export class TestGateway {
   }
 
   async metrics(): Promise<string> {
-    return (await fetch(`${this.managementUrl}/metrics`)).text();
+    const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
+    keep('metrics', text);
+    return text;
   }
 
   /** Resolves once a line with this event has been logged after the call. */

@@ -1,3 +1,4 @@
+import { newSecret } from './canary.ts';
 import type { TestAnswer, TestGateway } from './gateway.ts';
 
 export type Effect = 'read' | 'repeatable' | 'once';
@@ -106,7 +107,7 @@ export const operationCases: readonly OperationCase[] = [
     effect: 'once',
     method: 'POST',
     path: '/v1/enterprises/ent-harbour/members',
-    body: { members: [{ userName: 'nina', password: 'first-login-9', name: 'Nina' }] },
+    body: { members: [{ userName: 'nina', password: newSecret('m'), name: 'Nina' }] },
     scopes: ['members:write'],
   },
   {
@@ -124,7 +125,7 @@ export const operationCases: readonly OperationCase[] = [
     effect: 'repeatable',
     method: 'PUT',
     path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna/password',
-    body: { password: 'next-login-9' },
+    body: { password: newSecret('m') },
     scopes: ['members:write'],
   },
   {

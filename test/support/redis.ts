@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { keptFolder } from './canary.ts';
 
 /** Real Redis servers: one, a master with a sentinel, a cluster. Each has a folder of its own and ends with `stop`. */
 
@@ -25,6 +26,9 @@ export interface RunningRedis {
 }
 
 const READY = 'Ready to accept connections';
+/** For the scan: what is in it at its end is written down, in plain. */
+const TELLING = ['--shutdown-on-sigterm', 'save', 'now', 'force', '--rdbcompression', 'no'];
+const END_MS = 5_000;
 
 /**
  * A redis-server on a free port; `args` are further settings such as `--maxmemory 1mb`, and win over those made here. `ready`
@@ -35,7 +39,11 @@ export async function startRedis(args: readonly string[] = [], ready = READY): P
   const given = args.lastIndexOf('--port');
   const port = given < 0 ? await freePort() : Number(args[given + 1]);
   const child = await startServer(
-    ['--port', String(port), '--dir', folder, '--save', '', '--repl-diskless-sync-delay', '0', ...args],
+    [
+      ...['--port', String(port), '--dir', folder, '--save', '', '--repl-diskless-sync-delay', '0'],
+      ...TELLING,
+      ...args,
+    ],
     ready,
   ).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });
@@ -44,7 +52,7 @@ export async function startRedis(args: readonly string[] = [], ready = READY): P
     throw error;
   });
   if (!child) return startRedis(['--port', String(await freePort()), ...args], ready);
-  return running(child, port, folder);
+  return running(child, port, folder, args.includes('--dir') ? args[args.lastIndexOf('--dir') + 1] : folder);
 }
 
 export interface RunningSentinel {
@@ -180,8 +188,9 @@ export async function freePort(): Promise<number> {
 }
 
 async function startServer(args: readonly string[], ready: string): Promise<ChildProcess> {
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let last = '';
+  child.stderr.on('data', (chunk: Buffer) => (last = chunk.toString()));
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${last}`)));
@@ -193,23 +202,30 @@ async function startServer(args: readonly string[], ready: string): Promise<Chil
   return child;
 }
 
-function running(child: ChildProcess, port: number, folder: string): RunningRedis {
-  const end = async () => {
+/** Its data is in `dataFolder`, which may be one that outlives it. */
+function running(child: ChildProcess, port: number, folder: string, dataFolder = folder): RunningRedis {
+  const end = async (...signals: NodeJS.Signals[]) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
-    child.kill('SIGKILL');
+    for (const signal of signals) child.kill(signal);
+    // It may be busy with a script.
+    const impatience = setTimeout(() => child.kill('SIGKILL'), END_MS);
     await gone;
+    clearTimeout(impatience);
   };
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
     folder,
     process: child,
-    kill9: end,
+    kill9: () => end('SIGKILL'),
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
     stop: async () => {
-      await end();
+      await end('SIGCONT', 'SIGTERM');
+      const kept = keptFolder();
+      if (kept && existsSync(dataFolder))
+        cpSync(dataFolder, join(kept, `redis-${child.pid}`), { recursive: true });
       rmSync(folder, { recursive: true, force: true });
     },
   };

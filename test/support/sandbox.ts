@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
+import { newSecret } from './canary.ts';
 
 export interface JournalEntry {
   readonly id: number;
@@ -27,10 +27,11 @@ export class TestSandbox {
   }
 
   static async start(options: Partial<Parameters<typeof startSandbox>[0]> = {}): Promise<TestSandbox> {
-    const appKey = randomBytes(8).toString('hex');
+    const appKey = newSecret('a');
     // With characters that Basic authentication has to encode.
-    const appSecret = `${randomBytes(16).toString('base64url')}:+%/é`;
-    return new TestSandbox(await startSandbox({ appKey, appSecret, ...options }), appKey, appSecret);
+    const appSecret = `${newSecret('s')}:+%/é`;
+    const madeUp = { appKey, appSecret, seedPassword: newSecret('u'), tokenPrefix: newSecret('t', 12) };
+    return new TestSandbox(await startSandbox({ ...madeUp, ...options }), appKey, appSecret);
   }
 
   /** What every seeded user logs in with, as `account@enterprise`. */

@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
 import { createLog, type Log } from '../../src/observability/log.ts';
+import { keep, newSecret } from './canary.ts';
 
-/** A credential for this run only. */
-export function credential(bytes = 16): string {
-  return randomBytes(bytes).toString('base64url');
+/** A credential of no kind in particular, of so many random bytes or a few more. */
+export function credential(bytes = 20): string {
+  return newSecret('c', Math.ceil((bytes * 8) / 6));
 }
 
 /** A whole configuration, with credentials made up and `environment` on top. */
@@ -13,8 +13,8 @@ export function settings(environment: Readonly<Record<string, string>> = {}): Ap
   return loadConfig({
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     UPSTREAM_TOKEN_URL: 'http://127.0.0.1:9/oauth/token',
-    UPSTREAM_APP_KEY: credential(),
-    UPSTREAM_APP_SECRET: credential(),
+    UPSTREAM_APP_KEY: newSecret('a'),
+    UPSTREAM_APP_SECRET: newSecret('s'),
     CALLERS_FILE: 'unused',
     ...environment,
   });
@@ -35,6 +35,7 @@ export class RecordedLog {
   constructor() {
     const stream = new PassThrough();
     stream.on('data', (chunk: Buffer) => {
+      keep('log', chunk);
       for (const text of String(chunk).trim().split('\n')) this.#add(JSON.parse(text) as LogLine);
     });
     this.log = createLog('debug', stream);

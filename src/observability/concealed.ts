@@ -1,0 +1,74 @@
+const MASK = '[secret]';
+/** A shorter one would mask half the language, and is no secret. */
+const MIN_LENGTH = 4;
+/** Of base64: fewer are found by chance. */
+const MIN_DIGITS = 8;
+/** Tokens come and go: what is remembered of their forms is forgotten now and then. */
+const MAX_REMEMBERED = 1_000;
+
+/** Names the secrets that are in use at the moment it is asked. */
+export type SecretSource = () => Iterable<string>;
+
+/**
+ * The last line of defence of the log: fields are chosen so that no secret is in them, and where one is all the same (in the words
+ * of another, in a message that quotes) it is masked, in every form that it can take there.
+ */
+export class Concealed {
+  readonly #sources: SecretSource[] = [];
+  readonly #forms = new Map<string, readonly string[]>();
+
+  add(source: SecretSource): void {
+    this.#sources.push(source);
+  }
+
+  /** A line of the log, fit to be written. */
+  in(line: string): string {
+    // All but one line in a thousand is this one: numbers, and words that the gateway chose. It must cost nothing.
+    if (line.includes('"event":"request"') && !line.includes('"problem":')) return line;
+    return this.inText(line);
+  }
+
+  inText(text: string): string {
+    const found: string[] = [];
+    for (const source of this.#sources)
+      for (const secret of source())
+        for (const form of this.#formsOf(secret)) if (text.includes(form)) found.push(form);
+    // The longest first: another may be its beginning.
+    found.sort((one, other) => other.length - one.length);
+    return found.reduce((clean, form) => clean.replaceAll(form, MASK), text);
+  }
+
+  #formsOf(secret: string): readonly string[] {
+    const known = this.#forms.get(secret);
+    if (known) return known;
+    if (this.#forms.size >= MAX_REMEMBERED) this.#forms.clear();
+    const forms = secret.length < MIN_LENGTH ? [] : formsOf(secret);
+    this.#forms.set(secret, forms);
+    return forms;
+  }
+}
+
+/** As it stands in JSON, in JSON in JSON, in a URL, in base64 and in hex. */
+function formsOf(secret: string): string[] {
+  const forms = [
+    quoted(secret),
+    quoted(quoted(secret)),
+    encodeURIComponent(secret.toWellFormed()),
+    Buffer.from(secret).toString('hex'),
+    ...[0, 1, 2].flatMap((offset) => base64(secret, offset)),
+  ];
+  return [...new Set(forms)];
+}
+
+/** Its own digits where other bytes are before it (`key:secret`) and behind, in both alphabets; none where they are too few. */
+function base64(secret: string, offset: number): string[] {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
+  const digits = bytes
+    .toString('base64')
+    .slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6));
+  return digits.length < MIN_DIGITS ? [] : [digits, digits.replaceAll('+', '-').replaceAll('/', '_')];
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,16 @@
+/** Names of classes; one that somebody made of data is not. */
+const KIND = /^[A-Za-z]{1,60}$/;
+
+/** What is logged of a failure that nobody foresaw: its kind and its place, never its words, which may quote data. */
+export function kindAndPlace(error: unknown): { error: string; stack: string } {
+  if (!(error instanceof Error)) return { error: typeof error, stack: '' };
+  const { name, message, stack } = error;
+  const place = String(stack);
+  // Behind the message, whose lines may look like frames.
+  const start = message === '' ? 0 : place.indexOf(message) + message.length;
+  const frames = place
+    .slice(start)
+    .split('\n')
+    .filter((line) => line.startsWith('    at '));
+  return { error: KIND.test(name) ? name : 'Error', stack: frames.join('\n') };
+}

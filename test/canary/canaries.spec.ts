@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { keptFolder, newEncryptionKey, newMark, newSecret } from '../support/canary.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { ask, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { scan } from './scan.ts';
+
+/** The scan itself: it can find what it looks for, and it looks where a run writes. */
+
+const folder = mkdtempSync(join(tmpdir(), 'canary-test-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Of another run, or the scan of this one would find it. */
+const mark = newMark();
+const secret = `${mark}u${newMark()}`;
+
+function planted(content: string | Buffer, name = 'printed'): string {
+  const own = mkdtempSync(join(folder, 'planted-'));
+  writeFileSync(join(own, name), content);
+  return own;
+}
+
+describe('the scan', () => {
+  const key = Buffer.from(`${mark}e${newMark().repeat(4)}`, 'base64');
+  it.each<[string, string | Buffer]>([
+    ['as it is', `{"cause":"login of anna with ${secret} failed"}`],
+    ['in the middle of other bytes', Buffer.concat([Buffer.of(0, 255, 250), Buffer.from(secret)])],
+    ['percent-encoded with what has to be', encodeURIComponent(`${secret}:+%/é`)],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify({ password: secret }))],
+    ['as inspected bytes', inspect(Buffer.from(`x${secret}`))],
+    ['as JSON of bytes', JSON.stringify(Buffer.from(`x${secret}`))],
+    ['as inspected other bytes', inspect(new Uint8Array(Buffer.from(secret)))],
+    ['in hex', Buffer.from(secret).toString('hex')],
+    ['in HEX', Buffer.from(secret).toString('hex').toUpperCase()],
+    ['in UTF-16', Buffer.from(secret, 'utf16le')],
+    ['in base64', Buffer.from(secret).toString('base64')],
+    ['in base64 after one byte', Buffer.from(`:${secret}`).toString('base64')],
+    ['in base64 after two bytes', Buffer.from(`a:${secret}`).toString('base64url')],
+    ['as the bytes of an encryption key', key],
+  ])('finds a secret %s, and does not repeat it', (_, content) => {
+    const { findings } = scan([planted(content)], mark);
+    expect(findings.length).toBeGreaterThan(0);
+    expect(inspect(findings, { depth: null })).not.toContain(mark);
+  });
+
+  it('says what it was and where', () => {
+    const [finding] = scan([planted(`a ${secret} and the password=${secret}`)], mark).findings;
+    expect(finding).toMatchObject({ kind: 'password of a user', form: 'as it is', before: 'a ' });
+    expect(finding?.file).toMatch(/\/printed$/);
+  });
+
+  it('finds the id of a session everywhere but where it is told', () => {
+    const id = 'aB3-_6789012345678901x';
+    const answers = planted(`HTTP/1.1 201 Created\r\n\r\n{"sessionId":"${id}","expiresAt":"x"}`, 'answers.1');
+    expect(scan([answers], mark).findings).toEqual([]);
+    const log = planted(`{"event":"x","session":"${id}"}`);
+    expect(scan([answers, log], mark).findings).toMatchObject([{ kind: 'id of a session' }]);
+  });
+
+  it('finds nothing where there is nothing, and counts what it read', () => {
+    const clean = planted(`${mark.slice(1)} ${newMark()}`);
+    expect(scan([clean], mark)).toEqual({ findings: [], files: 1, bytes: 16 });
+  });
+});
+
+describe('what is made up', () => {
+  it('is an encryption key whose bytes are found too', () => {
+    const [kid, encoded = ''] = newEncryptionKey('k2').split(':');
+    expect(kid).toBe('k2');
+    const bytes = Buffer.from(encoded, 'base64');
+    expect(bytes).toHaveLength(32);
+    expect(bytes.toString('base64')).toBe(encoded);
+  });
+
+  it('is another one each time', () => {
+    expect(new Set(Array.from({ length: 1_000 }, () => newSecret('u'))).size).toBe(1_000);
+  });
+});
+
+describe('what is looked through', () => {
+  const kept = keptFolder() as string;
+  const isKept = (word: string, name: RegExp) =>
+    readdirSync(kept, { recursive: true, withFileTypes: true }).some(
+      (entry) =>
+        entry.isFile() &&
+        name.test(join(entry.parentPath, entry.name)) &&
+        readFileSync(join(entry.parentPath, entry.name)).includes(word),
+    );
+
+  it('has the answers and log lines of a gateway in this process and in another', async () => {
+    const sandbox = await TestSandbox.start();
+    const gateway = await TestGateway.start(sandbox);
+    const other = await startGatewayProcess(gateway.environment(sandbox));
+    const [here, there] = [randomUUID(), randomUUID()];
+    try {
+      await gateway.get('/v1/nowhere', { headers: { 'x-request-id': here } });
+      await fetch(`${other.url}/v1/nowhere`, { headers: { 'x-request-id': there } });
+      await fetch(`${other.managementUrl}/metrics`);
+    } finally {
+      await Promise.all([gateway.stop(), other.stop()]);
+      await sandbox.close();
+    }
+    for (const word of [here, there]) expect(isKept(`"requestId":"${word}"`, /\/answers\.\d/)).toBe(true);
+    expect(isKept('# HELP gateway_', new RegExp(`/answers\\.${other.child.pid}\\.`))).toBe(true);
+    expect(isKept(here, /\/log\.\d/)).toBe(true);
+    expect(isKept(there, /\/stdout-of-sh-/)).toBe(true);
+  });
+
+  it('has what any process prints, and leaves alone what nobody reads', async () => {
+    const word = randomUUID();
+    const child = spawn(process.execPath, ['-p', `console.error('${word}-2'); '${word}-1'`]);
+    await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect(isKept(`${word}-1`, /\/stdout-of-node-/)).toBe(true);
+    expect(isKept(`${word}-2`, /\/stderr-of-node-/)).toBe(true);
+    const unread = spawn('yes', { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(unread, 'spawn');
+    expect(unread.stdout.isPaused() || unread.stdout.readableFlowing === null).toBe(true);
+    unread.kill();
+  });
+
+  it.each([false, true])('has all that is in a Redis at its end, frozen: %s', async (isFrozen) => {
+    const word = randomUUID();
+    const redis = await startRedis();
+    await ask(redis, (client) => client.hset('some', word.slice(1), word.repeat(20)));
+    if (isFrozen) redis.freeze();
+    await redis.stop();
+    expect(isKept(word.repeat(20), new RegExp(`/redis-${redis.process.pid}/`))).toBe(true);
+  });
+});
+
+describe('a run of Jest', () => {
+  /** In a folder of its own, with nothing but this reporter. */
+  async function run(
+    test: string,
+  ): Promise<{ code: number; printed: string; rootDir: string; kept: string }> {
+    const rootDir = mkdtempSync(join(folder, 'run-'));
+    const kept = mkdtempSync(join(folder, 'kept-'));
+    writeFileSync(join(rootDir, 'package.json'), '{}');
+    writeFileSync(join(rootDir, 'some.test.js'), `it('runs', () => { ${test} });`);
+    const reporters = [fileURLToPath(new URL('canary.reporter.ts', import.meta.url))];
+    const config = JSON.stringify({ rootDir, transform: {}, reporters });
+    const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--config', config], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, TMPDIR: kept },
+    });
+    const [printed, [code]] = await Promise.all([
+      text(child.stderr),
+      once(child, 'exit') as Promise<[number]>,
+    ]);
+    return { code, printed, rootDir, kept };
+  }
+  const password = "process.env.CANARY_MARK + 'u' + 'rest-of-it'";
+
+  it.each([
+    ['prints', `process.stdout.write(${password})`],
+    ['leaves in a file', `require('node:fs').writeFileSync(__dirname + '/report.json', ${password})`],
+    ['keeps', `require('node:fs').writeFileSync(process.env.CANARY_FOLDER + '/answers.1', ${password})`],
+  ])('that %s a secret fails, and says of which kind', async (_, leak) => {
+    const { code, printed, kept } = await run(leak);
+    expect(code).toBe(1);
+    expect(printed).toMatch(/Canaries: .* 1 found\n {2}password of a user, as it is, in \S+ after:/);
+    expect(printed).not.toContain('rest-of-it');
+    expect(printed).toContain(`What was kept is in ${kept}/canaries-`);
+  });
+
+  it('that does not passes, and leaves nothing behind', async () => {
+    const { code, printed, rootDir } = await run(
+      `require('node:fs').writeFileSync(__dirname + '/at', process.env.CANARY_FOLDER)`,
+    );
+    expect(code).toBe(0);
+    expect(printed).toMatch(
+      /Canaries: 0 kinds made, \d+ files and [\d.]+ MiB looked through in [\d.]+ s, 0 found/,
+    );
+    expect(existsSync(readFileSync(join(rootDir, 'at'), 'utf8'))).toBe(false);
+  });
+});

@@ -1,0 +1,23 @@
+import type { ChildProcess } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { basename } from 'node:path';
+import { afterAll } from '@jest/globals';
+import { keepRead } from '../support/canary.ts';
+
+/** Before each test file: what the processes print that it starts is kept for the scan. */
+
+let count = 0;
+function listen(message: unknown): void {
+  const { process: child } = message as { process: ChildProcess };
+  child.once('spawn', () => {
+    const name = `${basename(child.spawnfile)}-${++count}`;
+    if (child.stdout) keepRead(`stdout-of-${name}`, child.stdout);
+    if (child.stderr) keepRead(`stderr-of-${name}`, child.stderr);
+  });
+}
+
+subscribe('child_process', listen);
+// The channel is the process's, and the process runs other test files after this one.
+afterAll(() => {
+  unsubscribe('child_process', listen);
+});

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { OrderService } from '../../src/order/order.service.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { leakShapes } from '../support/leak-shapes.ts';
+import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/**
+ * Secrets stay where they belong. That none is in anything that any test makes the gateway write is looked at after the run
+ * (test/canary); here the gateway is provoked.
+ */
+
+jest.setTimeout(180_000);
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  [sandbox, redis] = await Promise.all([TestSandbox.start(), startRedis()]);
+  gateway = await TestGateway.start(sandbox, { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await gateway.stop();
+  await Promise.all([redis.stop(), sandbox.close()]);
+});
+
+describe('a failure that nobody foresaw, with a secret in it', () => {
+  // One that the gateway cannot know and mask: what is shown is chosen.
+  const secret = `${newSecret('t')}1`;
+  const encoded = Buffer.from(secret).toString('base64').slice(4, -6);
+
+  it.each(Object.entries(leakShapes(secret)))(
+    'S3 by %s, thrown in a request: neither the problem nor the log tells it',
+    async (_, thing) => {
+      const orders = gateway.app.get(OrderService, { strict: false });
+      const spy = jest.spyOn(orders, 'listAssets').mockRejectedValue(thing as never);
+      const from = gateway.logLines.length;
+      const answer = await gateway.get(ASSETS, { headers: { 'cache-control': 'no-cache' } });
+      spy.mockRestore();
+      expect(answer.status).toBe(500);
+      expect(answer.body).toMatchObject({ code: 'internal-error', outcome: 'unknown' });
+      const lines = gateway.logLines.slice(from).join('\n');
+      expect(lines).toContain('"event":"internal-error"');
+      for (const form of [secret, encoded]) {
+        expect(answer.text + JSON.stringify([...answer.headers])).not.toContain(form);
+        expect(lines).not.toContain(form);
+      }
+    },
+  );
+
+  it('S3 by each of them, caught by nobody: the last words of the process do not tell it', async () => {
+    const dying = await startGatewayProcess(gateway.environment(sandbox), { disturbed: true });
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 6_000 } });
+    // It stays for as long as this is under way.
+    const holding = fetch(dying.url + ASSETS, { headers: { 'x-api-key': gateway.key } });
+    await until('the call is under way', async () => (await sandbox.journal('listAssets')).length > 0);
+    const shapes = Object.keys(leakShapes(secret));
+    for (const shape of shapes)
+      for (const fail of ['exception', 'rejection'] as const) await dying.disturb({ fail, secret, shape });
+    expect((await holding).status).toBe(200);
+    expect(await dying.ended).toBe(1);
+    const told = dying.output().match(/"event":"(uncaught-exception|unhandled-rejection)"/g) ?? [];
+    expect(told).toHaveLength(2 * shapes.length);
+    for (const form of [secret, encoded]) expect(dying.output()).not.toContain(form);
+  });
+});
+
+it('S3 a start that fails for a reason that nobody foresaw does not tell a secret in it', async () => {
+  const password = `${newSecret('r')}:+%/é`;
+  // What a preload says: a failure with our own configuration in its words.
+  const words =
+    "'cannot use ' + process.env.REDIS_URL + ' nor ' + decodeURIComponent(new URL(process.env.REDIS_URL).password)";
+  const code = `process.prependListener('newListener', (event) => { if (event === 'SIGTERM') throw new Error(${words}); });`;
+  const failure = await startGatewayProcess(
+    {
+      ...gateway.environment(sandbox),
+      REDIS_URL: redis.url.replace('//', `//:${encodeURIComponent(password)}@`),
+      ENCRYPTION_KEYS: newEncryptionKey(),
+    },
+    { nodeOptions: `--import data:text/javascript,${encodeURIComponent(code)}` },
+  ).then(
+    () => 'it started',
+    (error: unknown) => (error as Error).message,
+  );
+  expect(failure).toContain('cannot use [secret] nor [secret]');
+  expect(failure).not.toContain(password.slice(0, 20));
+});
+
+describe("employees' passwords", () => {
+  const passwords = {
+    first: newSecret('m'),
+    other: newSecret('m'),
+    wrong: newSecret('m'),
+    next: newSecret('m'),
+  };
+  const shown = (answer: TestAnswer) => answer.text + JSON.stringify([...answer.headers]);
+
+  it('S7 are passed on, and in no answer, log line or value in Redis, whatever comes of them', async () => {
+    const from = gateway.logLines.length;
+    const key = (name: string) => ({ headers: { 'idempotency-key': `passwords-of-${name}-1` } });
+    const member = (userName: string, password: unknown) => ({ userName, password, name: 'New Comer' });
+    const add = (name: string, ...members: object[]) => gateway.post(MEMBERS, { members }, key(name));
+    const answers: TestAnswer[] = [];
+    // Added; partly refused; refused whole in words that quote the password; lost; wrong in form.
+    answers.push(await add('added', member('newcomer', passwords.first)));
+    answers.push(await add('partly', member('anna', passwords.first), member('second', passwords.other)));
+    const message = `the password ${passwords.wrong} is too easy`;
+    await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '50003', message } });
+    answers.push(await add('refused', member('third', passwords.wrong)));
+    await sandbox.fault({ operation: 'addMembers', times: 1, action: { reset: 'before-headers' } });
+    answers.push(await add('lost', member('fourth', passwords.other)));
+    answers.push(await add('wrong', member('f!fth', passwords.wrong), member('sixth', [passwords.wrong])));
+    const reset = (body: object) =>
+      gateway.request('PUT', `${MEMBERS}/mem-harbour-anna/password`, { body, undocumented: true });
+    answers.push(await reset({ password: passwords.next }));
+    answers.push(await reset({ password: { nested: passwords.next } }));
+    expect(answers.map(({ status }) => status)).toEqual([201, 207, 422, 502, 400, 204, 400]);
+
+    // They do arrive.
+    for (const [username, password] of [
+      ['newcomer@harbour', passwords.first],
+      ['anna@harbour', passwords.next],
+    ])
+      expect((await gateway.post('/v1/sessions', { username, password })).status).toBe(201);
+    const kept = await ask(redis, async (client) => {
+      const keys = await client.keys('*');
+      const dumps = await Promise.all(keys.map((each) => client.dumpBuffer(each)));
+      return [...keys, ...dumps.map((dump) => dump?.toString('latin1') ?? '')].join('\n');
+    });
+    expect(kept).toMatch(/guard\}:(?!canary)/);
+    const logged = gateway.logLines.slice(from).join('\n');
+    expect(logged).toContain('"event":"audit"');
+    for (const password of Object.values(passwords)) {
+      expect(answers.map(shown).join('\n')).not.toContain(password);
+      expect(kept).not.toContain(password);
+      expect(logged).not.toContain(password);
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { openSync, writeSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { threadId } from 'node:worker_threads';
+
+/**
+ * Credentials for a test run, all with the run's mark in them: wherever a run writes the mark, a secret has got out. What a run
+ * writes is kept in a folder (`CANARY_FOLDER`, set by canary.reporter.ts, which scans it); without one nothing is kept.
+ */
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Random for each run, so that a run inside of a run is not taken for a leak. */
+const MARK = process.env['CANARY_MARK'] ?? newMark();
+const FOLDER = process.env['CANARY_FOLDER'];
+
+/** The letter behind the mark says what it was. */
+export const kinds = {
+  a: 'application key',
+  s: 'application secret',
+  k: 'API key',
+  u: 'password of a user',
+  m: 'password of an employee',
+  l: 'licence password',
+  t: 'token',
+  e: 'encryption key',
+  r: 'Redis password',
+  c: 'other credential',
+} as const;
+export type Kind = keyof typeof kinds;
+
+export function newMark(): string {
+  return randomText(8);
+}
+
+/** A secret that a test makes up; 27 characters fit every rule for passwords. Letters and digits only. */
+export function newSecret(kind: Kind, length = 27): string {
+  keep('made', kind);
+  return MARK + kind + randomText(length - MARK.length - 1);
+}
+
+/** As src/caller/api-key.ts makes them. */
+export function newApiKey(): { key: string; hash: string } {
+  const key = `lgw_${newSecret('k', 43)}`;
+  return { key, hash: createHash('sha256').update(key).digest('hex') };
+}
+
+/** A value for ENCRYPTION_KEYS: the mark is in the text, and so in the bytes. */
+export function newEncryptionKey(kid = 'k1'): string {
+  // 32 bytes: of the last digit only two bits count.
+  return `${kid}:${newSecret('e', 42)}A=`;
+}
+
+const files = new Map<string, number>();
+
+/** Keeps something that was written; what has the same `name` in a process is one file. */
+export function keep(name: string, chunk: string | Uint8Array): void {
+  if (!FOLDER) return;
+  let file = files.get(name);
+  if (file === undefined) {
+    file = openSync(join(FOLDER, `${name}.${process.pid}.${threadId}`), 'a');
+    files.set(name, file);
+  }
+  if (typeof chunk === 'string') writeSync(file, chunk);
+  else writeSync(file, chunk);
+}
+
+/** Where files can be put to be looked through, if anywhere. */
+export function keptFolder(): string | undefined {
+  return FOLDER;
+}
+
+/** Keeps what a stream reads, without reading it: a stream that nobody reads stays so. */
+export function keepRead(name: string, stream: Readable): void {
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: Uint8Array | null, encoding?: BufferEncoding) => {
+    if (chunk !== null) keep(name, chunk);
+    return push(chunk, encoding);
+  };
+}
+
+/** Keeps what is answered on a connection that somebody opened. */
+export function keepAnswers(socket: Socket): void {
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  socket.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    keep('answers', chunk);
+    return write(chunk, ...rest);
+  };
+}
+
+/** Lets a gateway that is started with this environment keep its answers. */
+export function keepingAnswers(): Record<string, string> {
+  if (!FOLDER) return {};
+  const preload = new URL('../canary/keep-answers.ts', import.meta.url).href;
+  return { CANARY_FOLDER: FOLDER, NODE_OPTIONS: `--import ${preload}` };
+}
+
+function randomText(length: number): string {
+  return Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+}
