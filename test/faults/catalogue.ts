@@ -501,6 +501,103 @@ export const sections: readonly CatalogueSection[] = [
       },
     ],
   },
+  {
+    title: 'Clients',
+    rows: [
+      {
+        id: 'K1',
+        fault: 'a body of 10 MiB, with and without its length',
+        holds: '413, which reaches a client that is still sending; the connection ends, memory stays flat',
+      },
+      { id: 'K2', fault: '10,000 levels of nesting', holds: '400, from 32 levels on' },
+      { id: 'K3', fault: '300,000 keys', holds: '413 by the size of the body, or 400 by their number' },
+      { id: 'K4', fault: 'a body of another type, charset or coding, or of none', holds: '415' },
+      { id: 'K5', fault: 'bytes that are not UTF-8, half a surrogate pair', holds: '400' },
+      {
+        id: 'K6',
+        fault: 'control, bidirectional and zero-width characters',
+        holds: '400; names are brought to normal form C',
+      },
+      {
+        id: 'K7',
+        fault: 'fields and parameters that are unknown or missing, a body where there is none',
+        holds: '400 with a pointer or name for each',
+      },
+      {
+        id: 'K8',
+        fault: 'values of another type, beyond their range, or not possible',
+        holds: '400; nothing is converted',
+      },
+      { id: 'K9', fault: 'keys that reach a prototype, keys given twice', holds: '400' },
+      { id: 'K10', fault: 'headers named like parts of objects', holds: 'a normal answer' },
+      { id: 'K11', fault: 'path ids that would lead to another path', holds: '400, nothing is sent' },
+      { id: 'K12', fault: 'a route in another spelling', holds: 'without credentials never a handler' },
+      { id: 'K13', fault: 'line breaks in headers, ids and queries', holds: '400, nothing is sent' },
+      { id: 'K14', fault: 'parameters repeated, or in brackets', holds: '400' },
+      { id: 'K15', fault: 'page sizes of nothing, less, or everything', holds: '400' },
+      {
+        id: 'K16',
+        fault: 'too many members, or fields of members that are too long',
+        holds: '400 before anything is sent',
+      },
+      {
+        id: 'K17',
+        fault: 'orders that the rules of the platform forbid',
+        holds: '400 before anything is sent',
+      },
+      { id: 'K18', fault: 'headers that do not come to an end', holds: 'closed within 6 s' },
+      { id: 'K19', fault: 'a body that does not come to an end', holds: 'closed within 11 s' },
+      {
+        id: 'K20',
+        fault: 'an answer that is not read',
+        holds: 'closed within 30 s; who waits for an answer may wait',
+      },
+      {
+        id: 'K21',
+        fault: 'more connections than there is room for',
+        holds: 'closed at once and counted; idle ones make room',
+      },
+      { id: 'K22', fault: 'a caller hangs up on a read', holds: 'the call to the platform ends' },
+      {
+        id: 'K23',
+        fault: 'a caller hangs up on an order or another write',
+        holds: 'it is carried out and recorded, once',
+      },
+      {
+        id: 'K24',
+        fault: 'bytes that are not quite HTTP, requests hidden in others',
+        holds: '400 and the end of the connection, nothing is sent; an order before them gets its own answer',
+      },
+      { id: 'K25', fault: 'a header of 20 kB, 2,000 headers, a URL of 16 kB', holds: '431, 431, 414' },
+      {
+        id: 'K26',
+        fault: 'methods that a path does not have',
+        holds: '405 with Allow; 404 where there is no path',
+      },
+      { id: 'K27', fault: 'an Accept header that refuses JSON', holds: '406' },
+      {
+        id: 'K28',
+        fault: 'forged X-Forwarded headers and request ids',
+        holds: 'believed by nobody; another id is made',
+      },
+      {
+        id: 'K29',
+        fault: 'no key, a wrong one, one that was withdrawn',
+        holds: '401, and no hint which of them',
+      },
+      { id: 'K30', fault: "another's enterprise or channel", holds: '403 before anything is sent' },
+      { id: 'K31', fault: 'a flood from one caller', holds: '429 for that one alone' },
+      {
+        id: 'K32',
+        fault: 'one order submitted 200 times at once',
+        holds: 'one call to the platform; the others 409 or the stored answer',
+      },
+      { id: 'K33', fault: 'an order number used for another order', holds: '422 idempotency-key-reused' },
+      { id: 'K34', fault: 'an order number under another Idempotency-Key', holds: 'the same order' },
+      { id: 'K35', fault: 'text that makes patterns slow', holds: 'refused within milliseconds' },
+      { id: 'K36', fault: 'a password in a query', holds: '400, and in no log line' },
+    ],
+  },
 ];
 
 /** Why a row is not tested, or undefined where it is. */

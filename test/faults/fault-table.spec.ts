@@ -57,6 +57,7 @@ describe('the catalogue', () => {
     ['T', 18],
     ['R', 19],
     ['P', 17],
+    ['K', 36],
   ])('has the rows of %s, which are %i, each once', (letter, count) => {
     const ids = sections.flatMap((section) => section.rows.map(({ id }) => id));
     expect(ids.filter((id) => id.startsWith(letter))).toEqual(
@@ -65,7 +66,7 @@ describe('the catalogue', () => {
   });
 
   it('is a page with a line a row', () => {
-    expect(faultsPage().match(/^\| [UCTRP]\d+ \|.*\.\*? \|$/gm)).toHaveLength(32 + 28 + 18 + 19 + 17);
+    expect(faultsPage().match(/^\| [UCTRPK]\d+ \|.*\.\*? \|$/gm)).toHaveLength(32 + 28 + 18 + 19 + 17 + 36);
   });
 });
 
