@@ -12,6 +12,8 @@ import { ProblemException } from './problem/problem.exception.ts';
 import { sendProblem } from './problem/problem.filter.ts';
 import { readRequestBody, UnreadableBody } from './validation/request-body.ts';
 
+/** Made once: there may be thousands a second. */
+const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 
 /** What stands before and after Nest on every request: its state, its body, its standard headers, its log line. */
@@ -34,12 +36,16 @@ export function connectHttp(app: NestFastifyApplication): void {
     void reply.header('x-request-id', request.state.requestId);
     reply.raw.once('close', intake.arrived());
     const problem = misfit(request);
-    if (problem) sendProblem(problem, request, reply.header('connection', 'close'));
-    // Before the body is read, let alone parsed. Refusing must stay cheap, and operators must still see what is going on.
-    else if (!isAlwaysServed(request) && intake.refuses())
-      sendProblem(new ProblemException('overloaded', { retryAfter: 1 }), request, reply);
-    else if (request.url.length > MAX_URL) sendProblem(new ProblemException('uri-too-long'), request, reply);
-    else done();
+    if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
+    if (request.url.length > MAX_URL)
+      return sendProblem(new ProblemException('uri-too-long'), request, reply);
+    // Operators must see what is going on, whatever it is.
+    if (isAlwaysServed(request)) return done();
+    // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
+    const isTaken = intake.takes(() => {
+      if (!reply.raw.destroyed) done();
+    });
+    if (!isTaken) sendProblem(OVERLOADED, request, reply);
   });
 
   fastify.removeAllContentTypeParsers();
