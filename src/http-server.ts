@@ -52,6 +52,8 @@ export const serverLimits = {
 
 /** Connections on which nothing more is served. */
 const givenUp = new WeakSet<Socket>();
+/** Requests that were refused before they had arrived whole, and must not be carried out should the rest arrive. */
+const cutShort = new WeakSet<IncomingMessage>();
 
 /** What cannot be set through Fastify. */
 export function limitConnections(server: Server, metrics: Metrics): void {
@@ -93,9 +95,14 @@ function answering(socket: Socket): ServerResponse | null {
   return (socket as unknown as Record<'_httpMessage', ServerResponse | null>)['_httpMessage'];
 }
 
-/** Whether an earlier request made its connection unusable: whatever follows on it may be part of that one's body. */
+/** Whether the connection has had its last answer: whatever follows may be part of the body of a request that was refused. */
 export function isGivenUp({ raw }: FastifyRequest): boolean {
   return givenUp.has(raw.socket);
+}
+
+/** Whether the request was refused while it was still arriving. */
+export function isCutShort({ raw }: FastifyRequest): boolean {
+  return cutShort.has(raw);
 }
 
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
@@ -171,15 +178,24 @@ export function answerBadHttp(error: HttpFault, socket: Socket): void {
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
 function answerInTurn(error: HttpFault, socket: Socket): void {
-  const earlier = answering(socket);
+  const answer = answering(socket);
   // Nothing may be taken for the answer to a request that is under way, which may be an order.
-  if (earlier?.req.complete && socket.writable) {
-    earlier.once('close', () => answerInTurn(error, socket));
+  if (answer?.req.complete && socket.writable) {
+    answer.once('close', () => answerInTurn(error, socket));
     return;
   }
+  if (answer) cutShort.add(answer.req);
   // Who sent nothing asked nothing: a client that connects in advance would take it for the answer to its first request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
-  else refuse(socket, problemOf(error));
+  else if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, problemOf(error));
+  // Its body is here, and nobody had the time to read it.
+  else if (answer && answer.req.readableLength > 0) {
+    refuse(socket, new ProblemException('overloaded'));
+    answer.req.resume();
+  } else {
+    refuse(socket, new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
+    socket.destroySoon();
+  }
 }
 
 /** Unlike the end of the connection, or of its time. */
@@ -189,8 +205,6 @@ function isMisread({ code = '' }: HttpFault): boolean {
 
 function problemOf({ code, rawPacket }: HttpFault): ProblemException {
   switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ProblemException('payload-too-large');
     case 'HPE_HEADER_OVERFLOW': {

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import { requestState } from './caller/request-call.ts';
 import { Intake } from './health/intake.ts';
-import { closeAfterAnswer, isGivenUp, limitConnections, MAX_URL, misfit } from './http-server.ts';
+import { closeAfterAnswer, isCutShort, isGivenUp, limitConnections, MAX_URL, misfit } from './http-server.ts';
 import { audit } from './observability/audit.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
@@ -30,7 +30,6 @@ export function connectHttp(app: NestFastifyApplication): void {
 
   fastify.decorateRequest('state');
   fastify.addHook('onRequest', (request, reply, done) => {
-    // Its connection ends with the answer to an earlier one.
     if (isGivenUp(request)) return void reply.hijack();
     request.state = requestState(request, callers);
     void reply.header('x-request-id', request.state.requestId);
@@ -43,14 +42,14 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (isAlwaysServed(request)) return done();
     // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
     const isTaken = intake.takes(() => {
-      if (!reply.raw.destroyed) done();
+      if (!reply.raw.destroyed && !isCutShort(request)) done();
     });
     if (!isTaken) sendProblem(OVERLOADED, request, reply);
   });
 
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    done(null, readBody(request, body as Buffer));
+    if (!isCutShort(request)) done(null, readBody(request, body as Buffer));
   });
 
   fastify.addHook('onSend', (request, reply, _payload, done) => {

@@ -53,12 +53,19 @@ function invalid(pointer: string, detail: string): UnreadableBody {
 /** The first thing that must not be in any body, depth first: a polluting key, or one value too many. */
 function findFault(value: unknown, pointer: string, budget: { left: number }): RequestFault | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  for (const [key, member] of Object.entries(value)) {
-    if (--budget.left < 0)
-      return { pointer: '', detail: `must not have more than ${MAX_VALUES} fields and items` };
-    const place = pointer + pointerToken(key);
-    if (isPolluting(key)) return { pointer: place, detail: 'is not a known field' };
-    const found = findFault(member, place, budget);
+  // Entries would take many times the memory of the list itself.
+  const keys = Array.isArray(value) ? undefined : Object.keys(value);
+  const members: readonly unknown[] = keys ? Object.values(value) : (value as unknown[]);
+  budget.left -= members.length;
+  if (budget.left < 0)
+    return { pointer: '', detail: `must not have more than ${MAX_VALUES} fields and items` };
+  for (let place = 0; place < members.length; place++) {
+    const key = keys?.[place] ?? place;
+    if (typeof key === 'string' && isPolluting(key))
+      return { pointer: pointer + pointerToken(key), detail: 'is not a known field' };
+    const member = members[place];
+    if (typeof member !== 'object' || member === null) continue;
+    const found = findFault(member, pointer + pointerToken(key), budget);
     if (found) return found;
   }
   return undefined;

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Intake } from '../../src/health/intake.ts';
 import { order, read } from '../support/expected.ts';
 import { Fleet } from '../support/fleet.ts';
+import { TestGateway } from '../support/gateway.ts';
 import { type Conversation, converse } from '../support/raw-client.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -54,14 +56,15 @@ function startSlow() {
   return {
     nothing: converse(url(), ''),
     line: converse(url(), 'GET /health/l'),
-    header: converse(url(), `${LIVE}X-Slow: `, { then: drip('a') }),
-    headers: converse(url(), LIVE, { then: drip('a:b\r\n', 50) }),
-    second: converse(url(), `${LIVE}\r\nGET /health/l`, { then: drip('i') }),
-    body: converse(url(), post('Content-Length: 1000\r\n\r\n{'), { then: drip(' ') }),
-    chunks: converse(url(), post('Transfer-Encoding: chunked\r\n\r\n'), { then: drip('1\r\n \r\n', 100) }),
+    header: converse(url(), `${LIVE}X-Slow: `, { after: drip('a') }),
+    headers: converse(url(), LIVE, { after: drip('a:b\r\n', 50) }),
+    second: converse(url(), `${LIVE}\r\nGET /health/l`, { after: drip('i') }),
+    body: converse(url(), post('Content-Length: 1000\r\n\r\n{'), { after: drip(' ') }),
+    chunks: converse(url(), post('Transfer-Encoding: chunked\r\n\r\n'), { after: drip('1\r\n \r\n', 100) }),
     silentBody: converse(url(), post('Content-Length: 1000\r\n\r\n{')),
     reader: unreadAnswers(),
     patient: patientOrder(),
+    unread: unreadOrder(),
   };
 }
 
@@ -88,6 +91,25 @@ async function patientOrder(): Promise<number> {
   await sandbox.fault({ operation: order.upstream, times: 1, action: { delayMs: 20_000 } });
   const { status } = await fleet.post(0, order.path, { ...order.body, channelOrderId: 'SO-patient' });
   return status;
+}
+
+/** An order whose turn does not come before its time is up: what its caller is told, and how many orders there are in the end. */
+async function unreadOrder() {
+  const gateway = await TestGateway.start(sandbox);
+  const intake = gateway.app.get(Intake);
+  const takes = intake.takes.bind(intake);
+  const turn = Promise.withResolvers<() => void>();
+  intake.takes = (begin) => {
+    turn.resolve(begin);
+    return true;
+  };
+  const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
+  const answer = await gateway.post(order.path, body);
+  (await turn.promise)();
+  intake.takes = takes;
+  const found = await gateway.get('/v1/license-orders/crm/SO-unread');
+  await gateway.stop();
+  return [answer.status, answer.body['code'], answer.body['outcome'], found.status];
 }
 
 describe('a caller that takes its time', () => {
@@ -126,6 +148,10 @@ describe('a caller that takes its time', () => {
       expect(ms).toBeLessThan(11_000);
     },
   );
+
+  it('K19 but where the gateway found no time to read it, says so, and does not carry it out later', async () => {
+    expect(await slow.unread).toEqual([503, 'overloaded', 'not_processed', 404]);
+  });
 
   it('K20 over reading its answer is cut off within 30 s', async () => {
     expect(await slow.reader).toBeLessThan(30_000);

@@ -189,7 +189,7 @@ describe('K24 an order with garbage behind it', () => {
   it('S12 is answered also where the garbage does not end', async () => {
     await sandbox.fault({ operation: order.upstream, phase: 'before', action: { delayMs: 1_000 } });
     const { answers, closed } = await converse(gateway.url, placed('SO-raw-2'), {
-      then: (socket) => {
+      after: (socket) => {
         const more = setInterval(() => socket.write('garbage '.repeat(100)), 20);
         socket.once('close', () => clearInterval(more));
       },

@@ -19,12 +19,12 @@ interface Manner {
   /** How long to listen at most. */
   readonly patienceMs?: number;
   /** What else to do with the connection once the bytes are sent. */
-  readonly then?: (socket: Socket) => void;
+  readonly after?: (socket: Socket) => void;
 }
 
 /** Sends bytes as they are and listens until the connection ends. */
 export function converse(url: string, bytes: string | Buffer, manner: Manner = {}): Promise<Conversation> {
-  const { patienceMs = 30_000, then } = manner;
+  const { patienceMs = 30_000, after } = manner;
   const { hostname, port } = new URL(url);
   const started = performance.now();
   return new Promise((resolve) => {
@@ -32,7 +32,7 @@ export function converse(url: string, bytes: string | Buffer, manner: Manner = {
     let closed = true;
     const socket = connect(Number(port), hostname, () => {
       socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
-      then?.(socket);
+      after?.(socket);
     });
     const patience = setTimeout(() => {
       closed = false;
