@@ -3,14 +3,11 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { SwaggerModule } from '@nestjs/swagger';
 import { AppModule } from './app.module.ts';
 import { type AppConfig, secretsOf } from './config/app-config.ts';
-import { answerBadHttp, answerBadUrl, connectHttp } from './http.ts';
+import { answerBadHttp, serverLimits } from './http-server.ts';
+import { answerBadUrl, connectHttp } from './http.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
 import { MetricsListener } from './observability/metrics.listener.ts';
 import { openApiDocument } from './openapi/document.ts';
-
-const MAX_BODY_BYTES = 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 72_000;
 
 interface Overrides {
   /** Where log lines go instead of standard output. */
@@ -25,12 +22,12 @@ export async function buildApp(
   const log = overrides.log ?? createLog(config.logLevel);
   log.conceal(() => secretsOf(config));
   const adapter = new FastifyAdapter({
-    bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    ...serverLimits,
     forceCloseConnections: 'idle',
     // What still arrives on an open connection while the server closes is served like the rest.
     return503OnClosing: false,
+    // The contract has no HEAD.
+    exposeHeadRoutes: false,
     // Longer than any id that the rules allow, so that the rules are what speaks.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerIntake } from './caller/caller-intake.ts';
 import { requestState } from './caller/request-call.ts';
 import { Intake } from './health/intake.ts';
+import { closeAfterAnswer, isCutShort, isGivenUp, limitConnections, MAX_URL, misfit } from './http-server.ts';
 import { audit } from './observability/audit.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
@@ -13,8 +12,8 @@ import { ProblemException } from './problem/problem.exception.ts';
 import { sendProblem } from './problem/problem.filter.ts';
 import { readRequestBody, UnreadableBody } from './validation/request-body.ts';
 
-/** Far beyond any request of the contract, and below the limit of Node's parser. */
-const MAX_URL = 8 * 1024;
+/** Made once: there may be thousands a second. */
+const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 
 /** What stands before and after Nest on every request: its state, its body, its standard headers, its log line. */
@@ -26,35 +25,43 @@ export function connectHttp(app: NestFastifyApplication): void {
   const log = app.get(Log);
   const metrics = app.get(Metrics);
 
+  limitConnections(fastify.server, metrics);
   fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
 
   fastify.decorateRequest('state');
   fastify.addHook('onRequest', (request, reply, done) => {
+    if (isGivenUp(request)) return void reply.hijack();
     request.state = requestState(request);
     void reply.header('x-request-id', request.state.requestId);
     reply.raw.once('close', intake.arrived());
     const goOn = (problem?: ProblemException): void => {
       if (problem) sendProblem(problem, request, reply);
-      else if (request.url.length > MAX_URL)
-        sendProblem(new ProblemException('uri-too-long'), request, reply);
       else done();
     };
-    // Before the body is read, let alone parsed. Refusing must stay cheap, and operators must still see what is going on.
-    if (!isAlwaysServed(request) && intake.refuses())
-      return goOn(new ProblemException('overloaded', { retryAfter: 1 }));
-    const problem = isPublic(request) ? undefined : callers.arrived(request, reply);
-    if (problem instanceof Promise) problem.then(goOn, done);
-    else goOn(problem);
+    const problem = misfit(request);
+    if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
+    if (request.url.length > MAX_URL) return goOn(new ProblemException('uri-too-long'));
+    // Operators must see what is going on, whatever it is.
+    if (isAlwaysServed(request)) return done();
+    // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
+    const isTaken = intake.takes(() => {
+      if (reply.raw.destroyed || isCutShort(request)) return;
+      const refusal = isPublic(request) ? undefined : callers.arrived(request, reply);
+      if (refusal instanceof Promise) refusal.then(goOn, done);
+      else goOn(refusal);
+    });
+    if (!isTaken) sendProblem(OVERLOADED, request, reply);
   });
 
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    done(null, readBody(request, body as Buffer));
+    if (!isCutShort(request)) done(null, readBody(request, body as Buffer));
   });
 
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     // Asked here and not on arrival: a connection kept open by the last answer would hold up the end of the process.
     if (intake.draining) void reply.header('connection', 'close');
+    if (!request.raw.complete && reply.getHeader('connection') === 'close') closeAfterAnswer(request.raw);
     // Reads have said what may be kept of them; health and the catalogue leave it open.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
@@ -109,22 +116,6 @@ export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply
           errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
         });
   sendProblem(problem, request, reply.header('x-request-id', request.state.requestId));
-}
-
-/** What is no HTTP that can be served, told on the bare socket; after it the connection is of no use. */
-export function answerBadHttp(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const slug = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'validation-failed';
-  const requestId = randomUUID();
-  const body = new ProblemException(slug).answer(requestId);
-  const text = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
-      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-  );
 }
 
 /** A body is parsed for known callers only: nobody else can make the gateway work on a megabyte of JSON. */

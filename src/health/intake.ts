@@ -1,6 +1,7 @@
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Requests without an answer. Beyond it they would rather wait than be served; a burst of 1,000 is far below, and what one stalled
@@ -19,7 +20,7 @@ const SAMPLE_MS = 250;
 /** A pause, whatever its cause, is over when it is seen, a crowd's first moments last for two samples, and a full heap may be garbage. */
 const IN_A_ROW = 3;
 
-export type Overload = 'in-flight' | 'event-loop' | 'heap';
+export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'waiting';
 
 /** Whether the process takes on new work, and why not: it was told to stop, or has more than it can do in time. */
 @Injectable()
@@ -30,6 +31,7 @@ export class Intake implements BeforeApplicationShutdown {
   /** Samples in a row that were too late, and too full. */
   #late = 0;
   #full = 0;
+  readonly #turns = new Turns();
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly metrics: Metrics) {
@@ -60,17 +62,22 @@ export class Intake implements BeforeApplicationShutdown {
   }
 
   get overload(): Overload | undefined {
+    return this.#bound ?? (this.#turns.isOverloaded ? 'waiting' : undefined);
+  }
+
+  get #bound(): Overload | undefined {
     if (this.#inFlight > MAX_IN_FLIGHT) return 'in-flight';
     if (this.#late >= IN_A_ROW) return 'event-loop';
     if (this.#full >= IN_A_ROW) return 'heap';
     return undefined;
   }
 
-  /** Whether new work is to be refused now; counted. */
-  refuses(): boolean {
-    const { overload } = this;
-    if (overload) this.metrics.requestRefused(overload);
-    return overload !== undefined;
+  /** Calls `begin`, now or soon; false where new work is refused now, which is counted. */
+  takes(begin: () => void): boolean {
+    const bound = this.#bound;
+    if (bound === undefined && this.#turns.take(begin)) return true;
+    this.metrics.requestRefused(bound ?? 'waiting');
+    return false;
   }
 }
 

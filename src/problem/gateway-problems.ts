@@ -125,7 +125,7 @@ export const gatewayProblems = {
     ...nobodyTouchedIt,
     statuses: [431],
     title: 'The headers are too large',
-    meaning: 'All headers together may have at most 16 KiB.',
+    meaning: 'A request may have at most 100 headers, and at most 18 KiB of them together with its URL.',
     remedy: 'Send fewer or shorter headers.',
   },
   'internal-error': {

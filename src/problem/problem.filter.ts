@@ -40,7 +40,8 @@ export class ProblemFilter implements ExceptionFilter {
       error instanceof HttpException
         ? error.getStatus()
         : (error as { statusCode?: number } | null)?.statusCode;
-    if (status === 404) {
+    // Also where the HTTP layer already found fault with what was sent there.
+    if (status === 404 || request.is404) {
       const allow = this.allowed.of(request.url);
       if (allow.length > 0) return new ProblemException('method-not-allowed', { allow });
     }

@@ -59,6 +59,7 @@ describe('the catalogue', () => {
     ['P', 17],
     ['O', 8],
     ['S', 19],
+    ['K', 36],
   ])('has the rows of %s, which are %i, each once', (letter, count) => {
     const ids = sections.flatMap((section) => section.rows.map(({ id }) => id));
     expect(ids.filter((id) => id.startsWith(letter))).toEqual(

@@ -1,0 +1,92 @@
+/** How long requests are begun in one turn of the event loop: what arrives meanwhile is looked at when it is over. */
+const TURN_MS = 10;
+/** A crowd may have to wait for longer than this... */
+const CROWD_WAIT_MS = 1_000;
+/** ...but not for so long: by then as much arrives as is done, and the crowd will never be gone. */
+const CROWD_MS = 3_000;
+/** What is taken on while there is too much: enough to be never idle, and little to be late with. */
+const BUSY_WAIT_MS = 100;
+/** It is over when nobody had to wait longer than that for so long. */
+const CALM_MS = 2_000;
+
+interface Waiting {
+  readonly begin: () => void;
+  readonly since: number;
+}
+
+/**
+ * Requests begin here, some in every turn of the event loop, in the order of their arrival. So the process hears of further ones within
+ * milliseconds, however many it has, and can refuse at once what it would only be late with.
+ */
+export class Turns {
+  #waiting: Waiting[] = [];
+  /** The place of the first in it that has not begun. */
+  #first = 0;
+  #isTurn = false;
+  #turnBegan = 0;
+  /** Since when the first has been waiting for too long. */
+  #lateSince: number | undefined;
+  /** When somebody last had to wait for too long; undefined where there is not too much. */
+  #busyAt: number | undefined;
+
+  constructor(
+    /** Monotonic time in ms. */
+    private readonly now = (): number => performance.now(),
+    private readonly inNextTurn: (go: () => void) => unknown = setImmediate,
+  ) {}
+
+  get isOverloaded(): boolean {
+    return this.#busyAt !== undefined && this.now() - this.#busyAt < CALM_MS;
+  }
+
+  /** Calls `begin`, now or when it is its turn; false where there are too many already. */
+  take(begin: () => void): boolean {
+    const now = this.now();
+    if (!this.#isTurn) this.#nextTurn(now);
+    if (this.#isEmpty && now - this.#turnBegan < TURN_MS) begin();
+    else if (this.#isTooMuch(now)) return false;
+    else this.#waiting.push({ begin, since: now });
+    return true;
+  }
+
+  get #isEmpty(): boolean {
+    return this.#first === this.#waiting.length;
+  }
+
+  #isTooMuch(now: number): boolean {
+    const waitMs = now - (this.#waiting[this.#first]?.since ?? now);
+    if (this.#busyAt !== undefined) {
+      if (waitMs >= BUSY_WAIT_MS) this.#busyAt = now;
+      else if (now - this.#busyAt >= CALM_MS) this.#busyAt = undefined;
+      return this.#busyAt === now;
+    }
+    if (waitMs < CROWD_WAIT_MS) this.#lateSince = undefined;
+    else this.#lateSince ??= now;
+    if (this.#lateSince === undefined || now - this.#lateSince < CROWD_MS) return false;
+    this.#busyAt = now;
+    return true;
+  }
+
+  #nextTurn(now: number): void {
+    this.#isTurn = true;
+    this.#turnBegan = now;
+    this.inNextTurn(() => this.#go());
+  }
+
+  /** One in each turn: what a request does later, when its body is read, cannot be measured here. */
+  #go(): void {
+    if (!this.#isEmpty) this.#waiting[this.#first++]?.begin();
+    if (this.#isEmpty) {
+      this.#waiting = [];
+      this.#first = 0;
+      this.#isTurn = false;
+      return;
+    }
+    // What has begun is let go of now and then.
+    if (this.#first >= 1_000) {
+      this.#waiting.splice(0, this.#first);
+      this.#first = 0;
+    }
+    this.#nextTurn(this.now());
+  }
+}

@@ -1,0 +1,240 @@
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Intake } from '../../src/health/intake.ts';
+import { order, read } from '../support/expected.ts';
+import { Fleet } from '../support/fleet.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { type Conversation, converse } from '../support/raw-client.ts';
+import { until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What callers do to their connections, done to the shipped gateway. All that takes long happens at once, and is looked at later. */
+
+jest.setTimeout(120_000);
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n';
+
+let sandbox: TestSandbox;
+let fleet: Fleet;
+/** A process with few files, so that few connections are many. */
+let small: Fleet;
+let slow: Record<keyof ReturnType<typeof startSlow>, Promise<unknown>>;
+
+const running: Socket[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  [fleet, small] = await Promise.all([
+    Fleet.start(sandbox, 1),
+    Fleet.start(sandbox, 1, { how: { maxFiles: 256 } }),
+  ]);
+  slow = startSlow();
+  for (const each of Object.values(slow)) each.catch(() => undefined);
+});
+afterAll(async () => {
+  for (const socket of running) socket.destroy();
+  await Promise.all([fleet.stop(), small.stop()]);
+  await sandbox.close();
+});
+
+const url = () => fleet.gateways[0]?.url as string;
+const post = (headers: string) =>
+  `POST /v1/asset-nums HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${fleet.key}\r\nContent-Type: application/json\r\n${headers}`;
+
+/** Goes on sending these bytes, one after the other. */
+function drip(bytes: string, everyMs = 200) {
+  return (socket: Socket) => {
+    let sent = 0;
+    const timer = setInterval(() => socket.write(bytes.charAt(sent++ % bytes.length)), everyMs);
+    socket.once('close', () => clearInterval(timer));
+  };
+}
+
+function startSlow() {
+  return {
+    nothing: converse(url(), ''),
+    line: converse(url(), 'GET /health/l'),
+    header: converse(url(), `${LIVE}X-Slow: `, { after: drip('a') }),
+    headers: converse(url(), LIVE, { after: drip('a:b\r\n', 50) }),
+    second: converse(url(), `${LIVE}\r\nGET /health/l`, { after: drip('i') }),
+    body: converse(url(), post('Content-Length: 1000\r\n\r\n{'), { after: drip(' ') }),
+    chunks: converse(url(), post('Transfer-Encoding: chunked\r\n\r\n'), { after: drip('1\r\n \r\n', 100) }),
+    silentBody: converse(url(), post('Content-Length: 1000\r\n\r\n{')),
+    reader: unreadAnswers(),
+    patient: patientOrder(),
+    unread: unreadOrder(),
+  };
+}
+
+/** Asks for more than all buffers on the way take, and reads nothing: how long that was kept (ms). */
+async function unreadAnswers(): Promise<number> {
+  const inFlight = async () => {
+    const text = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
+    return Number(/^gateway_requests_in_flight(?:\{\})? (\d+)/m.exec(text)?.[1]);
+  };
+  const { hostname, port } = new URL(url());
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  running.push(socket);
+  socket.pause();
+  const request = `GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n`;
+  socket.write(request.repeat(400));
+  await until('it has begun', async () => (await inFlight()) > 1);
+  const started = performance.now();
+  await until('it is given up', async () => (await inFlight()) <= 1);
+  return performance.now() - started;
+}
+
+/** An order that the platform takes longer for than a connection may be idle. */
+async function patientOrder(): Promise<number> {
+  await sandbox.fault({ operation: order.upstream, times: 1, action: { delayMs: 20_000 } });
+  const { status } = await fleet.post(0, order.path, { ...order.body, channelOrderId: 'SO-patient' });
+  return status;
+}
+
+/** An order whose turn does not come before its time is up: what its caller is told, and how many orders there are in the end. */
+async function unreadOrder() {
+  const gateway = await TestGateway.start(sandbox);
+  const intake = gateway.app.get(Intake);
+  const takes = intake.takes.bind(intake);
+  const turn = Promise.withResolvers<() => void>();
+  intake.takes = (begin) => {
+    turn.resolve(begin);
+    return true;
+  };
+  const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
+  const answer = await gateway.post(order.path, body);
+  (await turn.promise)();
+  intake.takes = takes;
+  const found = await gateway.get('/v1/license-orders/crm/SO-unread');
+  await gateway.stop();
+  return [answer.status, answer.body['code'], answer.body['outcome'], found.status];
+}
+
+describe('a caller that takes its time', () => {
+  it.each(['nothing', 'line', 'header', 'headers'] as const)(
+    'K18 over its headers (%s) is cut off within 6 s',
+    async (which) => {
+      const { answers, closed, ms } = (await slow[which]) as Conversation;
+      expect(closed).toBe(true);
+      expect(ms).toBeLessThan(6_000);
+      // Who said nothing is told nothing.
+      if (which === 'nothing') expect(answers).toEqual([]);
+      else
+        expect(answers).toMatchObject([
+          { status: 400, body: { code: 'validation-failed', outcome: 'not_processed', retryable: true } },
+        ]);
+    },
+  );
+
+  it('K18 over the headers of its second request is cut off as well', async () => {
+    const { answers, closed, ms } = (await slow.second) as Conversation;
+    expect([answers.map(({ status }) => status), closed]).toEqual([[200, 400], true]);
+    expect(ms).toBeLessThan(6_000);
+  });
+
+  it.each(['body', 'chunks', 'silentBody'] as const)(
+    'K19 over its body (%s) is cut off within 11 s',
+    async (which) => {
+      const { answers, closed, ms } = (await slow[which]) as Conversation;
+      expect(answers).toMatchObject([
+        {
+          status: 400,
+          body: { outcome: 'not_processed', retryable: true, detail: expect.stringMatching(/in time/) },
+        },
+      ]);
+      expect(closed).toBe(true);
+      expect(ms).toBeLessThan(11_000);
+    },
+  );
+
+  it('K19 but where the gateway found no time to read it, says so, and does not carry it out later', async () => {
+    expect(await slow.unread).toEqual([503, 'overloaded', 'not_processed', 404]);
+  });
+
+  it('K20 over reading its answer is cut off within 30 s', async () => {
+    expect(await slow.reader).toBeLessThan(30_000);
+  });
+
+  it('K20 but who waits for an answer may wait', async () => {
+    expect(await slow.patient).toBe(201);
+  });
+});
+
+describe('K21 more connections than there is room for', () => {
+  const smallUrl = () => small.gateways[0]?.url as string;
+  const fresh = () =>
+    fetch(smallUrl() + ASSETS, { headers: { 'x-api-key': small.key, connection: 'close' } }).then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+
+  it('are closed at once, counted, and there is room again when the idle ones are gone', async () => {
+    expect(await fresh()).toBe(200);
+    const { hostname, port } = new URL(smallUrl());
+    const open = new Set<Socket>();
+    const started = performance.now();
+    for (let count = 0; count < 200; count++) {
+      const socket = connect(Number(port), hostname).on('error', () => undefined);
+      open.add(socket);
+      running.push(socket);
+      socket.resume().once('close', () => open.delete(socket));
+    }
+    // Half of its files.
+    await until('the rest is closed', () => open.size <= 128);
+    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(open.size).toBe(128);
+    expect(await fresh()).toBe('refused');
+    const metrics = await (await fetch(`${small.gateways[0]?.managementUrl}/metrics`)).text();
+    expect(
+      Number(/gateway_requests_refused_total\{reason="connections"\} (\d+)/.exec(metrics)?.[1]),
+    ).toBeGreaterThanOrEqual(72);
+    await until('the idle ones are gone', () => open.size === 0);
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(await fresh()).toBe(200);
+  });
+
+  it('and one that has served may stay idle for 72 s at most', async () => {
+    const answer = await fetch(url() + ASSETS, { headers: { 'x-api-key': fleet.key } });
+    const [, seconds] = /timeout=(\d+)/.exec(answer.headers.get('keep-alive') ?? '') ?? [];
+    // Node closes a second later.
+    expect(Number(seconds)).toBeLessThan(72);
+    expect(Number(seconds)).toBeGreaterThan(60);
+  });
+});
+
+describe('K1 bodies beyond the limit', () => {
+  const residentMiB = () => {
+    const status = readFileSync(`/proc/${fleet.gateways[0]?.child.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+
+  it('leave no trace in memory, however many come at once', async () => {
+    const send = async () => {
+      const body = new Blob([Buffer.alloc(10 * 1024 * 1024, ' ')]).stream();
+      const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
+      const answer = await fetch(`${url()}/v1/asset-nums`, {
+        method: 'POST',
+        headers,
+        body,
+        duplex: 'half',
+      } as RequestInit);
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    // What the process keeps of the first is kept for good.
+    await Promise.all(Array.from({ length: 10 }, send));
+    const before = residentMiB();
+    let peak = before;
+    const watch = setInterval(() => (peak = Math.max(peak, residentMiB())), 10);
+    const statuses: number[] = [];
+    for (let round = 0; round < 4; round++)
+      statuses.push(...(await Promise.all(Array.from({ length: 10 }, send))));
+    clearInterval(watch);
+    expect(new Set(statuses)).toEqual(new Set([413]));
+    // Of 400 MiB.
+    expect(peak - before).toBeLessThan(100);
+    expect((await fleet.get(0, read.path)).status).toBe(200);
+  });
+});
