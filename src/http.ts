@@ -95,7 +95,8 @@ export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply
       : new ProblemException('validation-failed', {
           errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
         });
-  sendProblem(problem, request, reply.header('x-request-id', request.state.requestId));
+  const headers = { 'x-request-id': request.state.requestId, 'cache-control': 'no-store' };
+  sendProblem(problem, request, reply.headers(headers));
 }
 
 /** What is no HTTP that can be served, told on the bare socket; after it the connection is of no use. */

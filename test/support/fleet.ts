@@ -10,6 +10,14 @@ import type { TestSandbox } from './sandbox.ts';
 
 type HowToStart = Parameters<typeof startGatewayProcess>[1];
 
+interface FurtherCaller {
+  readonly name: string;
+  readonly scopes?: readonly string[];
+  readonly enterprises?: readonly string[];
+  readonly channels?: readonly string[];
+  readonly users?: readonly string[];
+}
+
 type Users = Record<string, { username: string; password: string }>;
 
 interface FleetOptions {
@@ -19,6 +27,8 @@ interface FleetOptions {
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
+  /** Beside the one that may have everything; what an entry leaves out is not granted. */
+  readonly callers?: readonly FurtherCaller[];
 }
 
 export interface FleetAnswer {
@@ -33,16 +43,23 @@ export class Fleet {
   readonly usersFile = join(this.folder, 'users.json');
   readonly redis: RunningRedis;
   readonly key: string;
+  /** Keys of the further callers, by name. */
+  readonly keys: Record<string, string> = {};
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(sandbox: TestSandbox, redis: RunningRedis) {
+  private constructor(sandbox: TestSandbox, redis: RunningRedis, callers: readonly FurtherCaller[]) {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
     const callersFile = join(this.folder, 'callers.json');
     const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
-    writeFileSync(callersFile, JSON.stringify({ callers: [caller] }));
+    const further = callers.map((each) => {
+      const made = newApiKey();
+      this.keys[each.name] = made.key;
+      return { scopes: [], enterprises: [], channels: [], users: [], ...each, keys: [made.hash] };
+    });
+    writeFileSync(callersFile, JSON.stringify({ callers: [caller, ...further] }));
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
@@ -57,7 +74,7 @@ export class Fleet {
   }
 
   static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis());
+    const fleet = new Fleet(sandbox, await startRedis(), options.callers ?? []);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
