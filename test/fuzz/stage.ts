@@ -1,0 +1,123 @@
+import { Pool } from 'undici';
+import { scopes } from '../../src/caller/scopes.ts';
+import type { Answer } from '../support/contract.ts';
+import { Fleet } from '../support/fleet.ts';
+import type { GatewayProcess } from '../support/gateway-process.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** A request as it goes out: nothing is encoded or normalised on the way. */
+export interface Sent {
+  readonly method: string;
+  /** Path and query, percent-encoded. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | undefined;
+}
+
+interface StageOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly how?: NonNullable<Parameters<typeof Fleet.start>[2]>['how'];
+}
+
+/** The platform emulated over real HTTP, Redis, and the gateway as it is built, in a process of its own. */
+export class Stage {
+  readonly sandbox: TestSandbox;
+  readonly fleet: Fleet;
+  #pool: Pool;
+
+  private constructor(sandbox: TestSandbox, fleet: Fleet) {
+    this.sandbox = sandbox;
+    this.fleet = fleet;
+    this.#pool = poolOf(this.gateway.url);
+  }
+
+  static async set({ environment, how }: StageOptions = {}): Promise<Stage> {
+    const sandbox = await TestSandbox.start();
+    const login = (username: string) => ({ username, password: sandbox.seedPassword });
+    const fleet = await Fleet.start(sandbox, 1, {
+      ...(environment && { environment }),
+      ...(how && { how }),
+      users: {
+        default: login('admin@harbour'),
+        anna: login('anna@harbour'),
+        meridian: login('admin@meridian'),
+      },
+      callers: [
+        { name: 'powerless', enterprises: ['*'], channels: ['*'], users: ['*'] },
+        { name: 'stranger', scopes },
+        {
+          name: 'meridian',
+          scopes,
+          enterprises: ['ent-meridian'],
+          channels: ['partner'],
+          users: ['meridian'],
+        },
+      ],
+    });
+    return new Stage(sandbox, fleet);
+  }
+
+  get gateway(): GatewayProcess {
+    return this.fleet.gateways[0] as GatewayProcess;
+  }
+
+  /** The key of the caller that may have everything. */
+  get key(): string {
+    return this.fleet.key;
+  }
+
+  keyOf(caller: string): string {
+    return this.fleet.keys[caller] as string;
+  }
+
+  async send({ method, target, headers, body }: Sent): Promise<Answer> {
+    const response = await this.#pool.request({
+      method: method as 'GET',
+      path: target,
+      headers: { ...headers },
+      body: body ?? null,
+    });
+    const text = await response.body.text();
+    const pairs = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
+    return { status: response.statusCode, headers: new Headers(pairs as [string, string][]), text };
+  }
+
+  async json(
+    method: string,
+    target: string,
+    {
+      key = this.key,
+      headers = {},
+      body,
+    }: { key?: string; headers?: Record<string, string>; body?: unknown } = {},
+  ): Promise<Answer & { readonly body: Record<string, unknown> }> {
+    const answer = await this.send({
+      method,
+      target,
+      headers: {
+        'x-api-key': key,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const isJson = answer.text !== '' && /json/.test(answer.headers.get('content-type') ?? '');
+    return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} };
+  }
+
+  /** Ends every connection of ours. */
+  async hangUp(): Promise<void> {
+    await this.#pool.destroy();
+    this.#pool = poolOf(this.gateway.url);
+  }
+
+  async clear(): Promise<void> {
+    await this.#pool.destroy();
+    await this.fleet.stop();
+    await this.sandbox.close();
+  }
+}
+
+function poolOf(url: string): Pool {
+  return new Pool(url, { connections: 8, headersTimeout: 60_000, bodyTimeout: 60_000 });
+}
