@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { runCases } from './cases.ts';
+import { runRaw } from './raw.ts';
 import { runSequences } from './sequences.ts';
 import { Stage } from './stage.ts';
 
@@ -9,6 +10,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
     cases: { type: 'string', default: '20000' },
     only: { type: 'string' },
+    raw: { type: 'string', default: '5000' },
     sequences: { type: 'string', default: '2000' },
   },
 });
@@ -36,6 +38,11 @@ try {
   for (const v of s.violations) say(`- ${v.what.slice(0, 1500)}\n    ${v.example}`);
   say(
     `${s.sequences} sequences ${JSON.stringify([...s.acted])} ${s.requests} requests ${((performance.now() - t) / 1000).toFixed(1)} s`,
+  );
+  const r = await runRaw(stage, { seed: Number(values.seed), connections: Number(values.raw) });
+  for (const v of r.violations) say(`- ${v.what.slice(0, 1500)}\n    ${v.example}`);
+  say(
+    `${r.connections} connections ${JSON.stringify([...r.answers].sort())} ${((performance.now() - t) / 1000).toFixed(1)} s`,
   );
 } finally {
   await stage.clear();
