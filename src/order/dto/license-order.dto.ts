@@ -139,7 +139,7 @@ const itemClasses = new Map<unknown, new () => OrderItemDto>([
 ]);
 
 function toOrderItem(item: unknown): unknown {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+  if (typeof item !== 'object' || item === null) return item;
   const { orderType } = item as { orderType?: unknown };
   const itemClass = itemClasses.get(orderType);
   return itemClass ? plainToInstance(itemClass, item) : Object.assign(new UnknownOrderDto(), { orderType });
