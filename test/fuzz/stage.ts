@@ -1,5 +1,4 @@
 import { Pool } from 'undici';
-import { scopes } from '../../src/caller/scopes.ts';
 import type { Answer } from '../support/contract.ts';
 import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
@@ -43,15 +42,9 @@ export class Stage {
         meridian: login('admin@meridian'),
       },
       callers: [
-        { name: 'powerless', enterprises: ['*'], channels: ['*'], users: ['*'] },
-        { name: 'stranger', scopes },
-        {
-          name: 'meridian',
-          scopes,
-          enterprises: ['ent-meridian'],
-          channels: ['partner'],
-          users: ['meridian'],
-        },
+        { name: 'powerless', scopes: [] },
+        { name: 'stranger', enterprises: [], channels: [], users: [] },
+        { name: 'meridian', enterprises: ['ent-meridian'], channels: ['partner'], users: ['meridian'] },
       ],
     });
     return new Stage(sandbox, fleet);

@@ -4,19 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newApiKey } from '../../src/caller/api-key.ts';
 import { scopes } from '../../src/caller/scopes.ts';
+import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
 
 type HowToStart = Parameters<typeof startGatewayProcess>[1];
-
-interface FurtherCaller {
-  readonly name: string;
-  readonly scopes?: readonly string[];
-  readonly enterprises?: readonly string[];
-  readonly channels?: readonly string[];
-  readonly users?: readonly string[];
-}
 
 type Users = Record<string, { username: string; password: string }>;
 
@@ -27,8 +20,8 @@ interface FleetOptions {
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
-  /** Beside the one that may have everything; what an entry leaves out is not granted. */
-  readonly callers?: readonly FurtherCaller[];
+  /** Beside the one that may do everything. */
+  readonly callers?: readonly (Partial<CallerEntry> & { name: string })[];
 }
 
 export interface FleetAnswer {
@@ -43,23 +36,24 @@ export class Fleet {
   readonly usersFile = join(this.folder, 'users.json');
   readonly redis: RunningRedis;
   readonly key: string;
-  /** Keys of the further callers, by name. */
+  /** Of further callers, by name. */
   readonly keys: Record<string, string> = {};
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(sandbox: TestSandbox, redis: RunningRedis, callers: readonly FurtherCaller[]) {
+  private constructor(sandbox: TestSandbox, redis: RunningRedis, { callers: further = [] }: FleetOptions) {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
     const callersFile = join(this.folder, 'callers.json');
-    const caller = { name: 'fleet', keys: [hash], scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
-    const further = callers.map((each) => {
-      const made = newApiKey();
-      this.keys[each.name] = made.key;
-      return { scopes: [], enterprises: [], channels: [], users: [], ...each, keys: [made.hash] };
+    const all = { scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
+    const others = further.map((entry) => {
+      const own = newApiKey();
+      this.keys[entry.name] = own.key;
+      return { ...all, keys: [own.hash], ...entry };
     });
-    writeFileSync(callersFile, JSON.stringify({ callers: [caller, ...further] }));
+    const callers = [{ ...all, name: 'fleet', keys: [hash] }, ...others];
+    writeFileSync(callersFile, JSON.stringify({ callers }));
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
@@ -74,7 +68,7 @@ export class Fleet {
   }
 
   static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis(), options.callers ?? []);
+    const fleet = new Fleet(sandbox, await startRedis(), options);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
