@@ -252,7 +252,9 @@ export const kinds: Readonly<Record<string, Kind>> = {
           code: ['method-not-allowed'],
           allow: allowed,
         });
-        return { ...rest, sent: { ...sent, method } };
+        // On a GET a body is a fault of its own.
+        const { body, ...bare } = sent;
+        return { ...rest, sent: { ...bare, method, ...(method !== 'GET' && method !== 'HEAD' && { body }) } };
       });
     },
   },

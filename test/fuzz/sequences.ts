@@ -13,7 +13,7 @@ interface Act {
 
 /** What a step draws: which of several things it is about, and a text. */
 interface Choice {
-  of<T>(things: Iterable<T>): T;
+  readonly of: <T>(things: Iterable<T>) => T;
   readonly text: string;
 }
 
@@ -25,7 +25,7 @@ const free = (world: World) =>
 const assigned = (world: World) =>
   [...world.assets].filter(([, owner]) => owner !== null) as [string, string][];
 
-export const acts: Readonly<Record<string, Act>> = {
+const acts: Readonly<Record<string, Act>> = {
   'place an order': {
     weight: 5,
     run: async (world, { of }) => {
@@ -40,7 +40,8 @@ export const acts: Readonly<Record<string, Act>> = {
       const [assetNum = '', ...more] = nums.filter((each) => !before.has(each));
       world.same('further assets', more, []);
       world.assets.set(assetNum, null);
-      const [{ licenseOrderId = '' } = {}] = answer.body['items'] as { licenseOrderId: string }[];
+      const [item] = answer.body['items'] as { licenseOrderId: string }[];
+      const licenseOrderId = item?.licenseOrderId ?? '';
       world.orders.push({ channelOrderId, request, status, record: answer.body, licenseOrderId, assetNum });
       await world.seeAssets();
       await world.seeOrder(channelOrderId, answer.body);

@@ -139,6 +139,12 @@ export class World {
     return answer;
   }
 
+  /** Throws where they are not the same, in whatever order. */
+  sameAll(what: string, found: readonly unknown[], expected: readonly unknown[]): void {
+    const texts = (list: readonly unknown[]) => list.map((each) => JSON.stringify(each)).toSorted();
+    this.same(what, texts(found), texts(expected));
+  }
+
   same(what: string, found: unknown, expected: unknown): void {
     if (!isDeepStrictEqual(found, expected))
       throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
@@ -157,7 +163,7 @@ export class World {
       name,
     ]);
     const known = [...this.members.values()].map(({ id, login, name }) => [id, login, name]);
-    this.same('members', found.sort(), known.sort());
+    this.sameAll('members', found, known);
   }
 
   async listAssets(): Promise<readonly Body[]> {
@@ -167,13 +173,13 @@ export class World {
 
   async seeAssets(): Promise<void> {
     const found = (await this.listAssets()).map(({ assetNum }) => assetNum);
-    this.same('assets', found.sort(), [...this.assets.keys()].sort());
+    this.sameAll('assets', found, [...this.assets.keys()]);
     const { body } = await this.expect(200, 'GET', `${this.place}/asset-nums`);
     const owners = (body['items'] as Body[]).map(({ assetNum, memberGlobalId }) => [
       assetNum,
       memberGlobalId,
     ]);
-    this.same('owners of asset numbers', owners.sort(), [...this.assets].sort());
+    this.sameAll('owners of asset numbers', owners, [...this.assets]);
   }
 
   async seeOrder(channelOrderId: string, expected: Body): Promise<void> {
