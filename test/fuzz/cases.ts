@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { type Answer, assertDeclared, type DocumentedRoute, routes } from '../support/contract.ts';
 import type { Known } from './generate.ts';
 import { type Case, type Expected, type Kind, kinds } from './kinds.ts';
 import { leaksIn } from './leaks.ts';
+import { search } from './search.ts';
 import type { Stage } from './stage.ts';
 
 /** Single requests against single answers: what the document and the contract promise of every one of them. */
@@ -93,7 +93,7 @@ const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined
     return kept || control === 'no-store' ? undefined : `Cache-Control: ${control}`;
   },
 
-  'nothing told that is not for callers': ({ stage, answer }) => leaksIn(stage, answer),
+  'nothing told that is not for callers': ({ stage, answer }) => leaksIn(stage.inside, answer),
 
   'no password in it': ({ asked, answer }) =>
     passwordsOf(asked.sent.body).find((password) => answer.text.includes(password)) && 'a password',
@@ -205,7 +205,7 @@ export async function runCases(stage: Stage, { seed, cases, only, progress }: Op
   let done = 0;
 
   const runOne = async ({ route, name, kind, arbitrary, title }: (typeof all)[number]): Promise<void> => {
-    const property = fc.asyncProperty(arbitrary, async (asked) => {
+    const run = async (asked: Case): Promise<void> => {
       const answer = await ask(stage, asked);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       if (name === 'valid') valid.all++;
@@ -213,18 +213,12 @@ export async function runCases(stage: Stage, { seed, cases, only, progress }: Op
       if (++done % 500 === 0) progress?.(done);
       const wrong = wrongWith(stage, asked, answer);
       if (wrong) throw new Error(wrong);
-    });
+    };
     const numRuns = Math.max(1, Math.round((cases * kind.weight) / weights));
-    const result = await fc.check(property, { numRuns, seed: seedOf(seed, title) });
-    if (!result.failed) return;
-    const [found] = result.counterexample ?? [];
-    violations.push({
-      kind: name,
-      operation: route.operation.operationId,
-      what:
-        result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance),
-      example: shown(found),
-    });
+    const found = await search(arbitrary, run, { numRuns, seed: seedOf(seed, title) });
+    if (!found) return;
+    const { operationId: operation } = route.operation;
+    violations.push({ kind: name, operation, what: found.what, example: shown(found.example) });
   };
 
   const silent = ({ kind }: { readonly kind: Kind }) => kind.silent;
@@ -275,9 +269,7 @@ function seedOf(seed: number, title: string): number {
   return createHash('sha256').update(`${seed} ${title}`).digest().readInt32LE();
 }
 
-function shown(found: Case | undefined): string {
-  if (!found) return '';
-  const { why, who, sent } = found;
+function shown({ why, who, sent }: Case): string {
   const { method, target, headers, body } = sent;
   const text = Buffer.isBuffer(body) ? `base64 ${body.toString('base64')}` : body;
   return JSON.stringify({ why, who, method, target, headers, body: text }).slice(0, 3_000);

@@ -34,7 +34,7 @@ export interface Schema {
 type Members = Record<string, unknown>;
 
 /** A number written as given: the compiler's library does not have this function yet. */
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+const rawJson = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
 /** One way to break one rule: where, and what the whole value is then. */
 export interface Breaking {

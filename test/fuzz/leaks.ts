@@ -1,5 +1,4 @@
 import type { Answer } from '../support/contract.ts';
-import type { Stage } from './stage.ts';
 
 /** What no caller may read: where things run, and how they are made. */
 const OF_THE_INSIDE: readonly (readonly [what: string, pattern: RegExp])[] = [
@@ -18,12 +17,11 @@ const OF_THE_INSIDE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ],
 ];
 
-/** The first thing in a problem that tells of the inside; of a success only addresses and paths, since its text is the platform's. */
-export function leaksIn(stage: Stage, { status, text, headers }: Answer): string | undefined {
+/** The first thing in a problem that tells of the inside, or of `own`: addresses, folders, words that nobody may see. Successes are the platform's. */
+export function leaksIn(own: readonly string[], { status, text, headers }: Answer): string | undefined {
   const all = `${text}\n${[...headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
-  const { host, port } = new URL(stage.sandbox.url);
-  for (const own of [host, `:${port}`, `:${stage.fleet.redis.port}`, process.cwd(), stage.fleet.folder])
-    if (all.includes(own)) return `${own} in ${all}`;
+  const told = own.find((each) => all.includes(each));
+  if (told !== undefined) return `${told} in ${all}`;
   if (status < 400) return undefined;
   for (const [what, pattern] of OF_THE_INSIDE) {
     const found = pattern.exec(all);

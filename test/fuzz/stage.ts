@@ -23,11 +23,15 @@ interface StageOptions {
 export class Stage {
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;
+  /** Where things run: no caller may be told. */
+  readonly inside: readonly string[];
   #pool: Pool;
 
   private constructor(sandbox: TestSandbox, fleet: Fleet) {
     this.sandbox = sandbox;
     this.fleet = fleet;
+    const { host, port } = new URL(sandbox.url);
+    this.inside = [host, `:${port}`, `:${fleet.redis.port}`, process.cwd(), fleet.folder];
     this.#pool = poolOf(this.gateway.url);
   }
 
@@ -73,8 +77,8 @@ export class Stage {
   async send(sent: Sent): Promise<Answer> {
     for (let times = 1; ; times++) {
       const answer = await this.#sendOnce(sent);
-      // So is a machine that is too busy with others: nothing was done yet.
-      if (answer.status !== 503 || times === 30 || !answer.text.includes('"overloaded"')) return answer;
+      // A machine that is busy with others is no finding, and 503 says that nothing was done: that it stays so would be one.
+      if (answer.status !== 503 || times === 30 || !isUntouched(answer)) return answer;
       await sleep(1_000);
     }
   }
@@ -125,6 +129,10 @@ export class Stage {
     await this.fleet.stop();
     await this.sandbox.close();
   }
+}
+
+function isUntouched({ text }: Answer): boolean {
+  return text.includes('"outcome":"not_processed"') && text.includes('"retryable":true');
 }
 
 function poolOf(url: string): Pool {
