@@ -78,7 +78,7 @@ export class Stage {
     for (let times = 1; ; times++) {
       const answer = await this.#sendOnce(sent);
       // A machine that is busy with others is no finding, and 503 says that nothing was done: that it stays so would be one.
-      if (answer.status !== 503 || times === 30 || !isUntouched(answer)) return answer;
+      if (answer.status !== 503 || times === 30 || !isBusy(answer)) return answer;
       await sleep(1_000);
     }
   }
@@ -131,8 +131,9 @@ export class Stage {
   }
 }
 
-function isUntouched({ text }: Answer): boolean {
-  return text.includes('"outcome":"not_processed"') && text.includes('"retryable":true');
+/** Too much work, or a store that does not answer in time. */
+function isBusy({ text }: Answer): boolean {
+  return /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/.test(text);
 }
 
 function poolOf(url: string): Pool {
