@@ -4,6 +4,8 @@
  */
 
 const CLIENTS = '(^|/)node_modules/(undici|openid-client|axios)/';
+/** Where the public keys of callers' JWTs come from: nothing of the platform. */
+const ISSUER = '^src/caller/issuer-keys\\.ts$';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -66,15 +68,23 @@ export default {
       comment:
         'Only the transport and the token endpoint open connections to the platform: redirects, proxies and limits are settled there.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(upstream/transport/|token/token\\.endpoint\\.ts$)' },
+      from: { path: '^src/', pathNot: ['^src/(upstream/transport/|token/token\\.endpoint\\.ts$)', ISSUER] },
       to: { path: CLIENTS, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'platform-clients',
       comment: 'Outside of the two rooms that call the platform, not even the types of its clients.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(upstream|token)/' },
+      from: { path: '^src/', pathNot: ['^src/(upstream|token)/', ISSUER] },
       to: { path: [CLIENTS, '(^|/)node_modules/@nestjs/axios/'] },
+    },
+    {
+      name: 'jwts-at-the-door',
+      comment:
+        'Who calls is settled in one room. `createRemoteJWKSet` would fetch keys without the bounds that are set there.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/caller/jwt-callers\\.ts$', ISSUER] },
+      to: { path: '(^|/)node_modules/jose/' },
     },
     {
       name: 'no-sockets',

@@ -1,14 +1,15 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './cache/read-cache.module.ts';
-import { ReadInterceptor } from './cache/read.interceptor.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
+import { CallerIntake } from './caller/caller-intake.ts';
+import { CallerLimits } from './caller/caller-limits.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
+import { JwtCallers } from './caller/jwt-callers.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { EvidenceModule } from './evidence/evidence.module.ts';
 import { GuardModule } from './guard/guard.module.ts';
-import { KeyedWriteInterceptor } from './guard/keyed-write.interceptor.ts';
 import { HealthController } from './health/health.controller.ts';
 import { HealthParts } from './health/health-parts.ts';
 import { Intake } from './health/intake.ts';
@@ -20,7 +21,6 @@ import { OrderModule } from './order/order.module.ts';
 import { AllowedMethods } from './problem/allowed-methods.ts';
 import { ProblemFilter } from './problem/problem.filter.ts';
 import { ProblemsController } from './problem/problems.controller.ts';
-import { UpstreamFailureInterceptor } from './problem/upstream-failure.interceptor.ts';
 import { ActingUserGuard } from './session/acting-user.guard.ts';
 import { SessionModule } from './session/session.module.ts';
 import { SharedRedis } from './redis/shared-redis.ts';
@@ -59,7 +59,10 @@ export class AppModule {
       controllers: [HealthController, ProblemsController],
       providers: [
         AllowedMethods,
+        CallerIntake,
+        CallerLimits,
         CallerRegistry,
+        JwtCallers,
         HealthParts,
         Intake,
         MetricsListener,
@@ -67,10 +70,6 @@ export class AppModule {
         { provide: APP_GUARD, useClass: RequestShapeGuard },
         { provide: APP_GUARD, useClass: ActingUserGuard },
         { provide: APP_PIPE, useClass: RequestValidationPipe },
-        // Outside of the last, so that one failure of several readers is a problem already.
-        { provide: APP_INTERCEPTOR, useClass: ReadInterceptor },
-        { provide: APP_INTERCEPTOR, useClass: KeyedWriteInterceptor },
-        { provide: APP_INTERCEPTOR, useClass: UpstreamFailureInterceptor },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],
     };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { CallerRegistry } from './caller/caller.registry.ts';
+import { CallerIntake } from './caller/caller-intake.ts';
 import { requestState } from './caller/request-call.ts';
 import { Intake } from './health/intake.ts';
 import { audit } from './observability/audit.ts';
@@ -21,7 +21,7 @@ const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const allowed = app.get(AllowedMethods);
-  const callers = app.get(CallerRegistry);
+  const callers = app.get(CallerIntake);
   const intake = app.get(Intake);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
@@ -30,14 +30,21 @@ export function connectHttp(app: NestFastifyApplication): void {
 
   fastify.decorateRequest('state');
   fastify.addHook('onRequest', (request, reply, done) => {
-    request.state = requestState(request, callers);
+    request.state = requestState(request);
     void reply.header('x-request-id', request.state.requestId);
     reply.raw.once('close', intake.arrived());
+    const goOn = (problem?: ProblemException): void => {
+      if (problem) sendProblem(problem, request, reply);
+      else if (request.url.length > MAX_URL)
+        sendProblem(new ProblemException('uri-too-long'), request, reply);
+      else done();
+    };
     // Before the body is read, let alone parsed. Refusing must stay cheap, and operators must still see what is going on.
     if (!isAlwaysServed(request) && intake.refuses())
-      sendProblem(new ProblemException('overloaded', { retryAfter: 1 }), request, reply);
-    else if (request.url.length > MAX_URL) sendProblem(new ProblemException('uri-too-long'), request, reply);
-    else done();
+      return goOn(new ProblemException('overloaded', { retryAfter: 1 }));
+    const problem = isPublic(request) ? undefined : callers.arrived(request, reply);
+    if (problem instanceof Promise) problem.then(goOn, done);
+    else goOn(problem);
   });
 
   fastify.removeAllContentTypeParsers();
@@ -51,6 +58,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     // Reads have said what may be kept of them; health and the catalogue leave it open.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
+    if (reply.statusCode === 401) void reply.header('www-authenticate', callers.challenge(request.headers));
     const upstreamMs = request.state.call?.upstreamMs ?? 0;
     if (upstreamMs > 0) void reply.header('server-timing', `upstream;dur=${upstreamMs.toFixed(1)}`);
     // Not when the answer has gone out: to a caller that hung up it never does.
@@ -84,6 +92,11 @@ export function connectHttp(app: NestFastifyApplication): void {
 /** Health and the pages of problems cost nothing, and are what is asked for when something is wrong. */
 function isAlwaysServed({ routeOptions }: FastifyRequest): boolean {
   return /^\/(health|problems)(\/|$)/.test(routeOptions.url ?? '');
+}
+
+/** What needs no caller takes nothing from one: these, and the documentation. */
+function isPublic({ routeOptions }: FastifyRequest): boolean {
+  return /^\/(health|problems|docs|openapi)(\W|$)/.test(routeOptions.url ?? '');
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

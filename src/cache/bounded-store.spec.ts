@@ -45,7 +45,7 @@ describe('a bounded store', () => {
     expect(store.get('b')).toBe(10);
   });
 
-  it('holds nothing beyond its time, and nothing at all once cleared', async () => {
+  it('holds nothing beyond its time', async () => {
     const store = new BoundedStore({ entries: 4, bytes: 100, sizeOf });
     store.set('short', 1, 20);
     store.set('long', 2, 60_000);
@@ -53,7 +53,5 @@ describe('a bounded store', () => {
     await wait(30);
     expect(store.get('short')).toBeUndefined();
     expect(store.get('long')).toBe(2);
-    store.clear();
-    expect(store.get('long')).toBeUndefined();
   });
 });

@@ -1,24 +1,24 @@
-interface Held {
-  readonly value: unknown;
+interface Held<T> {
+  readonly value: T;
   readonly size: number;
   /** Of performance.now(), so that a wall clock set back keeps nothing alive. */
   readonly endsAt: number;
 }
 
-interface Bounds {
+interface Bounds<T> {
   readonly entries: number;
   readonly bytes: number;
-  readonly sizeOf: (value: unknown) => number;
+  readonly sizeOf: (value: T) => number;
 }
 
-/** What Keyv stores into: a map bounded in entries and bytes, out of which the least recently used goes first. */
-export class BoundedStore {
-  readonly #held = new Map<string, Held>();
+/** A map bounded in entries and bytes, out of which the least recently used goes first. */
+export class BoundedStore<T> {
+  readonly #held = new Map<string, Held<T>>();
   #bytes = 0;
 
-  constructor(private readonly bounds: Bounds) {}
+  constructor(private readonly bounds: Bounds<T>) {}
 
-  get(key: string): unknown {
+  get(key: string): T | undefined {
     const held = this.#held.get(key);
     if (!held) return undefined;
     if (performance.now() >= held.endsAt) {
@@ -31,7 +31,7 @@ export class BoundedStore {
     return held.value;
   }
 
-  set(key: string, value: unknown, ttlMs = Infinity): boolean {
+  set(key: string, value: T, ttlMs = Infinity): boolean {
     this.delete(key);
     const size = this.bounds.sizeOf(value) + 2 * key.length;
     if (size > this.bounds.bytes) return false;
@@ -47,10 +47,5 @@ export class BoundedStore {
   delete(key: string): boolean {
     this.#bytes -= this.#held.get(key)?.size ?? 0;
     return this.#held.delete(key);
-  }
-
-  clear(): void {
-    this.#held.clear();
-    this.#bytes = 0;
   }
 }

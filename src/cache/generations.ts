@@ -9,8 +9,16 @@ import { BoundedStore } from './bounded-store.ts';
 
 /** Longer than any cached answer lives. One that ends only costs misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
+/** No hash looks like one with a colon, or like the few short ones. */
+const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
 const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
+
+/** Generations that are asked for at once, for all readers of a moment. */
+interface Look {
+  readonly keys: Set<string>;
+  readonly words: PromiseWithResolvers<ReadonlyMap<string, string | null>>;
+}
 
 /**
  * The generation of each tag, part of the keys of cached answers: a write makes a new one, and every answer that was
@@ -21,11 +29,18 @@ const LOCAL_BYTES = 4 * 1024 * 1024;
  */
 @Injectable()
 export class Generations implements OnModuleInit {
-  readonly #local = new BoundedStore({ entries: LOCAL_ENTRIES, bytes: LOCAL_BYTES, sizeOf: () => 100 });
+  readonly #local = new BoundedStore<string>({
+    entries: LOCAL_ENTRIES,
+    bytes: LOCAL_BYTES,
+    sizeOf: () => 100,
+  });
   /** Tags whose new generation Redis has not taken yet, each with the number of the write that wants it. */
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
+  #isLooking = false;
+  /** What is asked for once Redis has answered the last look. */
+  #next: Look | undefined;
 
   constructor(
     upstream: UpstreamConfig,
@@ -45,13 +60,13 @@ export class Generations implements OnModuleInit {
   async current(tags: readonly string[]): Promise<readonly string[] | undefined> {
     if (!this.redis.configured) return tags.map((tag) => this.#localOf(tag));
     try {
-      await this.#settle();
+      if (this.#owed.size > 0) await this.#settle();
       const keys = tags.map((tag) => this.#key(tag));
-      const found = await this.redis.run((client) => client.mget(keys));
+      const found = await this.#look(keys);
       if (found.every(isWord)) return found;
       // Two readers may find the same one missing: the first word stands.
       await this.#setAll(keys, 'NX');
-      const made = await this.redis.run((client) => client.mget(keys));
+      const made = await this.#look(keys);
       if (made.every(isWord)) return made;
       // Something of another type is at the place of one. The next reader finds a word.
       this.metrics.unreadable('cache');
@@ -85,6 +100,30 @@ export class Generations implements OnModuleInit {
     });
   }
 
+  /** One command for all who ask while another is under way: whoever comes is told what Redis knows afterwards, never before. */
+  async #look(keys: readonly string[]): Promise<readonly (string | null)[]> {
+    const look = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
+    for (const key of keys) look.keys.add(key);
+    if (!this.#isLooking) void this.#lookOn();
+    const words = await look.words.promise;
+    return keys.map((key) => words.get(key) ?? null);
+  }
+
+  async #lookOn(): Promise<void> {
+    this.#isLooking = true;
+    for (let look = this.#next; look; look = this.#next) {
+      this.#next = undefined;
+      const keys = [...look.keys];
+      try {
+        const found = await this.redis.run((client) => client.mget(keys));
+        look.words.resolve(new Map(keys.map((key, index) => [key, found[index] ?? null])));
+      } catch (error) {
+        look.words.reject(error);
+      }
+    }
+    this.#isLooking = false;
+  }
+
   async #settle(): Promise<void> {
     if (this.#owed.size === 0) return;
     const owed = [...this.#owed];
@@ -107,15 +146,15 @@ export class Generations implements OnModuleInit {
 
   #localOf(tag: string): string {
     const known = this.#local.get(tag);
-    if (typeof known === 'string') return known;
+    if (known !== undefined) return known;
     const made = randomUUID();
     this.#local.set(tag, made);
     return made;
   }
 
-  /** Tags carry ids as callers sent them, of any length. */
+  /** Tags carry ids as callers sent them, of any length and with any character. */
   #key(tag: string): string {
-    return this.#prefix + hash('sha256', tag, 'base64url').slice(0, 22);
+    return this.#prefix + (PLAIN_TAG.test(tag) ? tag : hash('sha256', tag, 'base64url').slice(0, 22));
   }
 }
 

@@ -3,20 +3,12 @@ import { Module } from '@nestjs/common';
 import { Keyv } from 'keyv';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { BoundedStore } from './bounded-store.ts';
+import { AnswerStore, type Entry } from './answer-store.ts';
 import { Generations } from './generations.ts';
-import { ReadCache, type ReadAnswer } from './read-cache.ts';
+import { ReadAnswers } from './read-answers.ts';
+import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
-
-const LOCAL_ENTRIES = 1_000;
-const LOCAL_BYTES = 32 * 1024 * 1024;
-
-/** In the process: values as they are. Keyv's own serialiser would cost more than everything else a hit does. */
-function localStore(): Keyv {
-  const store = new BoundedStore({ entries: LOCAL_ENTRIES, bytes: LOCAL_BYTES, sizeOf: bytesOf });
-  return new Keyv({ store, namespace: undefined, serialize: undefined, deserialize: undefined });
-}
 
 /** In Redis, whose expiry alone counts: the end that Keyv writes is the writer's clock, which others do not share. */
 function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
@@ -25,16 +17,23 @@ function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
     new Keyv({
       store: new RedisStore(redis, metrics),
       namespace: undefined,
-      serialize: ({ value }) => JSON.stringify({ value }),
-      deserialize: JSON.parse,
+      serialize: toText,
+      deserialize: fromText,
     }),
   ];
 }
 
-/** Two bytes a character is the most that a string takes. */
-function bytesOf(stored: unknown): number {
-  const { value } = stored as { value: ReadAnswer };
-  return 2 * (value.body.length + value.etag.length + (value.link?.length ?? 0));
+/** A line about the body, and the body as it is: as a field of it, every quote would have to be escaped and read again. */
+function toText({ value }: { readonly value?: unknown }): string {
+  const { body, ...head } = value as Entry;
+  return `${JSON.stringify(head)}\n${body.toString()}`;
+}
+
+function fromText<Value>(text: string): { value: Value } {
+  const end = text.indexOf('\n');
+  const head = JSON.parse(text.slice(0, end)) as Omit<Entry, 'body'>;
+  const entry: Entry = { ...head, body: Buffer.from(text.slice(end + 1)) };
+  return { value: entry as Value };
 }
 
 @Module({
@@ -42,11 +41,11 @@ function bytesOf(stored: unknown): number {
     CacheModule.registerAsync({
       inject: [SharedRedis, Metrics],
       useFactory: (redis: SharedRedis, metrics: Metrics) => ({
-        stores: [localStore(), ...sharedStore(redis, metrics)],
+        stores: sharedStore(redis, metrics),
       }),
     }),
   ],
-  providers: [Generations, ReadKeys, ReadCache],
-  exports: [ReadCache],
+  providers: [Generations, ReadKeys, AnswerStore, ReadCache, ReadAnswers],
+  exports: [ReadCache, ReadAnswers],
 })
 export class ReadCacheModule {}

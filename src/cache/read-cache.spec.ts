@@ -10,28 +10,30 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { BoundedStore } from './bounded-store.ts';
+import { AnswerStore, type ReadAnswer } from './answer-store.ts';
 import { Generations } from './generations.ts';
-import { type ReadAnswer, ReadCache } from './read-cache.ts';
+import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
 
 const config = settings();
 const noRedis = () =>
   new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log, new Metrics());
-const localKeyv = () =>
-  new Keyv({
-    store: new BoundedStore({ entries: 100, bytes: 1e9, sizeOf: () => 1 }),
-    namespace: undefined,
-    serialize: undefined,
-    deserialize: undefined,
+/** Configured, and never connected. */
+const someRedis = () => {
+  const { redis } = settings({
+    REDIS_URL: 'redis://127.0.0.1:9',
+    ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
   });
+  return new SharedRedis(redis, new RecordedLog().log, new Metrics());
+};
 
-function cacheOf(...further: Keyv[]): ReadCache {
+function cacheOf(shared?: Keyv): ReadCache {
   const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
-  const cache = createCache({ stores: [localKeyv(), ...further] });
-  return new ReadCache(cache, keys, { ttlMs: 60_000 }, new Metrics());
+  const cache = createCache({ stores: shared ? [shared] : [] });
+  const answers = new AnswerStore(cache, shared ? someRedis() : noRedis(), { ttlMs: 60_000 });
+  return new ReadCache(answers, keys, new Metrics());
 }
 
 function reading(
@@ -47,7 +49,8 @@ function reading(
 /** A platform that counts: its answers say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = (): Promise<ReadAnswer> => Promise.resolve({ body: 'x'.repeat(size), etag: `"${++calls}"` });
+  const load = (): Promise<ReadAnswer> =>
+    Promise.resolve({ body: Buffer.alloc(size, 'x'), etag: `"${++calls}"` });
   return { load, calls: () => calls };
 }
 
@@ -106,9 +109,9 @@ describe('a cached answer', () => {
     const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
     const cache = cacheOf(broken);
     const { load, calls } = platform();
-    expect((await cache.read(reading(), false, load)).etag).toBe('"1"');
-    expect((await cache.read(reading(), false, load)).etag).toBe('"1"');
-    expect((await cache.read(reading(), true, load)).etag).toBe('"2"');
+    expect((await cache.read(reading(), false, load)).answer.etag).toBe('"1"');
+    expect((await cache.read(reading(), false, load)).answer.etag).toBe('"1"');
+    expect((await cache.read(reading(), true, load)).answer.etag).toBe('"2"');
     expect(calls()).toBe(2);
   });
 });
@@ -119,7 +122,7 @@ describe('a failure', () => {
     const load = async (): Promise<ReadAnswer> => {
       await wait(20);
       if (++calls === 1) throw new ProblemException(slug);
-      return { body: '', etag: `"${calls}"` };
+      return { body: Buffer.alloc(0), etag: `"${calls}"` };
     };
     return { load, calls: () => calls };
   };
@@ -133,7 +136,7 @@ describe('a failure', () => {
     ]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(calls()).toBe(1);
-    expect((await cache.read(reading(), false, load)).etag).toBe('"2"');
+    expect((await cache.read(reading(), false, load)).answer.etag).toBe('"2"');
   });
 
   it('of one session is its own', async () => {

@@ -1,31 +1,20 @@
-import { Cache } from '@nestjs/cache-manager';
 import { HttpException, HttpStatus, Injectable } from '@nestjs/common';
-import { CacheConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { AnswerStore, type Entry, type ReadAnswer } from './answer-store.ts';
 import { type Read, ReadKeys } from './read-keys.ts';
-
-/** An answer as it is sent. */
-export interface ReadAnswer {
-  readonly body: string;
-  readonly etag: string;
-  readonly link?: string;
-}
-
-interface Entry extends ReadAnswer {
-  /** Date.now() when the platform was asked. */
-  readonly askedAt: number;
-}
 
 interface Found {
   readonly entry: Entry;
   readonly cached: boolean;
 }
 
-type Load = () => Promise<ReadAnswer>;
+/** An answer, with its age where it was not made for this request. */
+export interface Served {
+  readonly answer: ReadAnswer;
+  readonly ageSeconds?: number;
+}
 
-/** Larger answers are rare, slow to seal, and would push out everything else. */
-const MAX_CHARACTERS = 1024 * 1024;
-const JITTER = 0.1;
+type Load = () => Promise<ReadAnswer>;
 
 /**
  * Answers of reads, for a few seconds: in the process, then in Redis. Equal reads at the same time share one call.
@@ -36,42 +25,28 @@ export class ReadCache {
   readonly #flights = new Map<string, Promise<Found>>();
 
   constructor(
-    private readonly cache: Cache,
+    private readonly answers: AnswerStore,
     private readonly keys: ReadKeys,
-    private readonly config: CacheConfig,
     private readonly metrics: Metrics,
   ) {}
 
   get enabled(): boolean {
-    return this.config.ttlMs > 0;
+    return this.answers.enabled;
   }
 
-  /** The answer, with its age where it was not made for this request. `fresh`: past the cache, and into it. */
-  async read(read: Read, fresh: boolean, load: Load): Promise<ReadAnswer & { ageSeconds?: number }> {
+  /** `fresh`: past the cache, and into it. */
+  async read(read: Read, fresh: boolean, load: Load): Promise<Served> {
     const key = await this.keys.of(read);
     if (key === undefined) {
       this.metrics.readCache(read.operation, 'error');
-      return load();
+      return { answer: await load() };
     }
     if (fresh) {
       this.metrics.readCache(read.operation, 'bypass');
-      return this.#refresh(key, load);
+      return { answer: await this.#refresh(key, load) };
     }
-    const running = this.#flights.get(key);
-    const flight = running ?? this.#take(key, load);
-    const started = performance.now();
-    const found = await flight.catch((error: unknown) => {
-      if (running && isOfOneCaller(error)) return undefined;
-      throw error;
-    });
-    if (!found) return load();
-    if (found.cached) {
-      this.metrics.readCache(read.operation, 'hit');
-      return { ...found.entry, ageSeconds: ageOf(found.entry) };
-    }
-    this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
-    if (running) read.call.upstreamMs += performance.now() - started;
-    return found.entry;
+    const near = this.answers.peek(key);
+    return near ? this.#hit(read, near) : this.#join(read, key, load);
   }
 
   /** A write on this path has ended, well or not, and its answer is not out yet. */
@@ -79,12 +54,32 @@ export class ReadCache {
     if (this.enabled) await this.keys.written(params);
   }
 
+  #hit({ operation }: Read, entry: Entry): Served {
+    this.metrics.readCache(operation, 'hit');
+    return { answer: entry, ageSeconds: ageOf(entry) };
+  }
+
+  async #join(read: Read, key: string, load: Load): Promise<Served> {
+    const running = this.#flights.get(key);
+    const flight = running ?? this.#take(key, load);
+    const started = performance.now();
+    const found = await flight.catch((error: unknown) => {
+      if (running && isOfOneCaller(error)) return undefined;
+      throw error;
+    });
+    if (!found) return { answer: await load() };
+    if (found.cached) return this.#hit(read, found.entry);
+    this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
+    if (running) read.call.upstreamMs += performance.now() - started;
+    return { answer: found.entry };
+  }
+
   /** One look and at most one call for everybody who asks until the answer is kept: there is no gap for a second one. */
   #take(key: string, load: Load): Promise<Found> {
     const flight = this.#find(key, load);
     this.#flights.set(key, flight);
     void flight
-      .then(({ entry, cached }) => (cached ? undefined : this.#keep(key, entry)))
+      .then(({ entry, cached }) => (cached ? undefined : this.answers.keep(key, entry)))
       .catch(() => undefined)
       .finally(() => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key);
@@ -93,7 +88,7 @@ export class ReadCache {
   }
 
   async #find(key: string, load: Load): Promise<Found> {
-    const held = await this.#held(key);
+    const held = await this.answers.get(key);
     return held ? { entry: held, cached: true } : { entry: await ask(load), cached: false };
   }
 
@@ -101,29 +96,8 @@ export class ReadCache {
     const entry = await ask(load);
     // Nobody may join an older call any more, now that somebody has seen this answer.
     this.#flights.delete(key);
-    void this.#keep(key, entry).catch(() => undefined);
+    void this.answers.keep(key, entry).catch(() => undefined);
     return entry;
-  }
-
-  async #held(key: string): Promise<Entry | undefined> {
-    const [local, shared] = this.cache.stores;
-    const near = await local?.get<Entry>(key);
-    if (near) return near;
-    const far = await shared?.get<Entry>(key).catch(() => undefined);
-    if (!far) return undefined;
-    // Copied for what is left of its life only; the clocks of two replicas cannot make that longer than a life.
-    const leftMs = Math.min(this.config.ttlMs, far.askedAt + this.config.ttlMs - Date.now());
-    if (leftMs >= 1) await local?.set(key, Object.freeze(far), leftMs);
-    return far;
-  }
-
-  /** An answer that was asked for earlier than the one at its place (a slow read beside a refresh) is too late. */
-  async #keep(key: string, entry: Entry): Promise<void> {
-    if (entry.body.length > MAX_CHARACTERS) return;
-    const held = await this.cache.stores[0]?.get<Entry>(key);
-    if (held && held.askedAt > entry.askedAt) return;
-    const ttlMs = this.config.ttlMs * (1 - JITTER + 2 * JITTER * Math.random());
-    await this.cache.set(key, Object.freeze(entry), ttlMs);
   }
 }
 

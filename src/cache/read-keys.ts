@@ -4,9 +4,6 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import type { CallContext, Grants } from '../upstream/call-context.ts';
 import { Generations } from './generations.ts';
 
-/** Changes with the shape of what is stored. */
-const FORMAT = 'r1';
-
 /** One request for a cacheable read. */
 export interface Read {
   readonly operation: string;
@@ -44,7 +41,7 @@ export class ReadKeys {
       this.#rightsOf(call.caller.grants),
       generations,
     ];
-    return `${FORMAT}:${hash('sha256', JSON.stringify(parts), 'base64url')}`;
+    return JSON.stringify(parts);
   }
 
   /** A write on this path has ended, well or not. */
@@ -55,7 +52,8 @@ export class ReadKeys {
   #rightsOf(grants: Grants): string {
     const known = this.#rights.get(grants);
     if (known !== undefined) return known;
-    const rights = JSON.stringify([[...grants.enterprises].sort(), [...grants.channels].sort()]);
+    const granted = JSON.stringify([[...grants.enterprises].sort(), [...grants.channels].sort()]);
+    const rights = hash('sha256', granted);
     this.#rights.set(grants, rights);
     return rights;
   }

@@ -20,6 +20,7 @@ export class CallerGuard implements CanActivate {
     if (!policy) throw new ProblemException('forbidden');
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     request.state.operation = policy.operationId;
+    request.state.policy = policy;
     if (policy.scope === 'public') return true;
     const { caller, requestId } = request.state;
     if (!caller) throw new ProblemException('unauthenticated');

@@ -52,7 +52,11 @@ describe('a callers file', () => {
         }),
       ),
     );
-    expect(caller).toMatchObject({ name: 'billing', appKey: 'own' });
+    expect(caller).toMatchObject({
+      name: 'billing',
+      appKey: 'own',
+      rateLimit: { requests: 600, perSeconds: 60 },
+    });
     expect([...(caller?.scopes ?? [])]).toEqual(['orders:read', 'orders:write']);
     expect([...(caller?.grants.enterprises ?? [])]).toEqual(['*']);
     expect([...(caller?.grants.channels ?? [])]).toEqual(['crm']);
@@ -117,6 +121,11 @@ describe('a callers file', () => {
       'with a senseless limit',
       withCallers(entry({ rateLimit: { requests: 0, perSeconds: 1 } })),
       /^callers\.0\.rateLimit\.requests: /,
+    ],
+    [
+      'with a limit for more than a day',
+      withCallers(entry({ rateLimit: { requests: 1, perSeconds: 86_401 } })),
+      /^callers\.0\.rateLimit\.perSeconds: /,
     ],
     ['with one name for two', withCallers(entry(), entry()), /^every name must be used once/],
     [
@@ -206,6 +215,12 @@ describe('the registry', () => {
     expect(registry.byKey(one.key)?.name).toBe('billing');
     expect(registry.byKey(two.key)?.name).toBe('billing');
     expect(registry.byKey(other.key)?.name).toBe('crm');
+    expect(['billing', 'crm', 'none'].map((name) => registry.byName(name)?.name)).toEqual([
+      'billing',
+      'crm',
+      'none',
+    ]);
+    expect(registry.byName('constructor')).toBeUndefined();
     for (const wrong of [
       '',
       one.hash,

@@ -11,8 +11,21 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   readonly grants: Grants;
   readonly appKey?: string;
+  /** Undefined: its rate is not limited. */
+  readonly rateLimit?: RateLimit;
 }
 
+/** So many requests in a window of so many seconds. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly perSeconds: number;
+}
+
+/** Far from where Redis' scripts would round. */
+const MAX_REQUESTS = 1_000_000_000;
+const DAY_S = 86_400;
+
+const wholeTo = (max: number) => z.number().int().min(1).max(max);
 const ids = z.array(z.string().min(1)).default([]);
 
 const schema = z.strictObject({
@@ -30,9 +43,7 @@ const schema = z.strictObject({
       channels: ids,
       users: ids,
       appKey: z.string().min(1).optional(),
-      rateLimit: z
-        .strictObject({ requests: z.number().int().positive(), perSeconds: z.number().int().positive() })
-        .optional(),
+      rateLimit: z.strictObject({ requests: wholeTo(MAX_REQUESTS), perSeconds: wholeTo(DAY_S) }).optional(),
     }),
   ),
 });
@@ -76,6 +87,7 @@ export function readCallersFile(path: string): readonly Caller[] {
       users: new Set(entry.users),
     },
     appKey: entry.appKey,
+    rateLimit: entry.rateLimit,
   }));
 }
 

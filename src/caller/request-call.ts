@@ -3,15 +3,18 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from './callers-file.ts';
-import type { CallerRegistry } from './caller.registry.ts';
+import type { OperationPolicy } from './operation-policy.ts';
 
 /** What the gateway knows of a request beyond HTTP, set when it arrives. */
 export interface RequestState {
   readonly requestId: string;
   readonly startedAt: number;
-  readonly caller: Caller | undefined;
+  /** Set once it is known who calls; never on what is public. */
+  caller?: Caller;
   /** The operation id of the route, once one is found. */
   operation?: string;
+  /** What the route declares, once the caller guard has looked. */
+  policy?: OperationPolicy;
   /** Set by the caller guard once the caller may have the operation. */
   call?: CallContext;
   /** What the log line of the request says about a problem. */
@@ -26,14 +29,11 @@ declare module 'fastify' {
 
 const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
 
-/** Without a registry the caller stays unknown. */
-export function requestState(request: FastifyRequest, callers?: CallerRegistry): RequestState {
+export function requestState(request: FastifyRequest): RequestState {
   const given = request.headers['x-request-id'];
-  const key = request.headers['x-api-key'];
   return {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     startedAt: performance.now(),
-    caller: typeof key === 'string' ? callers?.byKey(key) : undefined,
   };
 }
 

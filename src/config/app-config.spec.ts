@@ -53,7 +53,7 @@ function file(content: string): string {
 
 describe('the configuration', () => {
   it('has the documented defaults', () => {
-    const { logLevel, listen, upstream, redis, callers } = load();
+    const { logLevel, listen, upstream, redis, callers, jwt } = load();
     expect(logLevel).toBe('info');
     expect(listen).toEqual({
       host: '127.0.0.1',
@@ -75,6 +75,33 @@ describe('the configuration', () => {
     expect(upstream.appSecret.reveal()).toBe(required.UPSTREAM_APP_SECRET);
     expect(redis).toEqual({ url: undefined, encryptionKeys: [] });
     expect(callers).toEqual({ file: '/etc/callers.json' });
+    expect(jwt).toEqual({ trust: undefined });
+  });
+
+  it('takes whose JWTs are accepted as a whole or not at all, and keys over https or from this machine', () => {
+    const trust = {
+      JWT_ISSUER: 'https://issuer.example.com/',
+      JWT_AUDIENCE: 'gateway',
+      JWT_JWKS_URL: 'https://issuer.example.com/keys?tenant=1',
+    };
+    expect(load(trust).jwt.trust).toEqual({
+      issuer: trust.JWT_ISSUER,
+      audience: trust.JWT_AUDIENCE,
+      jwksUrl: new URL(trust.JWT_JWKS_URL),
+    });
+    for (const name of Object.keys(trust)) {
+      expect(faultsWith({ ...trust, [name]: undefined })).toEqual([
+        'JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together',
+      ]);
+    }
+    const keysAt = (JWT_JWKS_URL: string) => faultsWith({ ...trust, JWT_JWKS_URL });
+    expect(keysAt('http://127.0.0.1:9/keys')).toEqual([]);
+    expect(keysAt('http://issuer.example.com/keys')).toEqual([
+      'JWT_JWKS_URL must be https, or a loopback address',
+    ]);
+    expect(keysAt('https://user:pass@issuer.example.com/keys')).toEqual([
+      'JWT_JWKS_URL must be an http or https URL without credentials or fragment',
+    ]);
   });
 
   it('takes every variable', () => {

@@ -37,6 +37,11 @@ export class CallersConfig {
   file!: string;
 }
 
+/** Whose JWTs are accepted, and for whom they must be; undefined: nobody's. */
+export class JwtConfig {
+  trust!: { readonly issuer: string; readonly audience: string; readonly jwksUrl: URL } | undefined;
+}
+
 /** Where the records of orders are kept; `url` undefined: in this process. */
 export class GuardConfig extends RedisConfig {
   /** Who makes an empty store ready. */
@@ -60,6 +65,7 @@ export interface AppConfig {
   readonly redis: RedisConfig;
   readonly guard: GuardConfig;
   readonly callers: CallersConfig;
+  readonly jwt: JwtConfig;
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
 }
@@ -127,6 +133,12 @@ function assemble(values: Values, environment: Environment): AppConfig {
   if (!values.REDIS_URL && production) faults.push('REDIS_URL is required in production');
   if ((values.REDIS_URL ?? values.GUARD_REDIS_URL) && !values.ENCRYPTION_KEYS)
     faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
+  const trust = issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined;
+  if (!trust && (issuer ?? audience ?? jwksUrl))
+    faults.push('JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together');
+  if (jwksUrl?.protocol === 'http:' && !isLoopback(jwksUrl))
+    faults.push('JWT_JWKS_URL must be https, or a loopback address');
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     logLevel: values.LOG_LEVEL,
@@ -157,6 +169,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
     },
     callers: { file: values.CALLERS_FILE },
+    jwt: { trust },
     users: { file: values.UPSTREAM_USERS_FILE },
     cache: { ttlMs: values.CACHE_TTL_MS },
   };

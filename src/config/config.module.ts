@@ -4,6 +4,7 @@ import {
   CacheConfig,
   CallersConfig,
   GuardConfig,
+  JwtConfig,
   ListenConfig,
   RedisConfig,
   UpstreamConfig,
@@ -21,6 +22,7 @@ export class ConfigModule {
       { provide: RedisConfig, useValue: config.redis },
       { provide: GuardConfig, useValue: config.guard },
       { provide: CallersConfig, useValue: config.callers },
+      { provide: JwtConfig, useValue: config.jwt },
       { provide: UsersConfig, useValue: config.users },
       { provide: CacheConfig, useValue: config.cache },
     ];

@@ -28,10 +28,11 @@ function oneOf<const T extends readonly [string, ...string[]]>(...words: T) {
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-function httpUrl(error = 'must be an http or https URL without credentials, query or fragment') {
+function httpUrl({ query = false } = {}) {
+  const error = `must be an http or https URL without credentials${query ? '' : ', query'} or fragment`;
   return text.transform((value, context) => {
     const url = URL.parse(value);
-    const plain = url && !url.username && !url.password && !url.search && !url.hash;
+    const plain = url && !url.username && !url.password && (query || !url.search) && !url.hash;
     if (plain && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
     context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
@@ -145,7 +146,7 @@ export const variables = {
   REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
-      'Redis for tokens, sessions and the read cache; empty: kept in the process, for one process only (refused in production). ' +
+      'Redis for tokens, sessions, the read cache and rate limits; empty: kept in the process, for one process only (refused in production). ' +
       `Forms: ${REDIS_URL_FORMS}. Of Sentinel and cluster name more than one host. Certificates are always checked; ` +
       'NODE_EXTRA_CA_CERTS names a private authority',
     secret: true,
@@ -170,6 +171,16 @@ export const variables = {
     schema: text.min(1),
     meaning: 'JSON file that says who may call (config/callers.example.json); re-read when it changes',
     example: 'config/callers.json',
+  },
+  JWT_ISSUER: {
+    schema: text.min(1).optional(),
+    meaning:
+      '`iss` of the JWTs that are accepted, exactly; the three JWT_ variables together, or no JWTs are',
+  },
+  JWT_AUDIENCE: { schema: text.min(1).optional(), meaning: 'what their `aud` must name' },
+  JWT_JWKS_URL: {
+    schema: httpUrl({ query: true }).optional(),
+    meaning: "the issuer's public keys (RFC 7517); https, unless it is a loopback address",
   },
   CACHE_TTL_MS: {
     schema: integer(0, 600_000).default(5_000),

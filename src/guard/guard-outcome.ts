@@ -1,5 +1,5 @@
 import { ProblemException } from '../problem/problem.exception.ts';
-import { asProblem } from '../problem/upstream-failure.interceptor.ts';
+import { asProblem } from '../problem/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { GuardRecord, KeptAnswer, PlacedItem, State } from './guard-record.ts';
 

@@ -7,6 +7,8 @@ import { Metrics } from '../observability/metrics.ts';
  * group of operations can hold (see OperationGroup) is as well.
  */
 const MAX_IN_FLIGHT = 5_000;
+/** Of these, what one caller may have: its flood of slow requests leaves the others as much. */
+export const MAX_IN_FLIGHT_OF_ONE = MAX_IN_FLIGHT / 2;
 /** By then every answer is late, and health checks fail. No garbage collection takes that long. */
 const MAX_LAG_MS = 1_000;
 /** Beyond it V8 spends its time on collecting; its end is a crash of everything in flight. */

@@ -41,6 +41,33 @@ describe('numbers', () => {
     ]);
   });
 
+  it('keeps them beside text of any script, after a byte order mark too', () => {
+    const text = '{"名":12345678901234567,"é":["😀",1.50,7],"x":-0}';
+    const kept = { 名: '\udfff12345678901234567', é: ['😀', '\udfff1.50', 7], x: '\udfff-0' };
+    expect(parse(text)).toEqual(kept);
+    expect(parse(`\ufeff${text}`)).toEqual(kept);
+  });
+
+  it('keeps the text of every number, whatever its form and its neighbours', () => {
+    const digits = fc.stringMatching(/^(0|[1-9]\d{0,20})$/);
+    const token = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        digits,
+        fc.constantFrom('', '.0', '.25'),
+        fc.constantFrom('', 'e5', 'E-7'),
+      )
+      .map((parts) => parts.join(''));
+    const neighbour = fc.string({ unit: 'binary' }).map((each) => each.toWellFormed());
+    fc.assert(
+      fc.property(fc.array(fc.tuple(token, neighbour), { maxLength: 6 }), (pairs) => {
+        const items = pairs.map(([number, text]) => `[${JSON.stringify(text)},${number}]`);
+        const read = parse(`[${items.join()}]`) as [string, unknown][];
+        expect(read.map(([text, number]) => [numberText(number), text])).toEqual(pairs);
+      }),
+    );
+  });
+
   it('does not touch digits inside strings', () => {
     const text = String.raw`{"a":"12345678901234567","b":"\"1.0\\","c\\":"x"}`;
     expect(parse(text)).toEqual(JSON.parse(text));

@@ -1,8 +1,8 @@
 /**
  * JSON (RFC 8259) read strictly and without loss, for both directions: what callers send and what upstream answers.
  *
- * `JSON.parse` does the reading. One scan before it adds what it lacks: a depth limit that holds before any recursion,
- * and numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) comes out
+ * `JSON.parse` does the reading. One scan of the bytes before it adds what it lacks: a depth limit that holds before any
+ * recursion, and numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) comes out
  * as a string of {@link NUMBER_MARK} and its text as sent; see {@link numberText}. All others are plain numbers.
  */
 
@@ -11,9 +11,24 @@ const NUMBER_MARK = '\udfff';
 const MARK_ESCAPE = String.raw`"\udfff`;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const NUMBER_CHARACTERS = /[\d+\-.eE]+/y;
-const COLON = /\s*:/y;
 const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/;
+/** Integers of so many digits are exact in a double, whatever they are. */
+const MAX_EXACT_DIGITS = 15;
+const MAX_SAFE = String(Number.MAX_SAFE_INTEGER);
+const COLON_NEXT = /\s*:/y;
+
+const [QUOTE, OPEN, CLOSE, COLON, DIGIT, MINUS, IN_NUMBER] = [1, 2, 3, 4, 5, 6, 7] as const;
+/** What each byte is outside of a string; from {@link DIGIT} on it may be part of a number. */
+const KINDS = kindsOf({
+  '"': QUOTE,
+  '{[': OPEN,
+  '}]': CLOSE,
+  ':': COLON,
+  '0123456789': DIGIT,
+  '-': MINUS,
+  '+.eE': IN_NUMBER,
+});
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'duplicate-key';
 
@@ -32,7 +47,8 @@ export class JsonFault extends Error {
 /** Decodes UTF-8 strictly (one byte order mark is dropped) and parses. Throws {@link JsonFault}. */
 export function parseJson(bytes: Buffer, limits: { readonly maxDepth: number }): unknown {
   const decoded = decodeUtf8(bytes);
-  const { text, keys } = scan(decoded, limits.maxDepth);
+  const { keys, numbers } = scan(bytes, limits.maxDepth);
+  const text = numbers.length === 0 ? decoded : withMarks(bytes, decoded, numbers);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -40,7 +56,8 @@ export function parseJson(bytes: Buffer, limits: { readonly maxDepth: number }):
     throw new JsonFault('syntax');
   }
   // A repeated key leaves fewer keys than the text has colons; the place is only looked for then.
-  if (countKeys(value) !== keys) throw new JsonFault('duplicate-key', findRepeatedKey(text));
+  if (isObject(value) && countKeys(value) !== keys)
+    throw new JsonFault('duplicate-key', findRepeatedKey(text));
   return value;
 }
 
@@ -60,66 +77,88 @@ export function pointerToken(key: string | number): string {
   return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
+function kindsOf(characters: Readonly<Record<string, number>>): Uint8Array {
+  const kinds = new Uint8Array(256);
+  for (const [all, kind] of Object.entries(characters))
+    for (const byte of Buffer.from(all)) kinds[byte] = kind;
+  return kinds;
+}
+
 function decodeUtf8(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw new JsonFault('encoding');
   }
 }
 
-function scan(text: string, maxDepth: number): { text: string; keys: number } {
+/** Where a number stands that a double might change, and whether it is of digits only. */
+type OddNumber = readonly [from: number, to: number, isPlain: boolean];
+
+interface Scan {
+  /** Colons outside of strings. */
+  readonly keys: number;
+  readonly numbers: readonly OddNumber[];
+}
+
+/** Over bytes, which is twice as fast as over text: every byte of a character beyond ASCII is above 0x7f. */
+function scan(bytes: Buffer, maxDepth: number): Scan {
+  const numbers: OddNumber[] = [];
   let keys = 0;
   let depth = 0;
-  let rewritten = '';
-  let copied = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case 0x22: // "
-        at = endOfString(text, at);
+  for (let at = 0; at < bytes.length; at++) {
+    switch (KINDS[bytes[at] ?? 0]) {
+      case QUOTE:
+        for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
         break;
-      case 0x7b: // {
-      case 0x5b: // [
+      case OPEN:
         if (++depth > maxDepth) throw new JsonFault('depth');
         break;
-      case 0x7d: // }
-      case 0x5d: // ]
+      case CLOSE:
         depth--;
         break;
-      case 0x3a: // :
+      case COLON:
         keys++;
         break;
-      case 0x2d: // - and the digits
-      case 0x30:
-      case 0x31:
-      case 0x32:
-      case 0x33:
-      case 0x34: // prettier-ignore
-      case 0x35:
-      case 0x36:
-      case 0x37:
-      case 0x38:
-      case 0x39: {
-        const token = numberAt(text, at);
-        if (NUMBER.test(token) && !isExact(token)) {
-          rewritten += `${text.slice(copied, at)}${MARK_ESCAPE}${token}"`;
-          copied = at + token.length;
-        }
-        at += token.length - 1;
+      case DIGIT:
+      case MINUS: {
+        const from = at;
+        let isPlain = true;
+        for (let kind = KINDS[bytes[at] ?? 0] ?? 0; kind >= DIGIT; kind = KINDS[bytes[++at] ?? 0] ?? 0)
+          if (kind !== DIGIT) isPlain = false;
+        if (!isPlain || at - from > MAX_EXACT_DIGITS) numbers.push([from, at, isPlain]);
+        at--;
+        break;
       }
+      default:
     }
   }
-  return { text: copied === 0 ? text : rewritten + text.slice(copied), keys };
+  return { keys, numbers };
 }
 
-/** Whether a double holds the number and prints as the same text. */
-function isExact(token: string): boolean {
-  return INTEGER.test(token) && token !== '-0' && (token.length < 16 || Number.isSafeInteger(Number(token)));
+/** The text with numbers as marked strings where a double would change them. */
+function withMarks(bytes: Buffer, decoded: string, numbers: Scan['numbers']): string {
+  // Places are counted in bytes, so every byte must be one character; ASCII is so already.
+  const isAscii = decoded.length === bytes.length;
+  const source = isAscii ? decoded : bytes.toString('latin1');
+  let text = '';
+  let copied = 0;
+  for (const [from, to, isPlain] of numbers) {
+    const token = source.slice(from, to);
+    if (!isChanged(token, isPlain)) continue;
+    text += `${source.slice(copied, from)}${MARK_ESCAPE}${token}"`;
+    copied = to;
+  }
+  text += source.slice(copied);
+  return isAscii ? text : decodeUtf8(Buffer.from(text, 'latin1'));
 }
 
-function numberAt(text: string, at: number): string {
-  NUMBER_CHARACTERS.lastIndex = at;
-  return NUMBER_CHARACTERS.exec(text)?.[0] ?? '';
+/** Whether a double prints another text; what is no number is left to `JSON.parse`. */
+function isChanged(token: string, isPlain: boolean): boolean {
+  // Ids, nearly all of them: 16 digits or more, so that texts compare as their numbers do. The rest costs ten times as much.
+  if (isPlain && !token.startsWith('0')) return token.length > 16 || token > MAX_SAFE;
+  if (!NUMBER.test(token)) return false;
+  return !INTEGER.test(token) || token === '-0' || !Number.isSafeInteger(Number(token));
 }
 
 /** The index of the quote that closes the string opened at `open`; the text's end where none does. */
@@ -132,22 +171,28 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-function countKeys(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
+/** Of what `JSON.parse` made, which inherits nothing that `for…in` would find. */
+function countKeys(value: object): number {
   let count = 0;
   if (Array.isArray(value)) {
-    for (const item of value) count += countKeys(item);
-  } else {
-    const members = Object.values(value);
-    count = members.length;
-    for (const member of members) count += countKeys(member);
+    for (const item of value as unknown[]) if (isObject(item)) count += countKeys(item);
+    return count;
+  }
+  for (const key in value) {
+    count++;
+    const member = (value as Record<string, unknown>)[key];
+    if (isObject(member)) count += countKeys(member);
   }
   return count;
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 function isFollowedByColon(text: string, at: number): boolean {
-  COLON.lastIndex = at;
-  return COLON.test(text);
+  COLON_NEXT.lastIndex = at;
+  return COLON_NEXT.test(text);
 }
 
 /** Where the first repeated key of a valid JSON text is. */

@@ -1,11 +1,6 @@
 import { cleanText } from '../upstream/clean-text.ts';
-import {
-  type ContractNotes,
-  type Reader,
-  readObject,
-  type TimestampUnit,
-  WireMisfit,
-} from '../upstream/wire/reader.ts';
+import { type ContractNotes, type Reader, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   type WireAddFailure,
   type WireAddRequest,

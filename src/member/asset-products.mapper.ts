@@ -1,10 +1,5 @@
-import {
-  type ContractNotes,
-  type Reader,
-  readObject,
-  type TimestampUnit,
-  WireMisfit,
-} from '../upstream/wire/reader.ts';
+import { type ContractNotes, type Reader, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type {
   WireAssetProducts,
   WireMerchandiseInstance,

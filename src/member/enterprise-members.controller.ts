@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
 import { Call } from '../caller/request-call.ts';
 import { Operation } from '../openapi/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -26,6 +27,7 @@ export class EnterpriseMembersController {
   constructor(
     private readonly members: MemberService,
     private readonly adding: AddMembersService,
+    private readonly reads: ReadAnswers,
   ) {}
 
   @Post()
@@ -86,11 +88,11 @@ export class EnterpriseMembersController {
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: MemberPageDto }],
   })
   listMembers(
-    @Call() call: CallContext,
+    @Read() read: Reading,
     @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ListMembersQuery,
-  ): Promise<MemberPageDto> {
-    return this.members.listMembers(call, enterpriseGlobalId, query);
+  ): Promise<unknown> {
+    return this.reads.answer(read, (call) => this.members.listMembers(call, enterpriseGlobalId, query));
   }
 
   @Put(':memberGlobalId')

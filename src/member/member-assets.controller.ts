@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Post } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
+import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
 import { Call } from '../caller/request-call.ts';
 import { Operation } from '../openapi/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -21,6 +22,7 @@ export class MemberAssetsController {
   constructor(
     private readonly assets: MemberAssetsService,
     private readonly overview: OverviewService,
+    private readonly reads: ReadAnswers,
   ) {}
 
   @Get('enterprises/:enterpriseGlobalId/asset-nums')
@@ -31,11 +33,10 @@ export class MemberAssetsController {
     upstream: 'listAssetNums',
     success: [{ status: 200, description: 'All asset numbers', type: AssetNumListDto }],
   })
-  async listAssetNums(
-    @Call() call: CallContext,
-    @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<AssetNumListDto> {
-    return { items: await this.assets.listAssetNums(call, enterpriseGlobalId) };
+  listAssetNums(@Read() read: Reading, @Param() { enterpriseGlobalId }: EnterprisePath): Promise<unknown> {
+    return this.reads.answer(read, async (call) => ({
+      items: await this.assets.listAssetNums(call, enterpriseGlobalId),
+    }));
   }
 
   @Get('enterprises/:enterpriseGlobalId/lent-locks')
@@ -46,11 +47,10 @@ export class MemberAssetsController {
     upstream: 'listLentLocks',
     success: [{ status: 200, description: 'All lent locks', type: LentLockListDto }],
   })
-  async listLentLocks(
-    @Call() call: CallContext,
-    @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<LentLockListDto> {
-    return { items: await this.assets.listLentLocks(call, enterpriseGlobalId) };
+  listLentLocks(@Read() read: Reading, @Param() { enterpriseGlobalId }: EnterprisePath): Promise<unknown> {
+    return this.reads.answer(read, async (call) => ({
+      items: await this.assets.listLentLocks(call, enterpriseGlobalId),
+    }));
   }
 
   @Get('assets/:assetId/products')
@@ -63,8 +63,8 @@ export class MemberAssetsController {
       { status: 200, description: 'Single products, and the trees of packages', type: AssetProductsDto },
     ],
   })
-  getAssetProducts(@Call() call: CallContext, @Param() { assetId }: AssetPath): Promise<AssetProductsDto> {
-    return this.assets.getAssetProducts(call, assetId);
+  getAssetProducts(@Read() read: Reading, @Param() { assetId }: AssetPath): Promise<unknown> {
+    return this.reads.answer(read, (call) => this.assets.getAssetProducts(call, assetId));
   }
 
   @Patch('members/:memberGlobalId/asset-nums')
@@ -131,10 +131,7 @@ export class MemberAssetsController {
     cached: false,
     success: [{ status: 200, description: 'What could be read', type: OverviewDto }],
   })
-  getOverview(
-    @Call() call: CallContext,
-    @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<OverviewDto> {
-    return this.overview.getOverview(call, enterpriseGlobalId);
+  getOverview(@Read() read: Reading, @Param() { enterpriseGlobalId }: EnterprisePath): Promise<unknown> {
+    return this.reads.answer(read, (call) => this.overview.getOverview(call, enterpriseGlobalId));
   }
 }

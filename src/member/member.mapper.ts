@@ -1,11 +1,5 @@
-import {
-  type ContractNotes,
-  Reader,
-  readList,
-  readObject,
-  type TimestampUnit,
-  WireMisfit,
-} from '../upstream/wire/reader.ts';
+import { type ContractNotes, Reader, readList, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   type WireAssetNum,
   type WireLentLock,

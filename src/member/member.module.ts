@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { ReadCacheModule } from '../cache/read-cache.module.ts';
+import { GuardModule } from '../guard/guard.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AddMembersService } from './add-members.service.ts';
 import { EnterpriseMembersController } from './enterprise-members.controller.ts';
@@ -10,7 +12,7 @@ import { OverviewService } from './overview.service.ts';
 
 /** Public area 2: members, what is assigned and lent to them, and the overview of an enterprise. */
 @Module({
-  imports: [UpstreamClientModule],
+  imports: [UpstreamClientModule, GuardModule, ReadCacheModule],
   controllers: [EnterpriseMembersController, MemberAssetsController],
   providers: [AddMembersService, MemberAssetsService, MemberService, OverviewService, UnsettledDeletes],
 })

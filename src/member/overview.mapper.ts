@@ -1,5 +1,6 @@
 import type { WireAsset } from '../upstream/wire/order.ts';
-import { readList, type TimestampUnit } from '../upstream/wire/reader.ts';
+import { readList } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';
 import type { AssetCountsDto, AssetNumCountsDto } from './dto/overview.dto.ts';
 

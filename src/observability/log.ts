@@ -1,9 +1,13 @@
 import type { LoggerService } from '@nestjs/common';
+import { rfc3339 } from '../rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
 
 const STDOUT = 1;
 /** Characters that wait while nobody reads; what comes after them is dropped. */
 const MAX_BACKLOG = 1024 * 1024;
+/** Lines of so much time, or so many characters, are written together: each write costs as much as making ten lines. */
+const GATHER_MS = 10;
+const GATHER_CHARACTERS = 8 * 1024;
 
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -22,7 +26,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
     base: undefined,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
   };
   return pino(options, destination ?? standardOutput());
@@ -35,11 +39,29 @@ function standardOutput(): DestinationStream {
   process.once('exit', () => {
     if (isFailing) stream.destroy();
   });
-  const stream = openDestination({ dest: STDOUT, sync: false, maxLength: MAX_BACKLOG });
+  const stream = openDestination({
+    dest: STDOUT,
+    sync: false,
+    minLength: GATHER_CHARACTERS,
+    maxLength: MAX_BACKLOG,
+  });
   // Without a listener the error would end the process.
   stream.on('error', () => (isFailing = true));
   stream.on('write', () => (isFailing = false));
-  return stream;
+  let isGathering = false;
+  const flush = () => {
+    isGathering = false;
+    stream.flush();
+  };
+  return {
+    write: (line) => {
+      stream.write(line);
+      if (isGathering) return;
+      isGathering = true;
+      // What waits when the process ends is written by the destination itself.
+      setTimeout(flush, GATHER_MS).unref();
+    },
+  };
 }
 
 function label(level: string): { level: string } {

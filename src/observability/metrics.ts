@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RedisErrorReason } from '../redis/redis-error.ts';
+import { TallyCounter, TallyHistogram } from './tally.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
@@ -12,32 +13,36 @@ export type TokenEvent =
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests = new Counter({
-    name: 'gateway_requests_total',
-    help: 'Requests answered, by operation and HTTP status',
-    labelNames: ['operation', 'status'],
-    registers: [this.registry],
-  });
-  readonly #requestSeconds = new Histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'Time to answer a request',
-    labelNames: ['operation'],
-    buckets: SECONDS,
-    registers: [this.registry],
-  });
-  readonly #upstreamCalls = new Counter({
-    name: 'gateway_upstream_attempts_total',
-    help: 'Attempts upstream, by operation and outcome (success or the kind of failure)',
-    labelNames: ['operation', 'outcome'],
-    registers: [this.registry],
-  });
-  readonly #upstreamSeconds = new Histogram({
-    name: 'gateway_upstream_attempt_duration_seconds',
-    help: 'Time of one attempt upstream',
-    labelNames: ['operation'],
-    buckets: SECONDS,
-    registers: [this.registry],
-  });
+  readonly #requests = new TallyCounter(
+    {
+      name: 'gateway_requests_total',
+      help: 'Requests answered, by operation and HTTP status',
+      registry: this.registry,
+    },
+    ['operation', 'status'],
+  );
+  readonly #requestSeconds = new TallyHistogram(
+    { name: 'gateway_request_duration_seconds', help: 'Time to answer a request', registry: this.registry },
+    'operation',
+    SECONDS,
+  );
+  readonly #upstreamCalls = new TallyCounter(
+    {
+      name: 'gateway_upstream_attempts_total',
+      help: 'Attempts upstream, by operation and outcome (success or the kind of failure)',
+      registry: this.registry,
+    },
+    ['operation', 'outcome'],
+  );
+  readonly #upstreamSeconds = new TallyHistogram(
+    {
+      name: 'gateway_upstream_attempt_duration_seconds',
+      help: 'Time of one attempt upstream',
+      registry: this.registry,
+    },
+    'operation',
+    SECONDS,
+  );
   readonly #tokenEvents = new Counter({
     name: 'gateway_token_events_total',
     help: 'What happened to access tokens, by kind of principal; remembered: not asked for, since it failed a moment ago; held_off: not renewed, since the last renewal was refused too; shared: taken from another replica',
@@ -75,12 +80,14 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  readonly #readCache = new Counter({
-    name: 'gateway_read_cache_total',
-    help: 'Cacheable reads, by operation and what the cache did; `error`: it could not be asked',
-    labelNames: ['operation', 'result'],
-    registers: [this.registry],
-  });
+  readonly #readCache = new TallyCounter(
+    {
+      name: 'gateway_read_cache_total',
+      help: 'Cacheable reads, by operation and what the cache did; `error`: it could not be asked',
+      registry: this.registry,
+    },
+    ['operation', 'result'],
+  );
   readonly #breakerStates = new Gauge({
     name: 'gateway_upstream_breaker_state',
     help: 'Breaker of a group of operations: 0 closed, 1 half-open, 2 open',
@@ -101,7 +108,7 @@ export class Metrics {
   });
   readonly #refused = new Counter({
     name: 'gateway_requests_refused_total',
-    help: 'Requests refused because the gateway is overloaded, by what there is too much of',
+    help: 'Requests refused because there are too many, by what there is too much of; caller-rate, caller-in-flight: of one caller',
     labelNames: ['reason'],
     registers: [this.registry],
   });
@@ -150,13 +157,13 @@ export class Metrics {
 
   /** `operation` is an operation id or `none` where no route matched. */
   request(operation: string, status: number, seconds: number): void {
-    this.#requests.inc({ operation, status });
-    this.#requestSeconds.observe({ operation }, seconds);
+    this.#requests.count(operation, status);
+    this.#requestSeconds.observe(operation, seconds);
   }
 
   upstreamAttempt(operation: string, outcome: string, seconds: number): void {
-    this.#upstreamCalls.inc({ operation, outcome });
-    this.#upstreamSeconds.observe({ operation }, seconds);
+    this.#upstreamCalls.count(operation, outcome);
+    this.#upstreamSeconds.observe(operation, seconds);
   }
 
   tokenEvent(principal: string, event: TokenEvent): void {
@@ -177,7 +184,7 @@ export class Metrics {
   }
 
   readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
-    this.#readCache.inc({ operation, result });
+    this.#readCache.count(operation, result);
   }
 
   redisError(reason: RedisErrorReason): void {

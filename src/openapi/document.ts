@@ -1,7 +1,8 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
-import { API_KEY } from './operation.decorator.ts';
+import { addCallerHeaders } from './caller-headers.ts';
+import { API_KEY, BEARER } from './operation.decorator.ts';
 
 const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
 
@@ -19,6 +20,10 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'A key from the callers file' },
       API_KEY,
     )
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Where an issuer is configured' },
+      BEARER,
+    )
     .addTag('Customers and enterprises', 'Who buys: enterprises, their customers, and what they own')
     .addTag('Licence orders', 'Buying and revoking')
     .addTag('Locks and asset numbers', 'Physical locks on and off, and new numbers')
@@ -29,6 +34,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
   dropUndescribedResponses(document);
   closeRequestSchemas(document);
+  addCallerHeaders(document);
   return withPlainNames(document);
 }
 

@@ -7,11 +7,7 @@ import type { ProblemSlug } from '../problem/catalogue.ts';
 export type ResponseHeaders = Record<string, { description: string; schema: { type: 'string' } }>;
 type Once = NonNullable<OperationPolicy['once']>;
 
-export const onceProblems: readonly ProblemSlug[] = [
-  'request-in-progress',
-  'idempotency-key-reused',
-  'dependency-unavailable',
-];
+export const onceProblems: readonly ProblemSlug[] = ['request-in-progress', 'idempotency-key-reused'];
 
 const REPLAYED: ResponseHeaders = {
   'Idempotent-Replayed': {

@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode, SetMetadata, type Type } from '@nestjs/common';
+import { applyDecorators, HttpCode, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
 import { ApiBody, ApiExtension, ApiHeader, ApiOperation, ApiResponse, ApiSecurity } from '@nestjs/swagger';
 import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
 import type { Scope } from '../caller/scopes.ts';
@@ -9,11 +9,13 @@ import {
   type OperationName,
   operations,
 } from '../upstream/operations.ts';
+import { WriteInterceptor } from '../write.interceptor.ts';
 import { onceHeaders, onceParameter, onceProblems } from './once-responses.ts';
 import { OF_ANY_REQUEST, problemResponses, problemsOf } from './problem-responses.ts';
 import { readResponses } from './read-responses.ts';
 
 export const API_KEY = 'apiKey';
+export const BEARER = 'bearer';
 
 const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
 
@@ -91,13 +93,16 @@ export function Operation(spec: OperationSpec): MethodDecorator {
       summary: spec.summary,
       description: `${spec.description ?? ''}\n\nScope: \`${spec.scope}\``.trim(),
     }),
+    // Either of the two.
     ApiSecurity(API_KEY),
+    ApiSecurity(BEARER),
     ...(upstream ? [ApiExtension('x-upstream', place(upstream))] : []),
     ...(actsAsUser ? userHeaders : []),
     ...(spec.once ? [onceParameter(spec.once)] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
+    ...(isRead(spec) ? [] : [UseInterceptors(WriteInterceptor)]),
     ...(isRead(spec)
       ? readResponses(spec.success, { cached, paged: spec.paged ?? false })
       : spec.success.map((success) =>

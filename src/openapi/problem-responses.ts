@@ -11,8 +11,10 @@ export const OF_ANY_REQUEST: readonly ProblemSlug[] = [
   'validation-failed',
   'not-acceptable',
   'uri-too-long',
+  'too-many-requests',
   'headers-too-large',
   'internal-error',
+  'dependency-unavailable',
 ];
 const ALWAYS: readonly ProblemSlug[] = ['unauthenticated', 'forbidden', ...OF_ANY_REQUEST];
 const WITH_BODY: readonly ProblemSlug[] = ['payload-too-large', 'unsupported-media-type'];
@@ -21,7 +23,6 @@ const UPSTREAM: readonly ProblemSlug[] = [
   'upstream-unmapped-error',
   'upstream-contract-violation',
   'upstream-unavailable',
-  'dependency-unavailable',
 ];
 
 const problem = 'application/problem+json';

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
 import { Call } from '../caller/request-call.ts';
 import { Operation } from '../openapi/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -16,7 +17,10 @@ import { OrderService } from './order.service.ts';
 @ApiTags('Customers and enterprises')
 @Controller('v1/customers')
 export class CustomersController {
-  constructor(private readonly orders: OrderService) {}
+  constructor(
+    private readonly orders: OrderService,
+    private readonly reads: ReadAnswers,
+  ) {}
 
   @Post()
   @Operation({
@@ -54,11 +58,8 @@ export class CustomersController {
     upstream: 'queryCustomers',
     success: [{ status: 200, description: 'All that match; none is an empty list', type: CustomerListDto }],
   })
-  async findCustomers(
-    @Call() call: CallContext,
-    @Query() query: FindCustomersQuery,
-  ): Promise<CustomerListDto> {
-    return { items: await this.orders.findCustomers(call, query) };
+  findCustomers(@Read() read: Reading, @Query() query: FindCustomersQuery): Promise<unknown> {
+    return this.reads.answer(read, async (call) => ({ items: await this.orders.findCustomers(call, query) }));
   }
 
   @Patch(':crmCustomerId')

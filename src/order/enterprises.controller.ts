@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
 import { Call } from '../caller/request-call.ts';
 import { Operation } from '../openapi/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -10,7 +11,10 @@ import { OrderService } from './order.service.ts';
 @ApiTags('Customers and enterprises')
 @Controller('v1/enterprises')
 export class EnterprisesController {
-  constructor(private readonly orders: OrderService) {}
+  constructor(
+    private readonly orders: OrderService,
+    private readonly reads: ReadAnswers,
+  ) {}
 
   @Post()
   @Operation({
@@ -52,11 +56,13 @@ export class EnterprisesController {
       { status: 200, description: 'All assets behind its cloud account authorization', type: AssetListDto },
     ],
   })
-  async listAssets(
-    @Call() call: CallContext,
+  listAssets(
+    @Read() read: Reading,
     @Param() { enterpriseGlobalId }: EnterpriseParams,
     @Query() query: ListAssetsQuery,
-  ): Promise<AssetListDto> {
-    return { items: await this.orders.listAssets(call, enterpriseGlobalId, query) };
+  ): Promise<unknown> {
+    return this.reads.answer(read, async (call) => ({
+      items: await this.orders.listAssets(call, enterpriseGlobalId, query),
+    }));
   }
 }

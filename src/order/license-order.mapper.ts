@@ -1,4 +1,5 @@
-import type { ContractNotes, Reader, TimestampUnit } from '../upstream/wire/reader.ts';
+import type { ContractNotes, Reader } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import { IncompleteAnswer, readObject, WireMisfit } from '../upstream/wire/reader.ts';
 import type {
   WireBatchOrder,

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
 import { Call } from '../caller/request-call.ts';
 import type { Scope } from '../caller/scopes.ts';
 import { IdempotencyKey } from '../guard/idempotency-key.ts';
@@ -26,6 +27,7 @@ export class LicenseOrdersController {
   constructor(
     private readonly orders: LicenseOrderService,
     private readonly records: OrderRecordsService,
+    private readonly reads: ReadAnswers,
   ) {}
 
   @Post()
@@ -78,8 +80,8 @@ export class LicenseOrdersController {
     problems: ['dependency-unavailable'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
   })
-  listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
-    return this.records.listOrders(query, call.caller.grants);
+  listOrders(@Read() read: Reading, @Query() query: ListOrdersQuery): Promise<unknown> {
+    return this.reads.answer(read, (call) => this.records.listOrders(query, call.caller.grants));
   }
 
   @Get(':channelCode/:channelOrderId')
@@ -91,8 +93,8 @@ export class LicenseOrdersController {
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
-  getOrder(@Param() order: OrderPath): Promise<OrderRecordDto> {
-    return this.records.getOrder(order);
+  getOrder(@Read() read: Reading, @Param() order: OrderPath): Promise<unknown> {
+    return this.reads.answer(read, () => this.records.getOrder(order));
   }
 
   @Post(':channelCode/:channelOrderId/settlement')

@@ -4,9 +4,9 @@ import {
   type Reader,
   readList,
   readObject,
-  type TimestampUnit,
   WireMisfit,
 } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type {
   WireAsset,
   WireAssignment,

@@ -15,8 +15,9 @@ export const gatewayProblems = {
     ...nobodyTouchedIt,
     statuses: [401],
     title: 'No valid credentials',
-    meaning: 'The request carries no API key, or one that is not known here.',
-    remedy: 'Send the key in the header `X-Api-Key`. A key that was rotated out no longer counts.',
+    meaning: 'The request carries no API key and no token, one that does not count here, or both.',
+    remedy:
+      'Send the key in the header `X-Api-Key`, or a token in `Authorization: Bearer`. A key that was rotated out no longer counts, a token only until it expires.',
   },
   'user-required': {
     ...nobodyTouchedIt,
@@ -95,8 +96,9 @@ export const gatewayProblems = {
     statuses: [429],
     retryable: true,
     title: 'Too many requests',
-    meaning: "The caller's limit is used up.",
-    remedy: 'Wait for the time in `Retry-After`.',
+    meaning:
+      "The caller's limit of requests in its window of time is used up, or it has too many requests without an answer.",
+    remedy: 'Wait for the time in `Retry-After`. `RateLimit` tells before what is left, and for how long.',
   },
   'payload-too-large': {
     ...nobodyTouchedIt,
@@ -139,7 +141,8 @@ export const gatewayProblems = {
     outcome: 'not_processed',
     retryable: true,
     title: 'A part that the gateway needs is not available',
-    meaning: 'The token endpoint or a store of the gateway is down. Nothing was sent to the platform.',
+    meaning:
+      "The token endpoint, a store of the gateway, or the keys of the callers' issuer cannot be reached. Nothing was sent to the platform.",
     remedy: 'Send the same request again later.',
   },
   overloaded: {

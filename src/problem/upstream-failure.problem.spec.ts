@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { lastValueFrom, of, throwError } from 'rxjs';
+import { of, throwError } from 'rxjs';
 import { TokenFailure } from '../token/token-failure.ts';
 import { ForeignTenant } from '../upstream/tenancy.ts';
 import { type Effect, type Operation, operationList, operations } from '../upstream/operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { UpstreamFailureInterceptor } from './upstream-failure.interceptor.ts';
+import { outcomeOf } from '../write.interceptor.ts';
 import { problemOf } from './upstream-failure.problem.ts';
 
 const MESSAGE = 'the words of the platform';
@@ -343,20 +343,17 @@ it('keeps the failure as its cause, for the log', () => {
 });
 
 describe('on the way out of a controller', () => {
-  const interceptor = new UpstreamFailureInterceptor();
-  const outcomeOf = (error: unknown): Promise<unknown> =>
-    lastValueFrom(interceptor.intercept({} as never, { handle: () => throwError(() => error) })).catch(
-      (thrown: unknown) => thrown,
-    );
+  const thrownFor = (error: unknown): Promise<unknown> =>
+    outcomeOf({ handle: () => throwError(() => error) }).catch((thrown: unknown) => thrown);
 
   it('a failed call becomes its problem', async () => {
     const failure = new UpstreamFailure(operations.batchOrder, 'lost', true);
-    expect(await outcomeOf(failure)).toMatchObject({ slug: 'outcome-unknown', cause: failure });
+    expect(await thrownFor(failure)).toMatchObject({ slug: 'outcome-unknown', cause: failure });
   });
 
   it('refused credentials are 502, and nothing happened', async () => {
     const failure = new TokenFailure('rejected', 'invalid_client');
-    expect(await outcomeOf(failure)).toMatchObject({
+    expect(await thrownFor(failure)).toMatchObject({
       slug: 'upstream-credential-rejected',
       body: { status: 502, outcome: 'not_processed', retryable: false },
       cause: failure,
@@ -364,28 +361,26 @@ describe('on the way out of a controller', () => {
   });
 
   it('a token endpoint that is down is 503 with the time to come back, and nothing happened', async () => {
-    expect(await outcomeOf(new TokenFailure('unavailable', 'no_answer', { retryAfter: 30 }))).toMatchObject({
+    expect(await thrownFor(new TokenFailure('unavailable', 'no_answer', { retryAfter: 30 }))).toMatchObject({
       slug: 'dependency-unavailable',
       body: { status: 503, outcome: 'not_processed', retryable: true },
       headers: { 'retry-after': '30' },
     });
-    expect(await outcomeOf(new TokenFailure('unavailable', 'no_answer'))).toMatchObject({
+    expect(await thrownFor(new TokenFailure('unavailable', 'no_answer'))).toMatchObject({
       headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
     });
   });
 
   it('an enterprise or channel of somebody else is 403, and is not named', async () => {
-    const thrown = await outcomeOf(new ForeignTenant('names ent-9'));
+    const thrown = await thrownFor(new ForeignTenant('names ent-9'));
     expect(thrown).toMatchObject({ slug: 'forbidden' });
     expect(JSON.stringify((thrown as { body: object }).body)).not.toContain('ent-9');
   });
 
   it('everything else passes as it is', async () => {
     const error = new Error('a bug');
-    expect(await outcomeOf(error)).toBe(error);
+    expect(await thrownFor(error)).toBe(error);
     const answer = { items: [] };
-    expect(await lastValueFrom(interceptor.intercept({} as never, { handle: () => of(answer) }))).toBe(
-      answer,
-    );
+    expect(await outcomeOf({ handle: () => of(answer) })).toBe(answer);
   });
 });

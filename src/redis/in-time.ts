@@ -1,20 +1,47 @@
-const SLICE_MS = 50;
-/** 250 ms: what a request may lose to Redis at most. */
-const SLICES = 5;
+const SLICE_MS = 25;
+/** 250 ms: what a request may lose to Redis at most. The slice in which a command begins is not a whole one. */
+const SLICES = 11;
+
+interface Waiting {
+  slices: number;
+  readonly reject: (error: Error) => void;
+}
+
+const waiting = new Set<Waiting>();
+let timer: NodeJS.Timeout | undefined;
 
 /**
  * The command's answer, or the error that the client itself would time out with. Only time in which this process was awake counts: with a
- * single timer, a process that was busy for 250 ms would find its timer due before it has read the answer that lies there, and
+ * timer for each command, a process that was busy for 250 ms would find it due before it has read the answer that lies there, and
  * a thousand callers at a cold start would make it believe that Redis is away.
  */
 export function inTime<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    let left = SLICES;
-    const passed = () => {
-      if (--left > 0) timer = setTimeout(passed, SLICE_MS);
-      else reject(new Error('Command timed out'));
-    };
-    let timer = setTimeout(passed, SLICE_MS);
-    command.then(resolve, reject).finally(() => clearTimeout(timer));
+    const entry: Waiting = { slices: SLICES, reject };
+    waiting.add(entry);
+    timer ??= setInterval(passSlice, SLICE_MS);
+    command.then(
+      (answer) => {
+        waiting.delete(entry);
+        resolve(answer);
+      },
+      (error: unknown) => {
+        waiting.delete(entry);
+        reject(error as Error);
+      },
+    );
   });
+}
+
+/** One timer for all: it stops by itself once nobody waits. */
+function passSlice(): void {
+  if (waiting.size === 0) {
+    clearInterval(timer);
+    timer = undefined;
+  }
+  for (const entry of waiting) {
+    if (--entry.slices > 0) continue;
+    waiting.delete(entry);
+    entry.reject(new Error('Command timed out'));
+  }
 }

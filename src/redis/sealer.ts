@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 import type { EncryptionKey } from '../config/variables.ts';
+import { freshBytes } from '../random.ts';
 
 const FORMAT = 'v1';
 const IV_BYTES = 12;
@@ -21,7 +22,7 @@ export class Sealer {
   }
 
   seal(text: string, place: string): string {
-    const iv = randomBytes(IV_BYTES);
+    const iv = freshBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(place));
     const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return `${FORMAT}.${this.#first.kid}.${sealed.toString('base64url')}`;

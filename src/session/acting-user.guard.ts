@@ -1,7 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
+import type { RequestState } from '../caller/request-call.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
 import { AliasUsers } from './alias-users.ts';
@@ -16,15 +15,17 @@ const DEFAULT_ALIAS = 'default';
 @Injectable()
 export class ActingUserGuard implements CanActivate {
   constructor(
-    private readonly reflector: Reflector,
     private readonly aliases: AliasUsers,
     private readonly sessions: SessionService,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const policy = this.reflector.get<OperationPolicy | undefined>(OPERATION_POLICY, context.getHandler());
-    if (!policy?.actsAsUser) return true;
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { headers, state } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (!state.policy?.actsAsUser) return true;
+    return this.#settle(headers, state);
+  }
+
+  async #settle(headers: FastifyRequest['headers'], state: RequestState): Promise<boolean> {
     const { call } = state;
     if (!call) throw new ProblemException('forbidden');
     const alias = headers[ACTING_USER];

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { ReadCacheModule } from '../cache/read-cache.module.ts';
+import { GuardModule } from '../guard/guard.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';
@@ -7,7 +9,7 @@ import { SessionsController } from './sessions.controller.ts';
 
 /** Sessions and configured users of the platform: who is acting. */
 @Module({
-  imports: [TokenModule],
+  imports: [TokenModule, GuardModule, ReadCacheModule],
   controllers: [SessionsController],
   providers: [AliasUsers, SessionStore, SessionService],
   exports: [AliasUsers, SessionService],

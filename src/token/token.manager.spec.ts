@@ -53,7 +53,8 @@ afterAll(async () => {
   await server.close();
 });
 
-const tokenFor = async (principal = order) => (await manager.get(principal, PATIENT_MS)).value;
+const get = async (...asked: Parameters<TokenManager['get']>) => manager.get(...asked);
+const tokenFor = async (principal = order) => (await get(principal, PATIENT_MS)).value;
 const failureOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 /** An endpoint that answers only once it is released. */
@@ -84,11 +85,11 @@ describe('one flight', () => {
 
   it('goes on when a waiter runs out of time, and serves the others', async () => {
     const { asked, release } = heldBack();
-    const hasty = failureOf(manager.get(order, 1));
+    const hasty = failureOf(get(order, 1));
     const patient = tokenFor();
     await asked;
     expect(await hasty).toMatchObject({ kind: 'unavailable', reason: 'waited_too_long' });
-    expect(await failureOf(manager.get(order, -1))).toBeInstanceOf(TokenFailure);
+    expect(await failureOf(get(order, -1))).toBeInstanceOf(TokenFailure);
     release();
     expect(await patient).toBe('access_token_1');
     expect(await tokenFor()).toBe('access_token_1');
@@ -111,7 +112,7 @@ describe('one flight', () => {
       await released;
       response.destroy();
     };
-    expect(await failureOf(manager.get(order, 1))).toMatchObject({ reason: 'waited_too_long' });
+    expect(await failureOf(get(order, 1))).toMatchObject({ reason: 'waited_too_long' });
     release();
     expect(await failed).toMatchObject({ level: 'error', kind: 'unavailable', principal: 'app:auth_order' });
   });
@@ -169,13 +170,13 @@ describe('a token that serves', () => {
 
 describe('a refused token', () => {
   it('is dropped, and the next caller gets a new one', async () => {
-    const { version } = await manager.get(order, PATIENT_MS);
+    const { version } = await get(order, PATIENT_MS);
     await manager.refused(order, version);
     expect(await tokenFor()).toBe('access_token_2');
   });
 
   it('of an older version drops nothing', async () => {
-    const { version } = await manager.get(order, PATIENT_MS);
+    const { version } = await get(order, PATIENT_MS);
     await manager.refused(order, version);
     await tokenFor();
     await manager.refused(order, version);
@@ -185,7 +186,7 @@ describe('a refused token', () => {
   });
 
   it('in a thousand calls is renewed once', async () => {
-    const { version } = await manager.get(order, PATIENT_MS);
+    const { version } = await get(order, PATIENT_MS);
     const used = await Promise.all(
       Array.from({ length: 1_000 }, async () => {
         await manager.refused(order, version);
@@ -197,10 +198,7 @@ describe('a refused token', () => {
   });
 
   it('of one scope leaves the other alone', async () => {
-    const [{ version }] = await Promise.all([
-      manager.get(order, PATIENT_MS),
-      manager.get(member, PATIENT_MS),
-    ]);
+    const [{ version }] = await Promise.all([get(order, PATIENT_MS), get(member, PATIENT_MS)]);
     const before = await tokenFor(member);
     await manager.refused(order, version);
     expect(await tokenFor(member)).toBe(before);
@@ -210,9 +208,9 @@ describe('a refused token', () => {
 
 describe('a renewed token that is refused as well', () => {
   it('stays, and nobody renews it for ten seconds', async () => {
-    const first = await manager.get(order, PATIENT_MS);
+    const first = await get(order, PATIENT_MS);
     await manager.refused(order, first.version);
-    const second = await manager.get(order, PATIENT_MS);
+    const second = await get(order, PATIENT_MS);
     await manager.refused(order, second.version, true);
     for (let each = 0; each < 100; each++) {
       expect(await tokenFor()).toBe('access_token_2');
@@ -251,7 +249,7 @@ describe('a failure', () => {
     for (let second = 0; second < 200; second++) {
       passedMs = second * 1_000;
       const before = server.requests.length;
-      await Promise.all([order, member].map((principal) => failureOf(manager.get(principal, PATIENT_MS))));
+      await Promise.all([order, member].map((principal) => failureOf(get(principal, PATIENT_MS))));
       // Two principals that start together do not know of each other's failure yet.
       if (server.requests.length > before) asked.push(second);
       expect(server.requests.length - before).toBeLessThanOrEqual(second === 0 ? 2 : 1);
@@ -281,7 +279,7 @@ describe('a failure', () => {
     };
     for (let caller = 0; caller < 1_000; caller++) {
       passedMs = caller * 3_600;
-      expect(await failureOf(manager.get(user, PATIENT_MS))).toMatchObject({ kind: 'rejected' });
+      expect(await failureOf(get(user, PATIENT_MS))).toMatchObject({ kind: 'rejected' });
     }
     expect(server.requests).toHaveLength(3);
     expect(await tokenForAfterChange(user)).toBe('access_token_4');
@@ -290,7 +288,7 @@ describe('a failure', () => {
   /** Another password is another principal, with no past. */
   async function tokenForAfterChange(user: Principal & { kind: 'user' }): Promise<string> {
     server.answer = issueTokens;
-    return (await manager.get({ ...user, password: new Secret('right') }, PATIENT_MS)).value;
+    return (await get({ ...user, password: new Secret('right') }, PATIENT_MS)).value;
   }
 
   it('of one principal is no failure of another', async () => {
@@ -305,7 +303,7 @@ describe('a failure', () => {
   it('is over at the first success', async () => {
     for (let round = 0; round < 3; round++) {
       server.answer = (response) => response.destroy();
-      const { version } = await manager.get(order, PATIENT_MS).catch(() => ({ version: '' }));
+      const { version } = await get(order, PATIENT_MS).catch(() => ({ version: '' }));
       if (version) await manager.refused(order, version);
       // Always the first step of the backoff, since there was a success in between.
       expect(await failureOf(tokenFor())).toMatchObject({ retryAfter: 2 });
@@ -360,7 +358,7 @@ describe('what is said of it', () => {
   });
 
   it('metrics count renewals, refusals and failures by kind of principal', async () => {
-    const { version } = await manager.get(order, PATIENT_MS);
+    const { version } = await get(order, PATIENT_MS);
     await manager.refused(order, version);
     server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
     await failureOf(tokenFor());
@@ -399,7 +397,7 @@ describe('what is said of it', () => {
   });
 
   it('no token and no secret is in the log or in a failure', async () => {
-    const { value, version } = await manager.get(order, PATIENT_MS);
+    const { value, version } = await get(order, PATIENT_MS);
     await manager.refused(order, version);
     server.answer = (response, { headers, form }) =>
       json(

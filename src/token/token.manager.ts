@@ -29,8 +29,8 @@ export class TokenManager {
     metrics.breakerState('tokens', 'closed');
   }
 
-  /** A usable token within `waitMs`, or a {@link TokenFailure}: there is never a call without one. */
-  async get(principal: Principal, waitMs: number): Promise<AccessToken> {
+  /** A usable token, at once where it is at hand, else within `waitMs`, or a {@link TokenFailure}: there is never a call without one. */
+  get(principal: Principal, waitMs: number): AccessToken | Promise<AccessToken> {
     const held = this.store.peek(principal);
     if (!held) return this.#wait(principal, waitMs);
     if (performance.now() >= held.renewAt && !this.#flights.has(this.#flightOf(principal))) {

@@ -5,8 +5,8 @@ export interface ActingUser {
   readonly kind: 'alias' | 'session';
   /** Tells users apart in cache keys and metrics; no secret, no session id. */
   readonly name: string;
-  /** A usable token within `waitMs`, or a token failure. */
-  token(waitMs: number): Promise<AccessToken>;
+  /** A usable token, at once where it is at hand, else within `waitMs`, or a token failure. */
+  token(waitMs: number): AccessToken | Promise<AccessToken>;
   /**
    * Upstream refused the token of that version; `again`: the second one in the same call. The next {@link token} is another
    * one, unless renewing it was of no use a moment ago.

@@ -27,34 +27,56 @@ export interface SendOnce {
 
 export type LateOutcome = { readonly data: unknown } | { readonly failure: unknown };
 
+/** An operation's path with the places of its ids: `parts` around `names`. */
+interface Template {
+  readonly parts: readonly string[];
+  readonly names: readonly string[];
+  /** What every path built from it looks like. */
+  readonly shape: RegExp;
+}
+
+const templates = new WeakMap<Operation, Template>();
+
 /**
  * The path and query of a call, below the base URL. Throws where an id is missing or unfit, or where the built path is
  * not the operation's own: `encodeURIComponent('..')` is `..`, so encoding alone would let an id reach another operation.
  */
 export function upstreamPath(operation: Operation, { ids = {}, query = {} }: UpstreamRequest): string {
-  const template = modulePrefix[operation.module] + operation.path;
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+  const { parts, names, shape } = templateOf(operation);
+  let path = parts[0] ?? '';
+  for (const [index, name] of names.entries()) {
     const id = Object.hasOwn(ids, name) ? ids[name] : undefined;
     if (id === undefined || !PATH_ID.test(id))
       throw new Error(`${operation.name}: path id ${name} is not usable`);
-    return id;
-  });
-  if (!matchesTemplate(path, template))
-    throw new Error(`${operation.name}: the built path left its template`);
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, value);
-  return `${path}?${search}`;
+    path += id + (parts[index + 1] ?? '');
+  }
+  if (!shape.test(path)) throw new Error(`${operation.name}: the built path left its template`);
+  path += '?';
+  let separator = '';
+  for (const name of Object.keys(query)) {
+    const value = query[name];
+    if (value === undefined) continue;
+    path += `${separator}${encoded(name)}=${encoded(value)}`;
+    separator = '&';
+  }
+  return path;
 }
 
-function matchesTemplate(path: string, template: string): boolean {
-  // Parsed as any client or proxy on the way would parse it: dot segments must have nothing to resolve.
-  const parsed = new URL(path, 'http://template.invalid').pathname.split('/');
-  const wanted = template.split('/');
-  return (
-    parsed.length === wanted.length &&
-    wanted.every(
-      (segment, index) =>
-        segment === parsed[index] || (segment.startsWith('{') && PATH_ID.test(parsed[index] ?? '')),
-    )
-  );
+function templateOf(operation: Operation): Template {
+  const known = templates.get(operation);
+  if (known) return known;
+  const parts = (modulePrefix[operation.module] + operation.path).split(/\{(\w+)\}/);
+  const fixed = parts.filter((_, index) => index % 2 === 0);
+  const made = {
+    parts: fixed,
+    names: parts.filter((_, index) => index % 2 === 1),
+    // No dot, slash or percent between them: there is nothing that anybody on the way could resolve.
+    shape: new RegExp(`^${fixed.map((part) => RegExp.escape(part)).join('[A-Za-z0-9_-]{1,64}')}$`),
+  };
+  templates.set(operation, made);
+  return made;
+}
+
+function encoded(text: string): string {
+  return /^[\w.-]*$/.test(text) ? text : new URLSearchParams([['', text]]).toString().slice(1);
 }

@@ -113,7 +113,7 @@ export class UpstreamClient {
     let result: Result | undefined;
     try {
       const waitMs = attempt.deadline - started;
-      const [token, userToken] = await Promise.all([this.tokens.get(principal, waitMs), user?.token(waitMs)]);
+      const [token, userToken] = await both(this.tokens.get(principal, waitMs), user?.token(waitMs));
       result = await this.exchange.send(attempt, token, userToken);
       return { result, token, userToken };
     } finally {
@@ -157,6 +157,14 @@ export class UpstreamClient {
 }
 
 type Failed = Exclude<Result, { kind: 'success' }>;
+
+type Maybe<T> = T | Promise<T>;
+
+/** Side by side, and without a turn of the event loop where both are at hand, as they nearly always are. */
+function both<A, B>(one: Maybe<A>, other: Maybe<B>): Maybe<[A, B]> {
+  const isAtHand = !(one instanceof Promise) && !(other instanceof Promise);
+  return isAtHand ? [one, other] : Promise.all([one, other]);
+}
 
 function spend(allowed: Allowance, reason: keyof Allowance): boolean {
   const had = allowed[reason];

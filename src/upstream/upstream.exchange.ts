@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { HttpService } from '@nestjs/axios';
 import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { freshBytes } from '../random.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
 import { secretValues } from './clean-text.ts';
@@ -116,5 +116,5 @@ async function resultOf(
 
 /** 128 random bits, new for every attempt (the interface does not show a format). */
 function nonce(): string {
-  return randomBytes(NONCE_BYTES).toString('hex');
+  return freshBytes(NONCE_BYTES).toString('hex');
 }

@@ -1,7 +1,10 @@
-import { Transform } from 'class-transformer';
-import { rule, type Test } from './rules.ts';
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { plainToInstance, Transform, type TransformFnParams } from 'class-transformer';
+import { ValidateNested } from 'class-validator';
+import { type ClassOf, type FieldDoc, ListRule, OneOf, rule, type Size, type Test } from './rules.ts';
 
-const isObject = (value: unknown) => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Items whose value stood in an earlier item of their list: found when the list is read, told by {@link Unrepeated}. */
 const repeats = new WeakSet<object>();
@@ -22,4 +25,72 @@ export function DifferentBy(field: string): PropertyDecorator {
 export function Unrepeated(): PropertyDecorator {
   const test: Test = (value, item) => value === undefined || !repeats.has(item);
   return rule('unrepeated', test, 'must not be given twice');
+}
+
+type Classes = Readonly<Record<string, ClassOf<object>>>;
+type Instantiate = (type: ClassOf<object>, plain: object) => unknown;
+
+/** How the items of a list get their classes: by a word in one of their fields. */
+class ItemKinds {
+  readonly #classes: ReadonlyMap<unknown, ClassOf<object>>;
+  /** Stands for an item whose word is none of them: its other fields cannot be judged. */
+  readonly #unknown: ClassOf<object>;
+
+  constructor(
+    private readonly property: string,
+    classes: Classes,
+  ) {
+    this.#classes = new Map(Object.entries(classes));
+    this.#unknown = class UnknownKind {
+      [field: string]: unknown;
+    };
+    OneOf(Object.keys(classes))(this.#unknown.prototype as object, property);
+  }
+
+  instances(list: unknown, instantiate: Instantiate): unknown {
+    return Array.isArray(list) ? list.map((item: unknown) => this.#instance(item, instantiate)) : list;
+  }
+
+  #instance(item: unknown, instantiate: Instantiate): unknown {
+    if (!isObject(item)) return item;
+    const word = (item as Record<string, unknown>)[this.property];
+    const known = this.#classes.get(word);
+    return known ? instantiate(known, item) : Object.assign(new this.#unknown(), { [this.property]: word });
+  }
+}
+
+type TransformFn = (params: TransformFnParams) => unknown;
+const itemKinds = new WeakMap<TransformFn, ItemKinds>();
+
+/** For compiled validation, which makes instances in its own way. */
+export function itemKindsOf(transform: TransformFn): ItemKinds | undefined {
+  return itemKinds.get(transform);
+}
+
+/** A list of objects of several classes, told apart by the word in `property`. The class names them with `ApiExtraModels`. */
+export function ListOfKinds(
+  property: string,
+  classes: Classes,
+  size: Size,
+  doc: FieldDoc = {},
+): PropertyDecorator {
+  const kinds = new ItemKinds(property, classes);
+  const transform: TransformFn = ({ value }) => kinds.instances(value, plainToInstance);
+  itemKinds.set(transform, kinds);
+  const paths = Object.entries(classes).map(([word, type]) => [word, getSchemaPath(type)] as const);
+  return applyDecorators(
+    Transform(transform),
+    ValidateNested(),
+    ListRule(size),
+    ApiProperty({
+      type: 'array',
+      minItems: size.min ?? 0,
+      maxItems: size.max,
+      items: {
+        oneOf: paths.map(([, $ref]) => ({ $ref })),
+        discriminator: { propertyName: property, mapping: Object.fromEntries(paths) },
+      },
+      ...doc,
+    }),
+  );
 }

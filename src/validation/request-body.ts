@@ -1,6 +1,7 @@
 import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../json/parse-json.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { OBJECT_RULE } from './rules.ts';
 
 const MAX_DEPTH = 32;
 /** Fields and items. Checking them takes far longer than reading them, and nobody else is served meanwhile. */
@@ -13,12 +14,15 @@ const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   'duplicate-key': 'must be given once',
 };
 
+const POLLUTING = new Set([OBJECT_RULE, 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
+
 /**
  * Keys that reach a prototype when somebody merges objects carelessly, or that every object seems to have: what works
- * on objects later on (class-transformer among them) passes over some of these silently. No field has such a name.
+ * on objects later on (class-transformer among them) passes over some of these silently. No field has such a name, nor that
+ * under which rules over objects are kept.
  */
 export function isPolluting(key: string): boolean {
-  return key === 'prototype' || key in Object.prototype;
+  return POLLUTING.has(key);
 }
 
 /**
@@ -38,8 +42,10 @@ export function readRequestBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
     const value = parseJson(bytes, { maxDepth: MAX_DEPTH });
-    const found = findFault(value, '', { left: MAX_VALUES });
-    return found ? new UnreadableBody('validation-failed', [found]) : value;
+    const budget = { left: MAX_VALUES };
+    const polluting = pollutingPlace(value, budget);
+    if (budget.left < 0) return invalid('', `must not have more than ${MAX_VALUES} fields and items`);
+    return polluting === undefined ? value : invalid(polluting, 'is not a known field');
   } catch (error) {
     if (error instanceof JsonFault) return invalid(error.pointer, MESSAGES[error.kind]);
     throw error;
@@ -50,16 +56,21 @@ function invalid(pointer: string, detail: string): UnreadableBody {
   return new UnreadableBody('validation-failed', [{ pointer, detail }]);
 }
 
-/** The first thing that must not be in any body, depth first: a polluting key, or one value too many. */
-function findFault(value: unknown, pointer: string, budget: { left: number }): RequestFault | undefined {
+/** The pointer to the first polluting key, depth first; it is spelled on the way back only. Stops where the budget is spent. */
+function pollutingPlace(value: unknown, budget: { left: number }): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  for (const [key, member] of Object.entries(value)) {
-    if (--budget.left < 0)
-      return { pointer: '', detail: `must not have more than ${MAX_VALUES} fields and items` };
-    const place = pointer + pointerToken(key);
-    if (isPolluting(key)) return { pointer: place, detail: 'is not a known field' };
-    const found = findFault(member, place, budget);
-    if (found) return found;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      if (--budget.left < 0) return undefined;
+      const place = pollutingPlace(value[index], budget);
+      if (place !== undefined) return pointerToken(index) + place;
+    }
+    return undefined;
+  }
+  for (const key of Object.keys(value)) {
+    if (--budget.left < 0) return undefined;
+    const place = isPolluting(key) ? '' : pollutingPlace((value as Record<string, unknown>)[key], budget);
+    if (place !== undefined) return pointerToken(key) + place;
   }
   return undefined;
 }

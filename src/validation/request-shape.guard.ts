@@ -5,6 +5,13 @@ import type { FastifyRequest } from 'fastify';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 
 const SERVED = new Set(['application/json', 'application/problem+json', 'application/*', '*/*', 'text/html']);
+/** Clients send few different ones; who sends many only makes them be read again. */
+const MAX_ACCEPTS = 100;
+
+interface Declared {
+  readonly query: boolean;
+  readonly body: boolean;
+}
 
 /**
  * What no DTO can check: a query that is no UTF-8, query parameters or a body on an operation that declares none, and an
@@ -12,40 +19,64 @@ const SERVED = new Set(['application/json', 'application/problem+json', 'applica
  */
 @Injectable()
 export class RequestShapeGuard implements CanActivate {
+  readonly #declared = new WeakMap<object, Declared>();
+  readonly #accepts = new Map<string, boolean>();
+
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    if (!isAcceptable(request.headers.accept)) throw new ProblemException('not-acceptable');
-    const errors = [...queryFaults(context, request), ...bodyFaults(context, request)];
+    if (!this.#accepted(request.headers.accept)) throw new ProblemException('not-acceptable');
+    const errors = faultsOf(request, this.#declaredBy(context));
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
     return true;
   }
+
+  #accepted(accept: string | undefined): boolean {
+    if (!accept) return true;
+    const known = this.#accepts.get(accept);
+    if (known !== undefined) return known;
+    const accepted = isAcceptable(accept);
+    if (this.#accepts.size < MAX_ACCEPTS) this.#accepts.set(accept, accepted);
+    return accepted;
+  }
+
+  #declaredBy(context: ExecutionContext): Declared {
+    const handler = context.getHandler();
+    let declared = this.#declared.get(handler);
+    if (!declared) {
+      declared = {
+        query: declares(context, RouteParamtypes.QUERY),
+        body: declares(context, RouteParamtypes.BODY),
+      };
+      this.#declared.set(handler, declared);
+    }
+    return declared;
+  }
 }
 
-function queryFaults(context: ExecutionContext, { url, query }: FastifyRequest): RequestFault[] {
-  if (!isDecodable(url.slice(url.indexOf('?')))) {
-    return [{ parameter: 'query', detail: 'must be percent-encoded UTF-8' }];
-  }
-  if (declares(context, RouteParamtypes.QUERY)) return [];
-  return Object.keys(query as object).map((parameter) => ({ parameter, detail: 'is not a known parameter' }));
+function faultsOf({ url, query, body }: FastifyRequest, declared: Declared): RequestFault[] {
+  const errors: RequestFault[] = [];
+  if (!isDecodable(url)) errors.push({ parameter: 'query', detail: 'must be percent-encoded UTF-8' });
+  else if (!declared.query)
+    for (const parameter of Object.keys(query as object))
+      errors.push({ parameter, detail: 'is not a known parameter' });
+  if (!declared.body && body !== undefined && body !== null)
+    errors.push({ pointer: '', detail: 'must be empty' });
+  return errors;
 }
 
 /** The parser of queries replaces what it cannot decode; nothing may be replaced silently. */
-function isDecodable(search: string): boolean {
+function isDecodable(url: string): boolean {
+  const start = url.indexOf('?');
+  if (start === -1 || !url.includes('%', start)) return true;
   try {
-    decodeURIComponent(search);
+    decodeURIComponent(url.slice(start));
     return true;
   } catch {
     return false;
   }
 }
 
-function bodyFaults(context: ExecutionContext, { body }: FastifyRequest): RequestFault[] {
-  const given = body !== undefined && body !== null;
-  return given && !declares(context, RouteParamtypes.BODY) ? [{ pointer: '', detail: 'must be empty' }] : [];
-}
-
-function isAcceptable(accept: string | undefined): boolean {
-  if (!accept) return true;
+function isAcceptable(accept: string): boolean {
   return accept.split(',').some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     return SERVED.has(type) && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));

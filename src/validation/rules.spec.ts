@@ -15,10 +15,9 @@ import {
   SecretList,
   SecretText,
   Text,
-  TimeDuration,
-  Timestamp,
   WholeNumber,
 } from './rules.ts';
+import { TimeDuration, Timestamp } from './time-rules.ts';
 import { RequestValidationPipe } from './validation.pipe.ts';
 
 const pipe = new RequestValidationPipe();

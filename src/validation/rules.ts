@@ -18,9 +18,11 @@ export interface FieldDoc {
 
 export type Test = (value: unknown, object: object) => boolean;
 
+/** What a field must be. The constraints are for compiled validation, which calls the test itself. */
 export function rule(name: string, test: Test, allowed: string): PropertyDecorator {
   return ValidateBy({
     name,
+    constraints: [test, allowed],
     validator: {
       validate: (value, context) => test(value, context?.object ?? {}),
       defaultMessage: () => allowed,
@@ -28,23 +30,23 @@ export function rule(name: string, test: Test, allowed: string): PropertyDecorat
   });
 }
 
-/** Where class-validator keeps a rule over a whole object, since it knows rules of properties only. */
+/** Where class-validator keeps a rule over a whole object, since it knows rules of properties only. No field has that name. */
 export const OBJECT_RULE = '$object';
 /** A class may have several: class-validator tells them apart by name. */
 let objectRules = 0;
 
 /** A rule over several fields, on the class; its fault points to the object itself. */
 export function ObjectRule<T extends object>(test: (object: T) => boolean, allowed: string): ClassDecorator {
-  const holds: Test = (_, object) => !Object.hasOwn(object, OBJECT_RULE) && test(object as T);
+  const holds: Test = (_, object) => test(object as T);
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
 }
 
+/** The condition of {@link Optional}. */
+export const isGiven = (_: unknown, value: unknown): boolean => value !== undefined;
+
 /** The field may be left out; `null` is a wrong type. */
 export function Optional(): PropertyDecorator {
-  return applyDecorators(
-    ValidateIf((_, value) => value !== undefined),
-    ApiProperty({ required: false }),
-  );
+  return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
 }
 
 /** What the rules of text and ids refuse, in words of JSON Schema; \p{…} would need a flag that not every reader sets. */
@@ -58,7 +60,15 @@ function hasAtMost(value: string, max: number): boolean {
   return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
 }
 
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
+/** Nearly all text: nothing about it needs a closer look, and it is in normal form C. */
+function isSimpleText(value: unknown, max: number): value is string {
+  return typeof value === 'string' && value.length <= max && PRINTABLE_ASCII.test(value);
+}
+
 function isPlainText(value: unknown, max: number, min = 1): value is string {
+  if (isSimpleText(value, max)) return value.length >= min;
   return (
     isJsonText(value) &&
     value.length >= min &&
@@ -70,7 +80,8 @@ function isPlainText(value: unknown, max: number, min = 1): value is string {
 
 /** A character in normal form C comes of at most four: what is longer is too long in any form, and slow to normalise. */
 function normalised(value: unknown, max: number): unknown {
-  return isJsonText(value) && value.length <= 4 * max ? value.normalize('NFC') : value;
+  if (isSimpleText(value, max) || !isJsonText(value) || value.length > 4 * max) return value;
+  return value.normalize('NFC');
 }
 
 /** Text for people: `min` to `max` characters, brought to Unicode normal form C. */
@@ -162,32 +173,7 @@ export function OneOf(words: readonly string[], doc: FieldDoc = {}): PropertyDec
   );
 }
 
-const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/i;
-
-/** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
-function isTimestamp(value: unknown): value is string {
-  const parts = isJsonText(value) ? RFC3339.exec(value) : null;
-  if (!parts || Number.isNaN(Date.parse(parts[0]))) return false;
-  const [, year, month, day] = parts.map(Number);
-  return new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
-}
-
-export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
-  return applyDecorators(
-    rule('timestamp', isTimestamp, 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z'),
-    ApiProperty({ type: String, format: 'date-time', ...doc }),
-  );
-}
-
-/** `y-m-d`, the platform's time expression (interface section 2.4). */
-export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
-  return Word(/^\d{1,4}-\d{1,4}-\d{1,4}$/, 'must be years-months-days such as 1-0-0', {
-    example: '1-0-0',
-    ...doc,
-  });
-}
-
-interface Size {
+export interface Size {
   readonly min?: number;
   readonly max: number;
 }
@@ -235,7 +221,7 @@ export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-type ClassOf<T> = new () => T;
+export type ClassOf<T> = new () => T;
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function ListOf(item: () => ClassOf<object>, size: Size, doc: FieldDoc = {}): PropertyDecorator {

@@ -455,19 +455,22 @@ describe('a body of 1 MiB, the most that comes through', () => {
     'of one long text': `{"channelCode":"${'x'.repeat(mebibyte - 30)}"}`,
   };
 
-  // Nobody else is served meanwhile. Processor time, so that a busy machine does not count; a second is generous.
-  it.each(Object.entries(nasty))('%s is refused within a second, in an answer of modest size', (_, json) => {
-    const before = process.cpuUsage();
-    let answer = '';
-    try {
-      pipe.transform(readRequestBody(Buffer.from(json)), { type: 'body', metatype: PlaceOrderDto });
-    } catch (error) {
-      if (!(error instanceof ProblemException)) throw error;
-      answer = JSON.stringify(error.body);
-    }
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(1_000);
-    expect(answer).toContain('validation-failed');
-    expect(answer.length).toBeLessThan(mebibyte);
-  });
+  // Nobody else is served meanwhile. Processor time, so that a busy machine does not count; a fifth of this is usual.
+  it.each(Object.entries(nasty))(
+    '%s is refused within half a second, in an answer of modest size',
+    (_, json) => {
+      const before = process.cpuUsage();
+      let answer = '';
+      try {
+        pipe.transform(readRequestBody(Buffer.from(json)), { type: 'body', metatype: PlaceOrderDto });
+      } catch (error) {
+        if (!(error instanceof ProblemException)) throw error;
+        answer = JSON.stringify(error.body);
+      }
+      const { user, system } = process.cpuUsage(before);
+      expect((user + system) / 1_000).toBeLessThan(500);
+      expect(answer).toContain('validation-failed');
+      expect(answer.length).toBeLessThan(mebibyte);
+    },
+  );
 });

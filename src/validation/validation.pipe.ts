@@ -1,13 +1,8 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
-import { validateSync, type ValidationError } from 'class-validator';
 import { pointerToken } from '../json/parse-json.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { MAX_FAULTS, validated } from './compiled-validation.ts';
 import { isPolluting, UnreadableBody } from './request-body.ts';
-import { OBJECT_RULE } from './rules.ts';
-
-/** More help nobody, and would make a large answer of a small request. */
-const MAX_FAULTS = 100;
 
 /**
  * Checks bodies, queries and path parameters against their DTO classes. Every fault is reported, with a JSON pointer or
@@ -22,56 +17,36 @@ export class RequestValidationPipe implements PipeTransform {
   }
 }
 
-function validBody(value: unknown, metatype: Type): unknown {
+function validBody(value: unknown, metatype: Type<object>): object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid([{ pointer: '', detail: 'must be a JSON object' }]);
   }
-  const { instance, errors } = check(value, metatype);
-  if (errors.length > 0) throw invalid(errors.flatMap((error) => bodyFaults(error, '')));
-  return instance;
+  const { instance, faults } = validated(metatype, value);
+  if (faults.length === 0) return instance;
+  throw invalid(
+    faults.map(({ path, allowed }) => ({
+      pointer: path.map(pointerToken).join(''),
+      detail: allowed ?? 'is not a known field',
+    })),
+  );
 }
 
-function validParameters(value: unknown, metatype: Type): unknown {
+function validParameters(value: unknown, metatype: Type<object>): object {
   const parameters = value as Record<string, unknown>;
-  const repeated = Object.keys(parameters).filter((name) => Array.isArray(parameters[name]));
-  if (repeated.length > 0) {
-    throw invalid(repeated.map((parameter) => ({ parameter, detail: 'must be given once' })));
-  }
-  const unknown = Object.keys(parameters).filter(isPolluting);
-  if (unknown.length > 0)
-    throw invalid(unknown.map((parameter) => ({ parameter, detail: 'is not a known parameter' })));
-  const { instance, errors } = check(parameters, metatype);
-  if (errors.length > 0) {
-    throw invalid(
-      errors.map((error) => ({ parameter: error.property, detail: detailOf(error, 'parameter') })),
-    );
-  }
-  return instance;
+  const names = Object.keys(parameters);
+  const repeated = names.filter((name) => Array.isArray(parameters[name]));
+  if (repeated.length > 0) throw invalid(refused(repeated, 'must be given once'));
+  const polluting = names.filter(isPolluting);
+  if (polluting.length > 0) throw invalid(refused(polluting, 'is not a known parameter'));
+  const { instance, faults } = validated(metatype, parameters);
+  if (faults.length === 0) return instance;
+  throw invalid(
+    faults.flatMap(({ path, allowed }) => refused([path.join('.')], allowed ?? 'is not a known parameter')),
+  );
 }
 
-function check(value: object, metatype: Type): { instance: object; errors: ValidationError[] } {
-  const instance = plainToInstance(metatype, value) as object;
-  const errors = validateSync(instance, { whitelist: true, forbidNonWhitelisted: true });
-  return { instance, errors };
-}
-
-function bodyFaults(error: ValidationError, parent: string): RequestFault[] {
-  const pointer = error.property === OBJECT_RULE ? parent : parent + pointerToken(error.property);
-  const own = error.constraints ? [{ pointer, detail: detailOf(error, 'field') }] : [];
-  // Where a value is not even a list or object, what its parts lack is no news.
-  if (own.length > 0 && !Array.isArray(error.value)) return own;
-  return [...own, ...(error.children ?? []).flatMap((child) => bodyFaults(child, pointer))];
-}
-
-function detailOf(
-  { constraints = {}, value, property }: ValidationError,
-  what: 'field' | 'parameter',
-): string {
-  if ('whitelistValidation' in constraints) return `is not a known ${what}`;
-  if ('nestedValidation' in constraints && Object.keys(constraints).length === 1) return 'must be an object';
-  const { nestedValidation: _, ...rules } = constraints;
-  const allowed = Object.values(rules).join('; ');
-  return value === undefined && property !== OBJECT_RULE ? `is required: ${allowed}` : allowed;
+function refused(parameters: readonly string[], detail: string): RequestFault[] {
+  return parameters.map((parameter) => ({ parameter, detail }));
 }
 
 function invalid(errors: readonly RequestFault[]): ProblemException {

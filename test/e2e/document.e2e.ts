@@ -66,7 +66,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
     /** Of the gateway itself: what became of orders. */
     const ofRecords = ['getOrder', 'listOrders', 'settleOrder'].includes(operation.operationId);
 
-    it('has a summary, its scope, its place upstream, and needs a key', () => {
+    it('has a summary, its scope, its place upstream, and needs a key or a token', () => {
       expect(operation.summary).toMatch(/^[A-Z].{10,}/);
       expect(operation.description).toMatch(/Scope: `[a-z]+:[a-z]+`/);
       if (!ofSession && !ofRecords) {
@@ -76,7 +76,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
           path: expect.stringMatching(/^\/(order\/api\/order|me\/api)\/v1\//),
         });
       }
-      expect(operation.security).toEqual([{ apiKey: [] }]);
+      expect(operation.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
       const names = (operation.parameters ?? []).map(
         ({ name, in: where }) => `${where} ${name.toLowerCase()}`,
       );

@@ -420,7 +420,7 @@ describe('the cache that replicas share', () => {
 
   it('outlives each of them, ends by itself, and shows nothing of what it holds', async () => {
     const { text } = await (await shared()).get(ASSETS);
-    const [key = ''] = await store.keys('r1:*');
+    const [key = ''] = await store.keys('r2:*');
     expect(await store.pttl(key)).toBeGreaterThan(50_000);
     expect(await store.pttl(key)).toBeLessThanOrEqual(66_000);
     const value = (await store.get(key)) ?? '';
@@ -433,7 +433,7 @@ describe('the cache that replicas share', () => {
 
   it('takes a value that does not open for missing', async () => {
     const { text } = await (await shared()).get(ASSETS);
-    const [key = ''] = await store.keys('r1:*');
+    const [key = ''] = await store.keys('r2:*');
     const value = (await store.get(key)) ?? '';
     for (const spoilt of ['', 'x', '{"value":{}}', value.slice(0, -8), value.replace('.k1.', '.k2.')]) {
       await store.set(key, spoilt);

@@ -501,6 +501,51 @@ export const sections: readonly CatalogueSection[] = [
       },
     ],
   },
+  {
+    title: 'Callers',
+    rows: [
+      {
+        id: 'K29',
+        fault: 'no key, a bad or a revoked one, one of another environment',
+        holds: '401, the same answer to each, in a time that tells nothing of keys',
+      },
+      {
+        id: 'K30',
+        fault: "a good key with somebody else's enterprise or channel",
+        holds: '403 before the platform is called',
+      },
+      {
+        id: 'K31',
+        fault: '1,000 requests a second of one caller',
+        holds: '429 for it, exactly beyond its limit on all replicas, and nobody else feels it',
+      },
+      {
+        id: 'K32',
+        fault: 'the same order 200 times at once',
+        holds: 'sent once; the others get 409 with Retry-After, or the answer to the first',
+      },
+      {
+        id: 'K33',
+        fault: 'the same order number with another body',
+        holds: '422 idempotency-key-reused',
+      },
+      {
+        id: 'K34',
+        fault: 'the same order number under another Idempotency-Key',
+        holds: 'it is the same order',
+      },
+    ],
+  },
+  {
+    title: 'Operation',
+    rows: [
+      {
+        id: 'O3',
+        fault: 'an API key is replaced',
+        holds: 'both count while both stand in the file; the old one is 401 as soon as it does not',
+      },
+    ],
+  },
 ];
 
 /** Why a row is not tested, or undefined where it is. */

@@ -13,7 +13,7 @@ interface FaultTable {
   readonly gaps: readonly string[];
 }
 
-const ROW_ID = /^([UCTRP]\d+)\b/;
+const ROW_ID = /^([UCTRPKO]\d+)\b/;
 
 /** The rows of the catalogue with their tests, and where the two disagree. */
 export function faultTable(

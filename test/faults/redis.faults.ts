@@ -503,7 +503,7 @@ describe('values that are not ours', () => {
     await served(first, 2);
     const session = await logIn(first);
     await until('the answers are kept', async () => {
-      return (await ask(redis, (client) => client.keys('r1:*'))).length === 2;
+      return (await ask(redis, (client) => client.keys('r2:*'))).length === 2;
     });
     await ask(redis, async (client) => {
       for (const key of await client.keys('*')) {
@@ -534,8 +534,8 @@ it('R17 answers that were kept at the same time do not end at the same time', as
   const paths = Array.from({ length: 40 }, (_, index) => `${MEMBERS}?pageSize=${index + 1}`);
   for (const path of paths) expect((await gateway.get(path)).status).toBe(200);
   const lives = await ask(redis, async (client) => {
-    await until('they are kept', async () => (await client.keys('r1:*')).length === paths.length);
-    return Promise.all((await client.keys('r1:*')).map((key) => client.pttl(key)));
+    await until('they are kept', async () => (await client.keys('r2:*')).length === paths.length);
+    return Promise.all((await client.keys('r2:*')).map((key) => client.pttl(key)));
   });
   // 540 to 660 s: 40 draws within a third of that would be one chance in 10^17.
   expect(Math.max(...lives)).toBeLessThanOrEqual(660_000);

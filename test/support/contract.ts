@@ -18,7 +18,9 @@ export interface OpenApiOperation {
   readonly summary?: string;
   readonly description?: string;
   readonly security?: readonly object[];
-  readonly requestBody?: { content: Record<string, { examples?: Record<string, { value: unknown }> }> };
+  readonly requestBody?: {
+    content: Record<string, { schema?: object; examples?: Record<string, { value: unknown }> }>;
+  };
   readonly parameters?: readonly {
     name: string;
     in: string;

@@ -20,9 +20,16 @@ interface FleetOptions {
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
+  /** Further settings of the Redis server. */
+  readonly redis?: readonly string[];
+  /** What the caller's entry has on top. */
+  readonly caller?: object;
   /** Beside the one that may do everything. */
   readonly callers?: readonly (Partial<CallerEntry> & { name: string })[];
 }
+
+/** What a fleet has to know of the platform. */
+type Platform = Pick<TestSandbox, 'url' | 'tokenUrl' | 'appKey' | 'appSecret' | 'seedPassword'>;
 
 export interface FleetAnswer {
   readonly status: number;
@@ -41,7 +48,11 @@ export class Fleet {
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
 
-  private constructor(sandbox: TestSandbox, redis: RunningRedis, { callers: further = [] }: FleetOptions) {
+  private constructor(
+    sandbox: Platform,
+    redis: RunningRedis,
+    { caller, callers: further = [] }: FleetOptions,
+  ) {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
@@ -52,7 +63,7 @@ export class Fleet {
       this.keys[entry.name] = own.key;
       return { ...all, keys: [own.hash], ...entry };
     });
-    const callers = [{ ...all, name: 'fleet', keys: [hash] }, ...others];
+    const callers = [{ ...all, name: 'fleet', keys: [hash], ...caller }, ...others];
     writeFileSync(callersFile, JSON.stringify({ callers }));
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
@@ -67,23 +78,31 @@ export class Fleet {
     };
   }
 
-  static async start(sandbox: TestSandbox, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis(), options);
+  static async start(sandbox: Platform, count: number, options: FleetOptions = {}): Promise<Fleet> {
+    const fleet = new Fleet(sandbox, await startRedis(options.redis), options);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
         anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       },
     );
-    const own = (index: number) => ({
-      ...fleet.environment,
-      ...options.environment,
-      ...options.each?.[index],
-    });
-    fleet.gateways = await Promise.all(
-      Array.from({ length: count }, (_, index) => startGatewayProcess(own(index), options.how)),
+    await Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        fleet.launch({ ...options.environment, ...options.each?.[index] }, options.how, index),
+      ),
     );
     return fleet;
+  }
+
+  /** One more process of this fleet, with `environment` on top of what they share. */
+  async launch(
+    environment: Readonly<Record<string, string>> = {},
+    how?: HowToStart,
+    place = this.gateways.length,
+  ): Promise<GatewayProcess> {
+    const gateway = await startGatewayProcess({ ...this.environment, ...environment }, how);
+    this.gateways[place] = gateway;
+    return gateway;
   }
 
   writeUsers(users: Users): void {

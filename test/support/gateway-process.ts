@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createInterface } from 'node:readline';
 import type { Disturbance } from './disturb.ts';
+import { until } from './redis.ts';
 
 export interface GatewayProcess {
   readonly url: string;
@@ -25,17 +26,20 @@ interface How {
   readonly nodeOptions?: string;
   /** Open files at most. */
   readonly maxFiles?: number;
+  /** Its output goes into this file, not through this process: for whoever measures. */
+  readonly logFile?: string;
 }
 
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, nodeOptions = '', maxFiles }: How = {},
+  { disturbed = false, nodeOptions = '', maxFiles, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
     : '';
   const start = maxFiles === undefined ? 'exec "$@"' : `ulimit -n ${maxFiles} && exec "$@"`;
+  const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn('sh', ['-c', start, 'sh', process.execPath, 'dist/main.js'], {
     env: {
       PATH: process.env['PATH'],
@@ -44,26 +48,28 @@ export async function startGatewayProcess(
       NODE_OPTIONS: `${preload} ${nodeOptions}`,
       ...environment,
     },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', sink, sink, 'ipc'],
   });
-  let output = '';
-  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  if (typeof sink === 'number') closeSync(sink);
+  let piped = '';
+  child.stdout?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
+  const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? (signal as NodeJS.Signals)));
   });
-  const listening = await new Promise<{ url: string; managementPort: number }>((resolve, reject) => {
-    void ended.then(() => reject(new Error(output)));
-    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      if (line.includes('"event":"listening"')) resolve(JSON.parse(line) as never);
-    });
-  });
+  const told = () => /^.*"event":"listening".*$/m.exec(output())?.[0];
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  await until('the gateway listens', () => told() !== undefined || hasEnded());
+  const line = told();
+  if (line === undefined) throw new Error(output());
+  const listening = JSON.parse(line) as { url: string; managementPort: number };
   return {
     url: listening.url,
     managementUrl: `http://127.0.0.1:${listening.managementPort}`,
     child,
     ended,
-    output: () => output,
+    output,
     disturb: async (what) => {
       const done = once(child, 'message');
       child.send(what);

@@ -20,6 +20,7 @@ export interface CallerEntry {
   channels: string[];
   users: string[];
   appKey?: string;
+  rateLimit?: { requests: number; perSeconds: number };
 }
 
 interface RequestOptions {

@@ -1,11 +1,9 @@
-import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { plainToInstance, Transform } from 'class-transformer';
-import { ValidateNested } from 'class-validator';
+import { ApiExtraModels } from '@nestjs/swagger';
+import { ListOfKinds } from '../../validation/list-rules.ts';
 import {
   Flag,
   Identifier,
   ListOf,
-  ListRule,
   Nested,
   ObjectRule,
   OneOf,
@@ -124,26 +122,7 @@ export class DeleteProductDto extends DeletionBase {
   assets!: ReducedAssetDto[];
 }
 
-/** Stands for an item whose type is none of the three: its other fields cannot be judged. */
-class UnknownOrderDto {
-  @OneOf(['new_buy', 'delete_asset', 'delete_product'])
-  orderType!: unknown;
-}
-
 export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
-
-const itemClasses = new Map<unknown, new () => OrderItemDto>([
-  ['new_buy', NewBuyDto],
-  ['delete_asset', DeleteAssetDto],
-  ['delete_product', DeleteProductDto],
-]);
-
-function toOrderItem(item: unknown): unknown {
-  if (typeof item !== 'object' || item === null) return item;
-  const { orderType } = item as { orderType?: unknown };
-  const itemClass = itemClasses.get(orderType);
-  return itemClass ? plainToInstance(itemClass, item) : Object.assign(new UnknownOrderDto(), { orderType });
-}
 
 @ObjectRule<PlaceOrderDto>(
   ({ orders }) => !Array.isArray(orders) || new Set(orders.map(sequenceOf)).size === orders.length,
@@ -163,25 +142,11 @@ export class PlaceOrderDto {
   @OneOf(['sync', 'async'], { example: 'sync' })
   syncMode: 'sync' | 'async' = 'sync';
 
-  @Transform(({ value }) => (Array.isArray(value) ? value.map(toOrderItem) : (value as unknown)))
-  @ValidateNested()
-  @ListRule({ min: 1, max: MAX_ORDERS })
-  @ApiProperty({
-    type: 'array',
-    minItems: 1,
-    maxItems: MAX_ORDERS,
-    items: {
-      oneOf: [NewBuyDto, DeleteAssetDto, DeleteProductDto].map((each) => ({ $ref: getSchemaPath(each) })),
-      discriminator: {
-        propertyName: 'orderType',
-        mapping: {
-          new_buy: getSchemaPath(NewBuyDto),
-          delete_asset: getSchemaPath(DeleteAssetDto),
-          delete_product: getSchemaPath(DeleteProductDto),
-        },
-      },
-    },
-  })
+  @ListOfKinds(
+    'orderType',
+    { new_buy: NewBuyDto, delete_asset: DeleteAssetDto, delete_product: DeleteProductDto },
+    { min: 1, max: MAX_ORDERS },
+  )
   orders!: OrderItemDto[];
 }
 

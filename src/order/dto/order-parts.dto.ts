@@ -6,8 +6,8 @@ import {
   ObjectRule,
   Optional,
   Text,
-  Timestamp,
 } from '../../validation/rules.ts';
+import { Timestamp } from '../../validation/time-rules.ts';
 import { MerchandiseDto, OrderProductDto, RevokedProductDto } from './order-product.dto.ts';
 
 export const MAX_ASSETS = 1_000;

@@ -1,14 +1,5 @@
-import {
-  Flag,
-  Identifier,
-  ListOf,
-  Optional,
-  SecretList,
-  Text,
-  TimeDuration,
-  Timestamp,
-  WholeNumber,
-} from '../../validation/rules.ts';
+import { Flag, Identifier, ListOf, Optional, SecretList, Text, WholeNumber } from '../../validation/rules.ts';
+import { TimeDuration, Timestamp } from '../../validation/time-rules.ts';
 
 const MAX_NODES = 1_000_000;
 

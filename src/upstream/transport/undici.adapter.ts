@@ -1,4 +1,10 @@
-import type { AxiosAdapter, AxiosResponse, InternalAxiosRequestConfig } from 'axios';
+import axios, {
+  type AxiosAdapter,
+  type AxiosInstance,
+  type AxiosRequestConfig,
+  type AxiosResponse,
+  type InternalAxiosRequestConfig,
+} from 'axios';
 import type { Dispatcher } from 'undici';
 import { type Ending, Exchange } from './exchange.ts';
 
@@ -24,7 +30,7 @@ export function undiciAdapter(
         {
           path: config.url ?? '/',
           method: (config.method ?? 'get').toUpperCase() as Dispatcher.HttpMethod,
-          headers: config.headers.toJSON() as Record<string, string>,
+          headers: config.headers as Readonly<Record<string, string>>,
           body: (config.data as string | undefined) ?? null,
           headersTimeout: 0,
           bodyTimeout: 0,
@@ -32,4 +38,28 @@ export function undiciAdapter(
         new Exchange(config, underWay, resolve, reject),
       );
     });
+}
+
+/**
+ * An axios instance whose `request` hands a whole configuration to the adapter as it is. Merging it with defaults, interceptors and
+ * transforms takes longer than the exchange itself, and all of that is settled here: none of it, every status is an answer,
+ * the body stays bytes.
+ */
+export function slimAxios(adapter: AxiosAdapter, maxContentLength: number): AxiosInstance {
+  const settled = {
+    adapter,
+    maxContentLength,
+    allowAbsoluteUrls: false,
+    maxRedirects: 0,
+    proxy: false as const,
+  };
+  const instance = axios.create({
+    ...settled,
+    validateStatus: null,
+    transformRequest: [],
+    transformResponse: [],
+  });
+  const request = (config: AxiosRequestConfig) =>
+    adapter({ ...config, maxContentLength } as InternalAxiosRequestConfig);
+  return Object.assign(instance, { request: request as AxiosInstance['request'] });
 }

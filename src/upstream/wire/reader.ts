@@ -1,4 +1,6 @@
 import { isJsonText, numberText } from '../../json/parse-json.ts';
+import { rfc3339 } from '../../rfc3339.ts';
+import { readTime, type TimestampUnit } from './time.ts';
 
 /** Upstream's data is not of the shape its interface gives. Names the place, never the value. */
 export class WireMisfit extends Error {
@@ -23,41 +25,47 @@ export class IncompleteAnswer extends WireMisfit {
   }
 }
 
-export type TimestampUnit = 'ms' | 's';
-
 /** How a usable answer departs from the interface; each is counted once an answer. */
 export type ContractNote = 'unknown_field' | 'timestamp_unit' | 'shell_number';
 export type ContractNotes = Set<ContractNote>;
 
 /** Keys that could reach a prototype in whoever reads our answer carelessly. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
-const ID_TEXT = /^[^\p{Cc}]{1,128}$/u;
-/** RFC 3339 has years of four digits: 0000 to 9999. */
-const FIRST_MS = BigInt(Date.UTC(-1, 12));
-const LAST_MS = BigInt(Date.UTC(10_000, 0)) - 1n;
+const MAX_ID = 128;
+/** All of Unicode's category Cc. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** A long from the first to before the second is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds. */
-const SECONDS_FROM = 10n ** 8n;
-const SECONDS_TO = 10n ** 11n;
+/** Where a value is, told only when it is a misfit: `data`, its fields and places in lists. */
+interface Place {
+  readonly place: string;
+}
 
 /**
  * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). `null` and absence are
  * kept apart, since callers see them so. Ids and longs are accepted as strings and as numbers; everything else must have
  * the type of the interface. Throws {@link WireMisfit}; departures that do not make the answer unusable go to `notes`.
  */
-export class Reader<Wire> {
+export class Reader<Wire> implements Place {
   readonly #fields: Record<string, unknown>;
   /** Fields that are there and were asked for, each once. */
   #asked = 0;
 
   constructor(
     value: unknown,
-    readonly place: string,
+    private readonly at: Place | string,
     private readonly notes?: ContractNotes,
+    /** Its number in the list that is there, where it is one. */
+    private readonly index?: number,
   ) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new WireMisfit(place, 'an object');
+      throw new WireMisfit(this.place, 'an object');
     this.#fields = value as Record<string, unknown>;
+  }
+
+  get place(): string {
+    const place = textOf(this.at);
+    return this.index === undefined ? place : `${place}[${this.index}]`;
   }
 
   /** An id that has to be there, byte for byte. */
@@ -74,64 +82,62 @@ export class Reader<Wire> {
   }
 
   id(name: keyof Wire & string): string | null | undefined {
-    return this.#optional(name, (value) => {
-      const id = idText(value);
-      if (id === undefined) throw this.#misfit(name, 'an id');
-      return id;
-    });
+    const value = this.#own(name);
+    if (value === null || value === undefined) return value;
+    const id = idText(value);
+    if (id === undefined) throw this.#misfit(name, 'an id');
+    return id;
   }
 
   ids(name: keyof Wire & string): string[] | null | undefined {
-    return this.#optional(name, (value) => {
-      const ids = Array.isArray(value) ? value.map(idText) : [undefined];
-      if (ids.includes(undefined)) throw this.#misfit(name, 'a list of ids');
-      return ids as string[];
-    });
+    const value = this.#own(name);
+    if (value === null || value === undefined) return value;
+    const ids = Array.isArray(value) ? value.map(idText) : [undefined];
+    if (ids.includes(undefined)) throw this.#misfit(name, 'a list of ids');
+    return ids as string[];
   }
 
   text(name: keyof Wire & string): string | null | undefined {
-    return this.#optional(name, (value) => {
-      if (isJsonText(value)) return value;
-      throw this.#misfit(name, 'text');
-    });
+    const value = this.#own(name);
+    if (value === null || value === undefined || isJsonText(value)) return value;
+    throw this.#misfit(name, 'text');
   }
 
   boolean(name: keyof Wire & string): boolean | null | undefined {
-    return this.#optional(name, (value) => {
-      if (typeof value === 'boolean') return value;
-      throw this.#misfit(name, 'a boolean');
-    });
+    const value = this.#own(name);
+    if (value === null || value === undefined || typeof value === 'boolean') return value;
+    throw this.#misfit(name, 'a boolean');
   }
 
   integer(name: keyof Wire & string): number | null | undefined {
-    return this.#optional(name, (value) => {
-      if (typeof value === 'number') return value;
-      throw this.#misfit(name, 'an integer');
-    });
+    const value = this.#own(name);
+    if (value === null || value === undefined || typeof value === 'number') return value;
+    throw this.#misfit(name, 'an integer');
   }
 
   /** A timestamp as RFC 3339 in UTC with milliseconds. */
   time(name: keyof Wire & string, unit: TimestampUnit): string | null | undefined {
-    return this.#optional(name, (value) => {
-      const digits = numberText(value) ?? (isJsonText(value) ? value : '');
-      return this.#rfc3339(name, digits, unit);
-    });
+    const value = this.#own(name);
+    return value === null || value === undefined ? value : this.#rfc3339(name, value, unit);
   }
 
   /** A time that the interface gives as text: a long in text is converted, other text is handed through. */
   timeText(name: keyof Wire & string, unit: TimestampUnit): string | null | undefined {
-    return this.#optional(name, (value) => {
-      const digits = numberText(value) ?? (isJsonText(value) ? value : '');
-      return isJsonText(value) && !/^-?\d+$/.test(value) ? value : this.#rfc3339(name, digits, unit);
-    });
+    const value = this.#own(name);
+    if (value === null || value === undefined) return value;
+    return isJsonText(value) && !/^-?\d+$/.test(value) ? value : this.#rfc3339(name, value, unit);
   }
 
   object<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T | null | undefined {
-    return this.#optional(name, (value) => readObject(value, `${this.place}.${name}`, read, this.notes));
+    const value = this.#own(name);
+    if (value === null || value === undefined) return value;
+    return readObject(value, new Field(this, name), read, this.notes);
   }
 
   list<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T[] | null | undefined {
-    return this.#optional(name, (value) => readList(value, `${this.place}.${name}`, read, this.notes));
+    const value = this.#own(name);
+    if (value === null || value === undefined) return value;
+    return readList(value, new Field(this, name), read, this.notes);
   }
 
   /** A shape that the interface does not show (its section 2.14): handed through as it comes. */
@@ -158,19 +164,13 @@ export class Reader<Wire> {
   }
 
   /** A time in the other unit than the configured one is delivered as it converts, where it does. */
-  #rfc3339(name: string, digits: string, unit: TimestampUnit): string {
-    if (!/^-?\d{1,19}$/.test(digits)) throw this.#misfit(name, 'a timestamp');
-    const long = BigInt(digits);
-    const isOther = unit === 'ms' ? long >= SECONDS_FROM && long < SECONDS_TO : long >= SECONDS_TO;
-    if (isOther) this.notes?.add('timestamp_unit');
-    const time = rfc3339(long, unit);
+  #rfc3339(name: string, value: unknown, unit: TimestampUnit): string {
+    const time = readTime(value, unit);
     if (time === undefined) throw this.#misfit(name, 'a timestamp');
-    return time;
-  }
-
-  #optional<T>(name: string, read: (value: unknown) => T): T | null | undefined {
-    const value = this.#own(name);
-    return value === null || value === undefined ? value : read(value);
+    if (time.isOtherUnit) this.notes?.add('timestamp_unit');
+    const text = rfc3339(time.ms);
+    if (text === undefined) throw this.#misfit(name, 'a timestamp');
+    return text;
   }
 
   #misfit(name: string, expected: string): WireMisfit {
@@ -178,14 +178,30 @@ export class Reader<Wire> {
   }
 }
 
+class Field implements Place {
+  constructor(
+    private readonly of: Place,
+    private readonly name: string,
+  ) {}
+
+  get place(): string {
+    return `${this.of.place}.${this.name}`;
+  }
+}
+
+function textOf(at: Place | string): string {
+  return typeof at === 'string' ? at : at.place;
+}
+
 /** One object, all of whose fields `read` asks for. */
 export function readObject<Wire, T>(
   value: unknown,
-  place: string,
+  at: Place | string,
   read: (wire: Reader<Wire>) => T,
   notes?: ContractNotes,
+  index?: number,
 ): T {
-  const reader = new Reader<Wire>(value, place, notes);
+  const reader = new Reader<Wire>(value, at, notes, index);
   const result = read(reader);
   reader.noteOthers();
   return result;
@@ -193,24 +209,24 @@ export function readObject<Wire, T>(
 
 export function readList<Wire, T>(
   value: unknown,
-  place: string,
+  at: Place | string,
   read: (item: Reader<Wire>) => T,
   notes?: ContractNotes,
 ): T[] {
-  if (!Array.isArray(value)) throw new WireMisfit(place, 'a list');
-  return value.map((item, index) => readObject(item, `${place}[${index}]`, read, notes));
+  if (!Array.isArray(value)) throw new WireMisfit(textOf(at), 'a list');
+  return value.map((item, index) => readObject(item, at, read, notes, index));
 }
 
 function idText(value: unknown): string | undefined {
   // Empty is how some say "none"; where an id has to be there, requiredId refuses it.
-  if (isJsonText(value)) return value === '' || ID_TEXT.test(value) ? value : undefined;
+  if (isJsonText(value)) return isId(value) ? value : undefined;
   const digits = numberText(value);
   return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;
 }
 
-function rfc3339(value: bigint, unit: TimestampUnit): string | undefined {
-  const ms = unit === 's' ? value * 1000n : value;
-  return ms < FIRST_MS || ms > LAST_MS ? undefined : new Date(Number(ms)).toISOString();
+function isId(text: string): boolean {
+  if (CONTROL.test(text)) return false;
+  return text.length <= MAX_ID || (text.length <= 2 * MAX_ID && [...text].length <= MAX_ID);
 }
 
 /** Undoes the marking of numbers: exact integers beyond 2^53 become strings, other numbers numbers. */

@@ -1,5 +1,3 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { catchError, type Observable, throwError } from 'rxjs';
 import { GuardUnavailable } from '../guard/guard-store.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { ForeignTenant } from '../upstream/tenancy.ts';
@@ -7,15 +5,7 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { ProblemException } from './problem.exception.ts';
 import { problemOf } from './upstream-failure.problem.ts';
 
-/** Turns what can go wrong on the way to upstream into HTTP exceptions; everything else passes as it is. */
-@Injectable()
-export class UpstreamFailureInterceptor implements NestInterceptor {
-  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return next.handle().pipe(catchError((error: unknown) => throwError(() => asProblem(error))));
-  }
-}
-
-/** The problem that a failure upstream is to a caller; anything else as it is. */
+/** The problem that a failure on the way to upstream is to a caller; anything else as it is. */
 export function asProblem(error: unknown): unknown {
   if (error instanceof UpstreamFailure) return problemOf(error);
   if (error instanceof ForeignTenant) return new ProblemException('forbidden', { cause: error });
@@ -27,4 +17,8 @@ export function asProblem(error: unknown): unknown {
   if (error instanceof GuardUnavailable)
     return new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
   return error;
+}
+
+export function asThrownProblem(error: unknown): never {
+  throw asProblem(error);
 }

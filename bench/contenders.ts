@@ -1,0 +1,122 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Fleet } from '../test/support/fleet.ts';
+import type { startGatewayProcess } from '../test/support/gateway-process.ts';
+import { pidOf, type Running, startPeer } from './processes.ts';
+import { type Asked, gatewayAsked, platformAsked } from './tasks.ts';
+
+type HowToStart = Parameters<typeof startGatewayProcess>[1];
+
+export interface Contender {
+  readonly running: Running;
+  readonly asked: Asked;
+}
+
+/** The platform, canned: everybody has the same one. */
+export class Platform {
+  readonly running: Running;
+
+  private constructor(running: Running) {
+    this.running = running;
+  }
+
+  static async start(): Promise<Platform> {
+    return new Platform(await startPeer('upstream'));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.running.ports[0]}`;
+  }
+
+  /** How many reads and orders it has been asked for. */
+  async asked(): Promise<number> {
+    return ((await (await fetch(`${this.url}/asked`)).json()) as { asked: number }).asked;
+  }
+}
+
+/** As an operator would set it: a log on disk of every order before it is sent, and nothing thrown away. */
+const GUARD_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
+export const SHIPPED = {
+  NODE_ENV: 'production',
+  GUARD_INIT: 'auto',
+  CACHE_TTL_MS: '5000',
+  LOG_LEVEL: 'info',
+};
+/** The guard in the process: there is no Redis, which production refuses. */
+const EMBEDDED = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '', ENCRYPTION_KEYS: '' };
+
+/** A fleet without processes yet: a Redis, and a caller whose limit is out of reach. */
+export function openFleet({ url }: Platform): Promise<Fleet> {
+  const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
+  return Fleet.start({ ...platform, seedPassword: secret() }, 0, {
+    redis: GUARD_REDIS,
+    caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 } },
+  });
+}
+
+async function gateways(
+  platform: Platform,
+  count: number,
+  environment: Record<string, string>,
+  how: HowToStart = {},
+): Promise<Contender> {
+  const fleet = await openFleet(platform);
+  try {
+    for (let index = 0; index < count; index++)
+      await fleet.launch(environment, { ...how, logFile: join(fleet.folder, `gateway-${index}.log`) });
+    const running = {
+      ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
+      pids: fleet.gateways.map(({ child }) => pidOf(child)),
+      redisPid: environment === EMBEDDED ? undefined : pidOf(fleet.redis.process),
+      stop: () => fleet.stop(),
+    };
+    return { running, asked: gatewayAsked(fleet.key) };
+  } catch (error) {
+    await fleet.stop();
+    throw error;
+  }
+}
+
+async function peer(
+  name: string,
+  platform: Platform,
+  asked: Asked,
+  more: Record<string, string> = {},
+): Promise<Contender> {
+  return { running: await startPeer(name, { UPSTREAM: platform.url, ...more }), asked };
+}
+
+const payload = (answer: unknown) => (answer as { data: unknown }).data;
+
+/** Everybody that can be put under load, and how it is started. */
+export const contenders = {
+  /** What any gateway on Node must at least do. */
+  bare: (platform) =>
+    peer(
+      'bare',
+      platform,
+      platformAsked((answer) => answer),
+    ),
+  /** As shipped: callers, request log, metrics, guard and Redis on. */
+  gateway: (platform: Platform, how?: HowToStart) => gateways(platform, 1, SHIPPED, how),
+  /** With everything in the process instead of in Redis. */
+  'gateway, embedded': (platform: Platform, how?: HowToStart) => gateways(platform, 1, EMBEDDED, how),
+  'two gateways': (platform) => gateways(platform, 2, SHIPPED),
+  'naive Nest': (platform) => peer('naive', platform, gatewayAsked('')),
+  /** With keys, request log and metrics too. */
+  'naive Nest, all': (platform) => {
+    const key = secret();
+    const hash = createHash('sha256').update(key).digest('hex');
+    return peer('naive', platform, gatewayAsked(key), { API_KEY_HASH: hash });
+  },
+  '@fastify/http-proxy': (platform) => peer('proxy', platform, platformAsked(payload)),
+  /** Nobody between. */
+  direct: ({ running }) =>
+    Promise.resolve({ running: { ...running, stop: async () => {} }, asked: platformAsked(payload) }),
+} satisfies Record<string, (platform: Platform) => Promise<Contender>>;
+
+export type ContenderName = keyof typeof contenders;
+
+function secret(): string {
+  return randomBytes(16).toString('base64url');
+}

@@ -1,0 +1,154 @@
+import { availableParallelism } from 'node:os';
+import { ratio, spread } from './figures.ts';
+import type { Measured, Metric } from './measure.ts';
+
+/** What was measured: for each run of a scenario, what each round gave. */
+export interface Result {
+  readonly name: string;
+  readonly note?: string | undefined;
+  readonly metric: Metric;
+  readonly runs: readonly { readonly label: string; readonly rounds: readonly Partial<Measured>[] }[];
+}
+
+/** A metric of every round; NaN where it was not measured. */
+export function values(rounds: readonly Partial<Measured>[], metric: Metric): number[] {
+  return rounds.map((round) => round[metric] ?? Number.NaN);
+}
+
+interface Line {
+  readonly scenario: string;
+  /** Whose figure, and beside whose, round by round. */
+  readonly of: string;
+  readonly beside: string;
+  readonly metric: Metric;
+  /** The quotient, or the difference. */
+  readonly as: 'times' | 'added';
+  /** Figures are for so many items each. */
+  readonly per?: readonly [of: number, beside: number];
+  readonly limit: number;
+  /** The limit is the least, not the most. */
+  readonly atLeast?: true;
+  /** Cores without which the machine decides, not the gateway. */
+  readonly cores?: number;
+}
+
+const bare = (scenario: string, limit: number, of = 'gateway'): Line => ({
+  scenario,
+  of,
+  beside: 'bare',
+  metric: 'cpuMicros',
+  as: 'times',
+  limit,
+});
+const naive = (scenario: string, limit: number): Line => ({
+  scenario,
+  of: 'naive Nest, all',
+  beside: 'gateway',
+  metric: 'cpuMicros',
+  as: 'times',
+  limit,
+  atLeast: true,
+});
+
+/** Two gateways, and beside them load, platform and Redis, each on a core of its own. */
+const CORES_FOR_TWO = 5;
+
+/** What the gateway has to hold. */
+const lines: readonly Line[] = [
+  bare('read 1 KB, past the cache', 1.8),
+  bare('read 20 KB, past the cache', 1.3),
+  bare('batch order of 10', 1.6, 'gateway, embedded'),
+  bare('batch order of 10', 2.5),
+  bare('cached read 1 KB', 0.7),
+  bare('cached read 20 KB', 0.4),
+  naive('read 1 KB, past the cache', 4),
+  naive('read 20 KB, past the cache', 4),
+  naive('batch order of 10', 5),
+  naive('cached read 1 KB', 12),
+  naive('cached read 20 KB', 12),
+  {
+    scenario: 'items of an order',
+    of: '1000',
+    beside: '10',
+    metric: 'cpuMicros',
+    as: 'times',
+    per: [1_000, 10],
+    limit: 1,
+  },
+  { scenario: 'connections', of: '1000', beside: '64', metric: 'cpuMicros', as: 'times', limit: 1.25 },
+  { scenario: 'connections', of: '1000', beside: '1', metric: 'cpuMicros', as: 'times', limit: 1.25 },
+  {
+    scenario: 'two processes, one Redis',
+    of: 'two gateways',
+    beside: 'gateway',
+    metric: 'cpuMicros',
+    as: 'times',
+    limit: 1.15,
+  },
+  {
+    scenario: 'two processes, one Redis',
+    of: 'two gateways',
+    beside: 'gateway',
+    metric: 'perSecond',
+    as: 'times',
+    limit: 1.7,
+    atLeast: true,
+    cores: CORES_FOR_TWO,
+  },
+  { scenario: '500 requests/s', of: 'gateway', beside: 'direct', metric: 'p50Ms', as: 'added', limit: 0.5 },
+  {
+    scenario: 'memory',
+    of: 'gateway',
+    beside: 'naive Nest, all',
+    metric: 'megabytes',
+    as: 'times',
+    limit: 1,
+  },
+  { scenario: 'start', of: 'gateway', beside: 'bare Nest', metric: 'startMs', as: 'times', limit: 1.5 },
+];
+
+export interface Judged {
+  readonly scenario: string;
+  readonly what: string;
+  readonly limit: string;
+  readonly measured: number;
+  readonly verdict: 'met' | 'missed' | 'not judged';
+}
+
+const WORDS: Record<Metric, string> = {
+  cpuMicros: 'CPU',
+  redisMicros: 'CPU of Redis',
+  perSecond: 'requests/s',
+  p50Ms: 'p50',
+  p99Ms: 'p99',
+  megabytes: 'resident memory',
+  startMs: 'time',
+  refused: 'refused',
+};
+
+/** Holds what was measured against the lines of its scenarios. */
+export function judge(results: readonly Result[]): Judged[] {
+  return lines.flatMap((line) => {
+    const result = results.find(({ name }) => name === line.scenario);
+    const [of, beside] = [line.of, line.beside].map(
+      (label) => result?.runs.find((run) => run.label === label)?.rounds,
+    );
+    if (!of || !beside) return [];
+    const [perOf, perBeside] = line.per ?? [1, 1];
+    const own = values(of, line.metric).map((value) => value / perOf);
+    const other = values(beside, line.metric).map((value) => value / perBeside);
+    const added = own.map((value, round) => value - (other[round] ?? Number.NaN));
+    const measured = (line.as === 'times' ? ratio(own, other) : spread(added)).median;
+    const holds = line.atLeast ? measured >= line.limit : measured <= line.limit;
+    const judged = availableParallelism() >= (line.cores ?? 1);
+    return [
+      {
+        scenario: line.scenario,
+        what: `${WORDS[line.metric]}${line.per ? ' per item' : ''}, ${line.of} ${line.as === 'times' ? '÷' : '−'} ${line.beside}`,
+        limit: `${line.atLeast ? '≥' : '≤'} ${line.limit}${line.as === 'added' ? ' ms' : ''}`,
+        measured,
+        verdict: judged ? (holds ? 'met' : 'missed') : 'not judged',
+      },
+    ];
+  });
+}

@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { freePort } from '../test/support/redis.ts';
+import { type Contender, openFleet, type Platform, SHIPPED } from './contenders.ts';
+import { quantile } from './figures.ts';
+import { type Answered, Connection, flood, openChecked, pace, WrongAnswer } from './generator.ts';
+import { cpuSeconds, residentMegabytes, startPeer } from './processes.ts';
+import { gatewayAsked, type Task } from './tasks.ts';
+
+/** What was found in one round. CPU is the processes' own, of all their threads. */
+export interface Measured {
+  readonly cpuMicros: number;
+  /** Of its Redis, for each request. */
+  readonly redisMicros: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly megabytes: number;
+  /** Part of the requests that were told to come back later. */
+  readonly refused: number;
+  readonly startMs: number;
+}
+export type Metric = keyof Measured;
+
+export interface Work {
+  readonly task: Task;
+  readonly connections: number;
+  /** Requests a second; absent: as many as are answered. */
+  readonly rate?: number | undefined;
+  readonly seconds: number;
+}
+
+/** Of the answers of a caching contender, this part at most may come from the platform: an entry lives 5 s. */
+const MAX_MISSES = 0.05;
+/** A machine that is too slow for this load; beyond it nothing is measured. */
+const MAX_REFUSED = 0.2;
+
+let requests = 0;
+const next = () => requests++;
+
+/** Puts a contender under load. Throws where an answer is wrong, or was not made as the task says. */
+export async function underLoad(
+  name: string,
+  { running, asked }: Contender,
+  { task, connections: count, rate, seconds }: Work,
+  platform: Platform,
+): Promise<Partial<Measured>> {
+  const ask = asked(task);
+  const askedBefore = await platform.asked();
+  let connections: Connection[] = [];
+  try {
+    connections = await openChecked(running.ports, count, ask, next);
+    const redis = running.redisPid === undefined ? [] : [running.redisPid];
+    const cpuBefore = cpuSeconds(running.pids);
+    const redisBefore = cpuSeconds(redis);
+    const answered: Answered =
+      rate === undefined
+        ? await flood(connections, ask, next, seconds)
+        : await pace(connections, ask, next, seconds, rate);
+    const cpu = cpuSeconds(running.pids) - cpuBefore;
+    const redisCpu = cpuSeconds(redis) - redisBefore;
+    const { latencies } = answered;
+    const refused = answered.refused / (latencies.length + answered.refused);
+    if (refused > MAX_REFUSED) throw new WrongAnswer(`${(refused * 100).toFixed(0)} % refused`);
+    assertAsked(
+      task,
+      latencies.length + count,
+      (await platform.asked()) - askedBefore,
+      name.includes('gateway'),
+    );
+    return {
+      cpuMicros: (cpu * 1e6) / latencies.length,
+      ...(redis.length > 0 && { redisMicros: (redisCpu * 1e6) / latencies.length }),
+      perSecond: latencies.length / answered.seconds,
+      refused,
+      p50Ms: quantile(latencies, 0.5),
+      p99Ms: quantile(latencies, 0.99),
+      megabytes: residentMegabytes(running.pids),
+    };
+  } catch (error) {
+    throw error instanceof WrongAnswer ? new WrongAnswer(`${name}: ${error.message}`) : error;
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+}
+
+/** A read that was to go past a cache and did not, or the other way round, would be measured as something else. */
+function assertAsked(task: Task, answered: number, asked: number, hasCache: boolean): void {
+  const cached = hasCache && task.kind === 'read' && task.how === 'cached';
+  const right = cached ? asked <= Math.max(4, answered * MAX_MISSES) : asked === answered;
+  if (!right) throw new WrongAnswer(`${answered} answers, of which the platform made ${asked}`);
+}
+
+/** From the start of its process to the first 200 of a read, token and all. Redis is there already. */
+export async function startOfGateway(platform: Platform): Promise<Partial<Measured>> {
+  const fleet = await openFleet(platform);
+  try {
+    const PORT = String(await freePort());
+    const began = performance.now();
+    const launched = fleet.launch({ ...SHIPPED, PORT }, { logFile: join(fleet.folder, 'gateway.log') });
+    const ask = gatewayAsked(fleet.key)({ kind: 'read', bytes: 1_024, how: 'fresh' });
+    const [startMs] = await Promise.all([firstAnswer(Number(PORT), ask.request(next()), began), launched]);
+    return { startMs };
+  } finally {
+    await fleet.stop();
+  }
+}
+
+/** The same of a Nest with Fastify, Swagger and one route that answers by itself. */
+export async function startOfBareNest(): Promise<Partial<Measured>> {
+  const PORT = String(await freePort());
+  const began = performance.now();
+  const launched = startPeer('bare-nest', { PORT });
+  const request = 'GET /greetings/bench HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
+  const [startMs, running] = await Promise.all([firstAnswer(Number(PORT), request, began), launched]);
+  await running.stop();
+  return { startMs };
+}
+
+const GIVE_UP_MS = 60_000;
+
+async function firstAnswer(port: number, request: string, began: number): Promise<number> {
+  for (;;) {
+    try {
+      const connection = await Connection.open(port);
+      await connection.send(request, 200);
+      const answered = performance.now();
+      connection.close();
+      return answered - began;
+    } catch (error) {
+      const refused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+      if (!refused || performance.now() - began > GIVE_UP_MS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+}

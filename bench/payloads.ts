@@ -1,0 +1,101 @@
+/** What the canned platform answers and what is ordered: real shapes of the interface, of a chosen size. */
+
+const BASE_TIME = Date.UTC(2026, 0, 1);
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** An asset as order #8 gives it (interface section 2.8), about 500 bytes. */
+function asset(index: number): object {
+  const digits = String(8_000_000_000 + index);
+  return {
+    id: `90071992547${40_993 + index}`,
+    licenseType: 'cloud_account',
+    assetNum: digits,
+    grantable: true,
+    customerId: 'cus-harbour-default',
+    keyShellNumber: digits,
+    keyChipType: 2,
+    locked: false,
+    freezing: false,
+    createTime: BASE_TIME + index,
+    updateTime: BASE_TIME + YEAR_MS / 2 + index,
+    limitStartTime: BASE_TIME,
+    limitEndTime: BASE_TIME + 4 * YEAR_MS,
+    assignStatus: {
+      id: `90071992547${40_993 + index}`,
+      assignStatus: 'assigned',
+      assignMemberId: `mem-${1_000 + index}`,
+      createTime: String(BASE_TIME + index),
+      updateTime: null,
+    },
+    assetLimits: null,
+    assetExtends: [{ extendCode: 'site', extendValue: `pier-${index}` }],
+    borrowedUsbKey: false,
+  };
+}
+
+function success(data: unknown): Buffer {
+  return Buffer.from(JSON.stringify({ code: 0, message: 'success', data }));
+}
+
+/** An answer of order #8 of at least that many bytes. */
+export function assetsAnswer(bytes: number): { readonly body: Buffer; readonly count: number } {
+  const assets: object[] = [];
+  let body = success(assets);
+  while (body.length < bytes) {
+    assets.push(asset(assets.length));
+    body = success(assets);
+  }
+  return { body, count: assets.length };
+}
+
+/** An answer of order #5 to so many items (interface section 2.6). */
+export function ordersAnswer(items: number): Buffer {
+  return success(
+    Array.from({ length: items }, (_, index) => ({
+      sequence: index + 1,
+      licenseOrderId: `90071992547${40_993 + index}`,
+      customerId: 'cus-harbour-default',
+    })),
+  );
+}
+
+/** A batch as the gateway's callers write it, about 800 bytes an item. */
+export function batch(channelOrderId: string, items: number): object {
+  return {
+    channelCode: 'crm',
+    channelOrderId,
+    syncMode: 'sync',
+    orders: Array.from({ length: items }, (_, index) => ({
+      orderType: 'new_buy',
+      sequence: index + 1,
+      licenseType: 'cloud_account',
+      customerType: 'company',
+      customer: {
+        customerId: 'cus-harbour-default',
+        customerName: 'Harbour Engineering',
+        enterpriseGlobalId: 'ent-harbour',
+        address: `Pier ${index}`,
+      },
+      admin: { name: 'Anna Berg', account: 'anna', email: 'anna@harbour.example' },
+      assets: [
+        {
+          extensions: [{ code: 'site', value: `pier-${index}` }],
+          limitStartTime: '2026-01-01T00:00:00.000Z',
+          limitEndTime: '2030-01-01T00:00:00.000Z',
+          products: [
+            {
+              crmProductId: `CRM-P-${index}`,
+              productUri: 'draft.pro',
+              productName: 'Draft Pro',
+              limitConcurrent: 5,
+              features: [
+                { code: 'export', name: 'Export', value: 'on', valueType: 'string', trial: false },
+                { code: 'render', name: 'Render', value: 'on', valueType: 'string', trial: false },
+              ],
+            },
+          ],
+        },
+      ],
+    })),
+  };
+}

@@ -1,0 +1,13 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Listens, tells the bench where, and ends with it, also when it was killed. */
+export function serve(server: Server): void {
+  server.keepAliveTimeout = 72_000;
+  server.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1', () => {
+    process.send?.({ port: (server.address() as AddressInfo).port });
+  });
+  process.once('disconnect', () => process.exit());
+  // Ctrl-C reaches the whole group: the bench ends its children itself.
+  process.on('SIGINT', () => undefined);
+}

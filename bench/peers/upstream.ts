@@ -1,0 +1,63 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { assetsAnswer, ordersAnswer } from '../payloads.ts';
+import { serve } from './serve.ts';
+
+/**
+ * The platform, canned: answers as the interface has them, rendered once. `ent-<bytes>` has assets of so many bytes. It counts
+ * what it is asked, so that the bench can tell who went past it.
+ */
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+const TOKEN = Buffer.from(
+  JSON.stringify({ access_token: 'canned'.repeat(8), token_type: 'Bearer', expires_in: 36_000 }),
+);
+const REFUSED = Buffer.from(JSON.stringify({ code: '60000', message: 'no token or no nonce', cause: '' }));
+
+const assets = new Map<string, Buffer>();
+const orders = new Map<number, Buffer>();
+let asked = 0;
+
+const server = createServer((request, response) => {
+  const url = request.url ?? '';
+  if (url === '/asked') answer(response, 200, Buffer.from(JSON.stringify({ asked })));
+  else if (url.startsWith('/oauth/token')) request.resume().once('end', () => answer(response, 200, TOKEN));
+  else if (!request.headers.authorization?.startsWith('Bearer ') || !url.includes('g_nonce='))
+    request.resume().once('end', () => answer(response, 299, REFUSED));
+  else if (url.startsWith('/order/api/order/v1/asset/')) {
+    asked++;
+    answer(response, 200, assetsOf(url));
+  } else if (url.startsWith('/order/api/order/v1/licenseOrder/batchOrder')) {
+    asked++;
+    countItems(request, (items) => answer(response, 200, ordersOf(items)));
+  } else request.resume().once('end', () => answer(response, 404, Buffer.from('{}')));
+});
+serve(server);
+
+function answer(response: ServerResponse, status: number, body: Buffer): void {
+  response.writeHead(status, { ...JSON_HEADERS, 'content-length': body.length }).end(body);
+}
+
+function assetsOf(url: string): Buffer {
+  const bytes = /ent-(\d+)/.exec(url)?.[1] ?? '0';
+  const known = assets.get(bytes) ?? assetsAnswer(Number(bytes)).body;
+  assets.set(bytes, known);
+  return known;
+}
+
+function ordersOf(items: number): Buffer {
+  const known = orders.get(items) ?? ordersAnswer(items);
+  orders.set(items, known);
+  return known;
+}
+
+/** Without parsing: each item names its `orderType` once. */
+function countItems(request: IncomingMessage, done: (items: number) => void): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = Buffer.concat(chunks);
+    let items = 0;
+    for (let at = body.indexOf('"orderType"'); at >= 0; at = body.indexOf('"orderType"', at + 11)) items++;
+    done(items);
+  });
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What is put under load: one process, or several that share it. */
+export interface Running {
+  readonly ports: readonly number[];
+  readonly pids: readonly number[];
+  /** Of its Redis, where it has one. */
+  readonly redisPid?: number | undefined;
+  stop(): Promise<void>;
+}
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** Peers run as JavaScript, as the gateway does: their decorators need a compiler anyway. */
+export function compilePeers(): void {
+  const tsc = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'));
+  execFileSync(process.execPath, [tsc, '-p', join(here, 'peers')], { stdio: 'inherit' });
+}
+
+/** A server of `bench/peers`. Its output goes into a file, as the gateway's does. */
+export async function startPeer(name: string, environment: Record<string, string> = {}): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), `bench-${name}-`));
+  const log = openSync(join(folder, 'log'), 'a');
+  const child = fork(join(here, 'dist', 'peers', `${name}.js`), {
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', log, 'inherit', 'ipc'],
+  });
+  closeSync(log);
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const port = await listening(child, name);
+    return { ports: [port], pids: [pidOf(child)], stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function listening(child: ChildProcess, name: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve((message as { port: number }).port));
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code} before it listened`)));
+  });
+}
+
+export function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error('a process that did not start');
+  return pid;
+}
+
+/** Linux reports in hundredths of a second on every platform that Node runs on. */
+const TICKS_A_SECOND = 100;
+
+/** CPU seconds of all threads so far, in them and in the kernel on their behalf. */
+export function cpuSeconds(pids: readonly number[]): number {
+  return sum(pids, (pid) => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // Fields 14 and 15 of proc(5), counted behind the name, which may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+  });
+}
+
+/** Resident memory, in MB. */
+export function residentMegabytes(pids: readonly number[]): number {
+  return sum(pids, (pid) => {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+    return Number(kilobytes) / 1_024;
+  });
+}
+
+function sum(pids: readonly number[], of: (pid: number) => number): number {
+  return pids.reduce((total, pid) => total + of(pid), 0);
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { type Ask, WrongAnswer } from './generator.ts';
+import { assetsAnswer, batch } from './payloads.ts';
+
+/** The work that contenders do, and how each of them is asked for it and has to answer. */
+export type Task =
+  | {
+      readonly kind: 'read';
+      /** Size of the platform's answer. */
+      readonly bytes: number;
+      /**
+       * `fresh`: `Cache-Control: no-cache` goes past the cache, and refreshes it. `miss`: another query every time, which is
+       * looked for in both levels of the cache. `cached`: plain, so from the cache wherever there is one.
+       */
+      readonly how: 'fresh' | 'miss' | 'cached';
+    }
+  | { readonly kind: 'order'; readonly items: number };
+
+export type Asked = (task: Task) => Ask;
+
+/** Order numbers are for good: another run has others. */
+const RUN = randomBytes(6).toString('hex');
+const UPSTREAM_PATH = '/order/api/order/v1';
+const NUMBER_PLACE = 'ORDER-NUMBER'.padEnd(28, '-');
+
+/** Of this run, always as long as {@link NUMBER_PLACE}, so that only the number changes in a rendered request. */
+const orderNumber = (index: number) => `${RUN}-${String(index).padStart(15, '0')}`.padEnd(28, 'x');
+
+function render(method: string, path: string, headers: Record<string, string>, body = ''): string {
+  const lines = [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1'];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  if (body !== '') lines.push('content-type: application/json', `content-length: ${body.length}`);
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+function expectThat(isSo: boolean, body: string): void {
+  if (!isSo) throw new WrongAnswer(`not the answer that was asked for: ${body.slice(0, 500)}`);
+}
+
+/** Asks the gateway as its callers do. */
+export function gatewayAsked(key: string): Asked {
+  return (task) => {
+    if (task.kind === 'order') {
+      const [before = '', after = ''] = orderRequest('/v1/license-orders', { 'x-api-key': key }, task.items);
+      return {
+        request: (index) => before + orderNumber(index) + after,
+        status: 201,
+        check: (body) => {
+          const { state, items } = JSON.parse(body) as { state: string; items: { licenseOrderId: string }[] };
+          const right = state === 'succeeded' && items.length === task.items;
+          expectThat(
+            right && items.every(({ licenseOrderId }) => licenseOrderId.startsWith('90071992547')),
+            body,
+          );
+        },
+      };
+    }
+    const { count } = assetsAnswer(task.bytes);
+    const headers = { 'x-api-key': key, ...(task.how === 'fresh' && { 'cache-control': 'no-cache' }) };
+    const path = `/v1/enterprises/ent-${task.bytes}/assets`;
+    const plain = render('GET', path, headers);
+    const [before, after] = split(render('GET', `${path}?extendCode=${NUMBER_PLACE}`, headers));
+    return {
+      request: task.how === 'miss' ? (index) => before + orderNumber(index) + after : () => plain,
+      status: 200,
+      check: (body) => {
+        const { items } = JSON.parse(body) as { items: { keyGeneration: number; createTime: string }[] };
+        const right = items.every((item) => item.keyGeneration === 5 && item.createTime.startsWith('2026-'));
+        expectThat(right && items.length === count, body);
+      },
+    };
+  };
+}
+
+/** Asks whoever hands the platform's paths through; `data` finds the payload in an answer. */
+export function platformAsked(data: (answer: unknown) => unknown): Asked {
+  const headers = { authorization: 'Bearer canned' };
+  return (task) => {
+    if (task.kind === 'order') {
+      const path = `${UPSTREAM_PATH}/licenseOrder/batchOrder?appKey=bench&g_nonce=canned`;
+      const [before = '', after = ''] = orderRequest(path, headers, task.items);
+      return {
+        request: (index) => before + orderNumber(index) + after,
+        status: 200,
+        check: (body) => {
+          const items = data(JSON.parse(body)) as { sequence: number }[];
+          expectThat(items.length === task.items && items[0]?.sequence === 1, body);
+        },
+      };
+    }
+    const { count } = assetsAnswer(task.bytes);
+    const request = render('GET', `${UPSTREAM_PATH}/asset/ent-${task.bytes}/list?g_nonce=canned`, headers);
+    return {
+      request: () => request,
+      status: 200,
+      check: (body) => {
+        const items = data(JSON.parse(body)) as { keyChipType: number }[];
+        expectThat(items.length === count && items.every(({ keyChipType }) => keyChipType === 2), body);
+      },
+    };
+  };
+}
+
+function orderRequest(path: string, headers: Record<string, string>, items: number): string[] {
+  return split(render('POST', path, headers, JSON.stringify(batch(NUMBER_PLACE, items))));
+}
+
+function split(request: string): [before: string, after: string] {
+  const at = request.indexOf(NUMBER_PLACE);
+  return [request.slice(0, at), request.slice(at + NUMBER_PLACE.length)];
+}

@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto';
+import { Cache } from '@nestjs/cache-manager';
+import { Injectable } from '@nestjs/common';
+import { CacheConfig } from '../config/app-config.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { BoundedStore } from './bounded-store.ts';
+
+/** An answer as it is sent: its bytes, made once. */
+export interface ReadAnswer {
+  readonly body: Buffer;
+  readonly etag: string;
+  readonly link?: string;
+}
+
+export interface Entry extends ReadAnswer {
+  /** Date.now() when the platform was asked. */
+  readonly askedAt: number;
+}
+
+const NEAR_ENTRIES = 1_000;
+const NEAR_BYTES = 32 * 1024 * 1024;
+/** Larger answers are rare, slow to seal, and would push out everything else. */
+const MAX_BYTES = 1024 * 1024;
+const JITTER = 0.1;
+/** Changes with the shape of what is stored. */
+const FORMAT = 'r2';
+
+/** Where answers are kept: in the process, and behind Nest's cache in Redis. The latter may fail: then they are missing there. */
+@Injectable()
+export class AnswerStore {
+  readonly #near = new BoundedStore<Entry>({ entries: NEAR_ENTRIES, bytes: NEAR_BYTES, sizeOf });
+  readonly #far: Cache | undefined;
+  /** Answers on their way to Redis, each with the one that is to follow it. */
+  readonly #sharing = new Map<string, Entry | undefined>();
+
+  constructor(
+    cache: Cache,
+    redis: SharedRedis,
+    private readonly config: CacheConfig,
+  ) {
+    if (redis.configured) this.#far = cache;
+  }
+
+  get enabled(): boolean {
+    return this.config.ttlMs > 0;
+  }
+
+  /** From the process only, without waiting. */
+  peek(key: string): Entry | undefined {
+    return this.#near.get(key);
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    const far = await this.#far?.get<Entry>(farKey(key)).catch(() => undefined);
+    if (!far) return undefined;
+    // Copied for what is left of its life only; the clocks of two replicas cannot make that longer than a life.
+    const leftMs = Math.min(this.config.ttlMs, far.askedAt + this.config.ttlMs - Date.now());
+    if (leftMs >= 1) this.#near.set(key, Object.freeze(far), leftMs);
+    return far;
+  }
+
+  /** An answer that was asked for earlier than the one at its place (a slow read beside a refresh) is too late. */
+  async keep(key: string, entry: Entry): Promise<void> {
+    if (entry.body.length > MAX_BYTES) return;
+    const held = this.#near.get(key);
+    if (held && held.askedAt > entry.askedAt) return;
+    this.#near.set(key, Object.freeze(entry), this.#lifeMs());
+    if (this.#far) await this.#share(this.#far, farKey(key), entry);
+  }
+
+  /** One at a time under a name: of what is refreshed faster than Redis takes it, only the last has to get there. */
+  async #share(far: Cache, key: string, entry: Entry): Promise<void> {
+    if (this.#sharing.has(key)) {
+      this.#sharing.set(key, entry);
+      return;
+    }
+    try {
+      for (let next: Entry | undefined = entry; next; next = this.#sharing.get(key)) {
+        this.#sharing.set(key, undefined);
+        await far.set(key, next, this.#lifeMs());
+      }
+    } finally {
+      this.#sharing.delete(key);
+    }
+  }
+
+  #lifeMs(): number {
+    return this.config.ttlMs * (1 - JITTER + 2 * JITTER * Math.random());
+  }
+}
+
+/** Of fixed length, and telling nothing of what was asked. */
+function farKey(key: string): string {
+  return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
+}
+
+/** Two bytes a character is the most that a string takes. */
+function sizeOf({ body, etag, link = '' }: ReadAnswer): number {
+  return body.length + 2 * (etag.length + link.length);
+}

@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { MAX_IN_FLIGHT_OF_ONE } from '../health/intake.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { Caller, RateLimit } from './callers-file.ts';
+import { RateWindow, type Standing } from './rate-window.ts';
+
+interface Usage {
+  inFlight: number;
+  window?: RateWindow;
+}
+
+/**
+ * What one caller may have of the gateway: requests in flight in this process, and requests in a window of time on all replicas.
+ * By name, so that all credentials of an entry share them.
+ */
+@Injectable()
+export class CallerLimits {
+  readonly #usage = new Map<string, Usage>();
+  readonly #prefix: string;
+
+  constructor(
+    private readonly redis: SharedRedis,
+    private readonly metrics: Metrics,
+    upstream: UpstreamConfig,
+  ) {
+    this.#prefix = `${environmentName(upstream.baseUrl)}:rate:`;
+  }
+
+  /** Counts a request and puts the limit's headers on its answer. Gives the problem where it is one too many. */
+  admit(
+    caller: Caller,
+    reply: FastifyReply,
+  ): ProblemException | undefined | Promise<ProblemException | undefined> {
+    const usage = this.#of(caller.name);
+    const { rateLimit } = caller;
+    if (rateLimit) void reply.header('ratelimit-policy', policyField(rateLimit));
+    if (usage.inFlight >= MAX_IN_FLIGHT_OF_ONE) {
+      this.metrics.requestRefused('caller-in-flight');
+      const detail = `The caller has ${MAX_IN_FLIGHT_OF_ONE} requests without an answer.`;
+      return new ProblemException('too-many-requests', { detail, retryAfter: 1 });
+    }
+    // Closed where the caller hung up while it was being recognised: that is not told again.
+    if (!reply.raw.closed) {
+      usage.inFlight++;
+      reply.raw.once('close', () => usage.inFlight--);
+    }
+    if (!rateLimit) return undefined;
+    usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);
+    const standing = usage.window.take(rateLimit);
+    return standing instanceof Promise
+      ? standing.then((settled) => this.#told(settled, reply))
+      : this.#told(standing, reply);
+  }
+
+  #of(name: string): Usage {
+    const known = this.#usage.get(name);
+    if (known) return known;
+    const usage = { inFlight: 0 };
+    this.#usage.set(name, usage);
+    return usage;
+  }
+
+  #told({ admitted, left, endsInS }: Standing, reply: FastifyReply): ProblemException | undefined {
+    void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
+    if (admitted) return undefined;
+    this.metrics.requestRefused('caller-rate');
+    return new ProblemException('too-many-requests', { retryAfter: Math.max(endsInS, 1) });
+  }
+}
+
+/** draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4. */
+function policyField({ requests, perSeconds }: RateLimit): string {
+  return `"default";q=${requests};w=${perSeconds}`;
+}

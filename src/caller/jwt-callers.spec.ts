@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Issuer } from '../../test/support/issuer.ts';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { CallerRegistry } from './caller.registry.ts';
+import { JwtCallers } from './jwt-callers.ts';
+
+const CLAIMS = { azp: 'portal', scope: 'orders:read orders:write' };
+
+let issuer: Issuer;
+let recorded: RecordedLog;
+let registry: CallerRegistry;
+let callers: JwtCallers;
+let folder: string;
+beforeEach(async () => {
+  issuer = await Issuer.start();
+  recorded = new RecordedLog();
+  folder = mkdtempSync(join(tmpdir(), 'jwt-test-'));
+  const file = join(folder, 'callers.json');
+  writeFileSync(file, JSON.stringify({ callers: [{ name: 'portal', scopes: ['members:read'] }] }));
+  registry = new CallerRegistry({ file }, recorded.log);
+  registry.onModuleInit();
+  callers = new JwtCallers(settings(issuer.environment).jwt, registry, recorded.log);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  registry.onApplicationShutdown();
+  await callers.onApplicationShutdown();
+  await issuer.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** From now on so many minutes later, by the clock that does not step. */
+function later(minutes: number): void {
+  const from = performance.now();
+  jest.spyOn(performance, 'now').mockReturnValue(from + minutes * 60_000);
+}
+
+describe('a token that was verified', () => {
+  it('is known at once from then on, with its own scopes and nothing else of its own', async () => {
+    const token = await issuer.token({ ...CLAIMS, enterprises: ['*'], appKey: 'x', rateLimit: null });
+    const first = callers.of(token);
+    expect(first).toBeInstanceOf(Promise);
+    const caller = await first;
+    expect(caller).toEqual({
+      ...registry.byName('portal'),
+      scopes: new Set(['orders:read', 'orders:write']),
+    });
+    expect(callers.of(token)).toBe(caller);
+  });
+
+  it('counts no longer once the issuer has withdrawn its key', async () => {
+    await issuer.addKey('key-2');
+    const [old, other] = [await issuer.token(CLAIMS), await issuer.token(CLAIMS, { kid: 'key-2' })];
+    expect((await callers.of(old))?.name).toBe('portal');
+    expect((await callers.of(other))?.name).toBe('portal');
+    issuer.withdrawKey('key-1');
+    later(6);
+    const renewed = recorded.next('jwks-loaded');
+    expect((await callers.of(old))?.name).toBe('portal');
+    await renewed;
+    expect(await callers.of(old)).toBeUndefined();
+    expect((await callers.of(other))?.name).toBe('portal');
+  });
+
+  it('cannot be told from a forged one once the keys are an hour old and no others to be had', async () => {
+    const token = await issuer.token(CLAIMS);
+    expect((await callers.of(token))?.name).toBe('portal');
+    issuer.answer = (response) => response.writeHead(503).end();
+    later(61);
+    await expect(callers.of(token)).rejects.toMatchObject({ slug: 'dependency-unavailable' });
+  });
+});

@@ -1,0 +1,156 @@
+import { hash } from 'node:crypto';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
+import { JwtConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { CallerRegistry } from './caller.registry.ts';
+import type { Caller } from './callers-file.ts';
+import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
+import { isScope, type Scope } from './scopes.ts';
+
+/** RFC 7518, 8037 and 9864: asymmetric all of them, so that a public key is never taken for a shared secret. */
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
+/** As they are written, without `application/` (RFC 7515 4.1.9, RFC 9068 2.1). */
+const TYPES = new Set(['jwt', 'at+jwt']);
+/** By these a token would say itself which key it is to be trusted by, or demand what is not understood here. */
+const FORBIDDEN_HEADERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit'];
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const MAX_KEY_ID = 256;
+const CLOCK_TOLERANCE_S = 10;
+const MAX_VERIFIED = 10_000;
+
+/** A token whose signature and claims were found right. */
+interface Verified {
+  readonly name: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** In ms since 1970. */
+  readonly endsAt: number;
+  readonly keys: KeySet;
+  /** The entry of that name, and the caller made of both: made again when the entry is another one. */
+  entry: Caller;
+  caller: Caller;
+}
+
+/**
+ * Callers by JWT: signed by the configured issuer for this audience. The token gives the scopes, the entry that it names the rest. A
+ * token that was verified is remembered by its SHA-256 for as long as it and the keys last, so that a caller's next
+ * request costs a hash.
+ */
+@Injectable()
+export class JwtCallers implements OnApplicationShutdown {
+  readonly #trust: JwtConfig['trust'];
+  readonly #keys: IssuerKeys | undefined;
+  readonly #verified = new Map<string, Verified>();
+
+  constructor(
+    { trust }: JwtConfig,
+    private readonly registry: CallerRegistry,
+    log: Log,
+  ) {
+    this.#trust = trust;
+    this.#keys = trust && new IssuerKeys(trust.jwksUrl, log);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#keys?.close();
+  }
+
+  /** Whether there is an issuer whose tokens count. */
+  get accepted(): boolean {
+    return this.#keys !== undefined;
+  }
+
+  /**
+   * Whose token it is, at once where it was seen before; undefined for one that does not count, whatever the reason. Rejects
+   * where nothing can be said for want of keys.
+   */
+  of(token: string): Caller | undefined | Promise<Caller | undefined> {
+    const keys = this.#keys;
+    if (!keys || !COMPACT.test(token)) return undefined;
+    const digest = hash('sha256', token, 'base64');
+    const verified = this.#verified.get(digest);
+    if (verified && Date.now() < verified.endsAt && verified.keys === keys.current())
+      return this.#callerOf(verified);
+    return this.#verify(token, digest, keys);
+  }
+
+  async #verify(token: string, digest: string, issuer: IssuerKeys): Promise<Caller | undefined> {
+    this.#verified.delete(digest);
+    const id = keyIdOf(token);
+    if (id === undefined) return undefined;
+    const keys = await issuer.having(id).catch((error: unknown) => {
+      if (!(error instanceof KeysUnavailable)) throw error;
+      throw new ProblemException('dependency-unavailable', { retryAfter: RETRY_MS / 1_000 });
+    });
+    const claims = keys && (await this.#claimsOf(token, keys));
+    const name = claims && nameOf(claims);
+    const entry = name === undefined ? undefined : this.registry.byName(name);
+    if (!keys || !claims || !name || !entry) return undefined;
+    const scopes = scopesOf(claims);
+    const endsAt = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
+    const verified = { name, scopes, endsAt, keys, entry, caller: { ...entry, scopes } };
+    for (const oldest of this.#verified.keys()) {
+      if (this.#verified.size < MAX_VERIFIED) break;
+      this.#verified.delete(oldest);
+    }
+    this.#verified.set(digest, verified);
+    return verified.caller;
+  }
+
+  #callerOf(verified: Verified): Caller | undefined {
+    const entry = this.registry.byName(verified.name);
+    if (!entry) return undefined;
+    if (entry !== verified.entry) {
+      verified.entry = entry;
+      verified.caller = { ...entry, scopes: verified.scopes };
+    }
+    return verified.caller;
+  }
+
+  /** Undefined where anything about it is wrong. */
+  async #claimsOf(token: string, { find }: KeySet): Promise<JWTPayload | undefined> {
+    try {
+      const { payload } = await jwtVerify(token, find, {
+        algorithms: ALGORITHMS,
+        issuer: this.#trust?.issuer ?? '',
+        audience: this.#trust?.audience ?? '',
+        requiredClaims: ['exp'],
+        clockTolerance: CLOCK_TOLERANCE_S,
+        currentDate: new Date(Date.now()),
+      });
+      return payload;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The key that a token says it is signed by; undefined where its header is none of ours. Nothing is believed of it yet. */
+function keyIdOf(token: string): string | undefined {
+  let header: Record<string, unknown>;
+  try {
+    header = decodeProtectedHeader(token) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  const { alg, kid, typ = 'JWT' } = header;
+  const fits =
+    typeof alg === 'string' &&
+    ALGORITHMS.includes(alg) &&
+    typeof typ === 'string' &&
+    TYPES.has(typ.toLowerCase().replace(/^application\//, '')) &&
+    !FORBIDDEN_HEADERS.some((name) => Object.hasOwn(header, name));
+  return fits && typeof kid === 'string' && kid.length <= MAX_KEY_ID ? kid : undefined;
+}
+
+/** Who holds it: the application that it was issued to, else its subject (RFC 9068 2.2; OpenID Connect Core 2 for `azp`). */
+function nameOf({ azp, client_id: clientId, sub }: JWTPayload): string | undefined {
+  const name = azp ?? clientId ?? sub;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** RFC 8693 4.2: words between spaces. Those that mean nothing here are somebody else's. */
+function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {
+  return new Set(typeof scope === 'string' ? scope.split(' ').filter(isScope) : []);
+}

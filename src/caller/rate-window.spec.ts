@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { RateWindow, type Standing } from './rate-window.ts';
+
+jest.setTimeout(90_000);
+
+const running: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of running.splice(0).reverse()) await stop();
+});
+
+const KEY = 'environment:rate:billing';
+const HOUR = { requests: 100, perSeconds: 3_600 };
+
+async function redisAt(url?: string): Promise<SharedRedis> {
+  const { redis: slice } = settings({
+    ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }),
+  });
+  const redis = new SharedRedis(slice, new RecordedLog().log, new Metrics());
+  running.push(() => redis.onApplicationShutdown());
+  await redis.onModuleInit();
+  if (url) await until('Redis is up', () => redis.status === 'up');
+  return redis;
+}
+
+async function newServer(): Promise<RunningRedis> {
+  const server = await startRedis();
+  running.push(() => server.stop());
+  return server;
+}
+
+const admitted = (standings: readonly Standing[]) => standings.filter((each) => each.admitted);
+const take = (window: RateWindow, times: number, limit = HOUR) =>
+  Promise.all(Array.from({ length: times }, async () => window.take(limit)));
+
+describe('a window in the process', () => {
+  it('begins with the first request, counts down, refuses, and begins anew after its time', async () => {
+    let now = 5_000;
+    const limit = { requests: 2, perSeconds: 10 };
+    const window = new RateWindow(limit, KEY, await redisAt(), () => now);
+    expect(window.take(limit)).toEqual({ admitted: true, left: 1, endsInS: 10 });
+    now += 3_500;
+    expect(window.take(limit)).toEqual({ admitted: true, left: 0, endsInS: 7 });
+    now += 6_499;
+    expect(window.take(limit)).toEqual({ admitted: false, left: 0, endsInS: 1 });
+    now += 1;
+    expect(window.take(limit)).toEqual({ admitted: true, left: 1, endsInS: 10 });
+  });
+
+  it('follows the limit when that is changed: what was used counts, and no window outlasts the new one', async () => {
+    let now = 5_000;
+    const window = new RateWindow(HOUR, KEY, await redisAt(), () => now);
+    await take(window, 100);
+    expect(await window.take(HOUR)).toMatchObject({ admitted: false, endsInS: 3_600 });
+    expect(window.take({ requests: 101, perSeconds: 60 })).toEqual({ admitted: true, left: 0, endsInS: 60 });
+    now += 60_000;
+    expect(window.take({ requests: 5, perSeconds: 60 })).toMatchObject({ admitted: true, left: 4 });
+  });
+});
+
+describe('a window in Redis', () => {
+  it('is one for all replicas, and exact: every request gets a place of its own', async () => {
+    const { url } = await newServer();
+    const windows = [
+      new RateWindow(HOUR, KEY, await redisAt(url)),
+      new RateWindow(HOUR, KEY, await redisAt(url)),
+    ];
+    const rounds = await Promise.all(windows.map((window) => take(window, 200)));
+    const places = admitted(rounds.flat()).map(({ left }) => left);
+    expect(places.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, place) => place));
+    for (const { endsInS } of rounds.flat()) {
+      expect(endsInS).toBeGreaterThan(3_000);
+      expect(endsInS).toBeLessThanOrEqual(3_600);
+    }
+  });
+
+  it('is asked once for all that arrive while it is asked, and not at all once it is used up', async () => {
+    const server = await newServer();
+    const window = new RateWindow(HOUR, KEY, await redisAt(server.url));
+    // Redis sees the script for the first time.
+    await window.take(HOUR);
+    expect(admitted(await take(window, 1_000))).toHaveLength(99);
+    expect(admitted(await take(window, 1_000))).toHaveLength(0);
+    const stats = await ask(server, (client) => client.info('commandstats'));
+    expect(stats).toMatch(/cmdstat_evalsha:calls=2,/);
+    expect(stats).toMatch(/cmdstat_eval:calls=1,/);
+  });
+
+  it('ends by the clock of Redis, and the next request begins another', async () => {
+    const server = await newServer();
+    const limit = { requests: 3, perSeconds: 1 };
+    const window = new RateWindow(limit, KEY, await redisAt(server.url));
+    expect(admitted(await take(window, 5, limit))).toHaveLength(3);
+    await until('another window begins', async () => (await window.take(limit)).admitted);
+  });
+
+  it('follows a limit that is changed', async () => {
+    const window = new RateWindow(HOUR, KEY, await redisAt((await newServer()).url));
+    await take(window, 100);
+    expect(await window.take({ requests: 101, perSeconds: 60 })).toEqual({
+      admitted: true,
+      left: 0,
+      endsInS: 60,
+    });
+    expect(await window.take({ requests: 50, perSeconds: 60 })).toMatchObject({ admitted: false, left: 0 });
+  });
+
+  it.each([
+    ['text', (client) => client.set(KEY, 'x')],
+    ['another type', (client) => client.hset(KEY, 'a', '1')],
+    ['a count that never ends', (client) => client.set(KEY, '100')],
+    ['a count that ends in a year', (client) => client.set(KEY, '7', 'EX', 31_536_000)],
+  ] as [string, Parameters<typeof ask>[1]][])('is not held up by %s at its key', async (_, put) => {
+    const server = await newServer();
+    const window = new RateWindow(HOUR, KEY, await redisAt(server.url));
+    await ask(server, put);
+    const standing = await window.take(HOUR);
+    expect(standing).toMatchObject({ admitted: true, endsInS: 3_600 });
+    expect(await ask(server, (client) => client.pttl(KEY))).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it('goes on in each process from what was heard last while Redis is away, and is one again afterwards', async () => {
+    const server = await newServer();
+    const redis = await redisAt(server.url);
+    const window = new RateWindow(HOUR, KEY, redis);
+    await take(window, 40);
+    await server.kill9();
+    await until('Redis is down', () => redis.status === 'down');
+    const alone = await take(window, 100);
+    expect(admitted(alone)).toHaveLength(60);
+
+    const back = await startRedis(['--port', String(server.port)]);
+    running.push(() => back.stop());
+    await until('Redis is up', () => redis.status === 'up');
+    // Used up by itself: it says so until that window ends, while another process asks the new, empty Redis.
+    expect(await window.take(HOUR)).toMatchObject({ admitted: false });
+    const other = new RateWindow(HOUR, KEY, redis);
+    expect(await other.take(HOUR)).toMatchObject({ admitted: true, left: 99 });
+  });
+});

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { RedisCommander } from 'ioredis';
+import type { SharedRedis } from '../redis/shared-redis.ts';
+import type { RateLimit } from './callers-file.ts';
+
+/**
+ * Takes what is left of a window, up to what is asked for. The window is the key's life, by Redis' own clock, so that replicas
+ * agree; it begins with the first request, and what is refused is not counted. A foreign value counts as no window.
+ * ARGV: asked, limit, window ms. Returns: granted, used in all, ms to the window's end.
+ */
+const TAKE = `
+local asked, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local stored = redis.pcall('GET', KEYS[1])
+local used = type(stored) == 'string' and string.match(stored, '^%d+$') and tonumber(stored)
+local left = redis.call('PTTL', KEYS[1])
+if not used or left <= 0 then used, left = 0, window end
+if left > window then left = window end
+local granted = math.min(asked, math.max(limit - used, 0))
+redis.call('SET', KEYS[1], string.format('%d', used + granted), 'PX', left)
+return {granted, used + granted, left}
+`;
+
+/** What Redis knows a script by, once it has seen it: its text is longer than everything else that is sent. */
+const TAKE_ID = createHash('sha1').update(TAKE).digest('hex');
+
+/** Where a caller stands once a request was counted, or refused. */
+export interface Standing {
+  readonly admitted: boolean;
+  /** Requests left in the window. */
+  readonly left: number;
+  /** Whole seconds to its end: until then there are no more than these. */
+  readonly endsInS: number;
+}
+
+type Waiting = (standing: Standing) => void;
+
+/**
+ * One caller's window of requests: of all replicas in Redis, or of this process where there is none. Exact in both: requests
+ * that arrive while Redis is asked are counted together by the next ask, none in advance. While Redis is away each replica
+ * goes on by itself from what it heard last.
+ */
+export class RateWindow {
+  #limit: RateLimit;
+  #used = 0;
+  #endsAt = 0;
+  #waiting: Waiting[] = [];
+  #asking = false;
+
+  constructor(
+    limit: RateLimit,
+    private readonly key: string,
+    private readonly redis: SharedRedis,
+    private readonly now = () => performance.now(),
+  ) {
+    this.#limit = limit;
+  }
+
+  /** One request more, by the caller's limit as it is now. */
+  take(limit: RateLimit): Standing | Promise<Standing> {
+    this.#limit = limit;
+    // Nothing is given back before the window ends, whoever counts: a flood costs nobody anything.
+    if (this.#used >= limit.requests && this.now() < this.#endsAt) return this.#standing(false, 0);
+    if (!this.redis.configured) return this.#takeHere();
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (!this.#asking) void this.#ask();
+    });
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking = true;
+    while (this.#waiting.length > 0) {
+      // What this turn of the event loop still reads from other connections comes along.
+      await turn();
+      const asked = this.#waiting;
+      this.#waiting = [];
+      await this.#takeShared(asked).catch(() => {
+        for (const resolve of asked) resolve(this.#takeHere());
+      });
+    }
+    this.#asking = false;
+  }
+
+  async #takeShared(asked: readonly Waiting[]): Promise<void> {
+    const { requests, perSeconds } = this.#limit;
+    const [granted, used, leftMs] = await this.redis.run((client) =>
+      run(client, this.key, asked.length, requests, perSeconds * 1_000),
+    );
+    this.#used = used;
+    // Later than there by the way back: nobody is told to come before the end.
+    this.#endsAt = this.now() + leftMs;
+    for (const [index, resolve] of asked.entries()) {
+      const admitted = index < granted;
+      resolve(this.#standing(admitted, admitted ? requests - (used - granted) - index - 1 : 0));
+    }
+  }
+
+  #takeHere(): Standing {
+    const { requests, perSeconds } = this.#limit;
+    const now = this.now();
+    if (now >= this.#endsAt) {
+      this.#used = 0;
+      this.#endsAt = now + perSeconds * 1_000;
+    }
+    this.#endsAt = Math.min(this.#endsAt, now + perSeconds * 1_000);
+    const admitted = this.#used < requests;
+    if (admitted) this.#used++;
+    return this.#standing(admitted, Math.max(requests - this.#used, 0));
+  }
+
+  #standing(admitted: boolean, left: number): Standing {
+    return { admitted, left, endsInS: Math.max(Math.ceil((this.#endsAt - this.now()) / 1_000), 0) };
+  }
+}
+
+async function run(
+  client: RedisCommander,
+  key: string,
+  ...values: number[]
+): Promise<[number, number, number]> {
+  const reply = await client.evalsha(TAKE_ID, 1, key, ...values).catch((error: Error) => {
+    if (!error.message.startsWith('NOSCRIPT')) throw error;
+    return client.eval(TAKE, 1, key, ...values);
+  });
+  return reply as [number, number, number];
+}

@@ -1,0 +1,30 @@
+import { isJsonText, numberText } from '../../json/parse-json.ts';
+
+/** Times on the wire are longs in a unit that the interface does not show; callers get RFC 3339. */
+export type TimestampUnit = 'ms' | 's';
+
+/** A long from the first to before the second is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds. */
+const SECONDS_FROM = 10 ** 8;
+const SECONDS_TO = 10 ** 11;
+
+interface Time {
+  /** Since the epoch. */
+  readonly ms: number;
+  /** Of that size it would rather be a time in the unit that is not configured. */
+  readonly isOtherUnit: boolean;
+}
+
+/** A long as number or text; undefined where it is none. */
+export function readTime(value: unknown, unit: TimestampUnit): Time | undefined {
+  const long = longOf(value);
+  if (long === undefined) return undefined;
+  const isOtherUnit = unit === 'ms' ? long >= SECONDS_FROM && long < SECONDS_TO : long >= SECONDS_TO;
+  return { ms: unit === 's' ? long * 1000 : long, isOtherUnit };
+}
+
+/** Beyond 2^53 no long is a time, so that a double need not hold it exactly. */
+function longOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
+  const digits = isJsonText(value) ? value : (numberText(value) ?? '');
+  return /^-?\d{1,19}$/.test(digits) ? Number(digits) : undefined;
+}

@@ -1,0 +1,30 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { isJsonText } from '../json/parse-json.ts';
+import { type FieldDoc, rule, Word } from './rules.ts';
+
+const RFC3339 =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
+function isTimestamp(value: unknown): value is string {
+  if (!isJsonText(value) || !RFC3339.test(value)) return false;
+  // Every month has 28 days; beyond its end a `Date` carries over into the next one.
+  const day = Number(value.slice(8, 10));
+  return day <= 28 || new Date(`${value.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
+}
+
+export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule('timestamp', isTimestamp, 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z'),
+    ApiProperty({ type: String, format: 'date-time', ...doc }),
+  );
+}
+
+/** `y-m-d`, the platform's time expression (interface section 2.4). */
+export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
+  return Word(/^\d{1,4}-\d{1,4}-\d{1,4}$/, 'must be years-months-days such as 1-0-0', {
+    example: '1-0-0',
+    ...doc,
+  });
+}

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+
+interface Figures {
+  readonly scenarios: { name: string; runs: { label: string; perSecond?: { min: number } }[] }[];
+  readonly lines: { scenario: string; what: string; limit: string }[];
+}
+
+/** The bench checks every answer by itself, and from which side of the cache it came. Times are not judged here. */
+it('the short bench: the gateway and all of its peers answer right, and no figure is missing', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
+  const json = join(folder, 'figures.json');
+  try {
+    const bench = spawn(process.execPath, ['--no-warnings', 'bench/main.ts', '--short', '--json', json], {
+      env: { PATH: process.env['PATH'] },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    bench.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    bench.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [code] = (await once(bench, 'close')) as [number];
+    expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+
+    const { scenarios, lines } = JSON.parse(readFileSync(json, 'utf8')) as Figures;
+    expect(
+      scenarios.map(({ name, runs }) => `${name}: ${runs.map(({ label }) => label).join(' | ')}`),
+    ).toEqual([
+      'read 1 KB, past the cache: bare | gateway | naive Nest | naive Nest, all | @fastify/http-proxy',
+      'read 20 KB, past the cache: bare | gateway | naive Nest | naive Nest, all | @fastify/http-proxy',
+      'read 1 KB, not in the cache: bare | gateway',
+      'cached read 1 KB: bare | gateway | naive Nest, all',
+      'cached read 20 KB: bare | gateway | naive Nest, all',
+      'batch order of 10: bare | gateway | gateway, embedded | naive Nest | naive Nest, all | @fastify/http-proxy',
+      'items of an order: 10 | 100 | 1000',
+      'connections: 1 | 10 | 64 | 1000',
+      'two processes, one Redis: gateway | two gateways',
+      '500 requests/s: direct | gateway | naive Nest, all',
+      'memory: naive Nest, all | gateway',
+      'start: bare Nest | gateway',
+    ]);
+    for (const { name, runs } of scenarios)
+      if (name !== 'start') for (const run of runs) expect(run.perSecond?.min).toBeGreaterThan(0);
+    expect(lines).toHaveLength(19);
+    expect(readFileSync(join(folder, 'figures.svg'), 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

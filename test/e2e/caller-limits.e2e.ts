@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What one caller may have of the gateway. That others do not feel its flood: test/faults/callers.faults.ts. */
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const ENCRYPTION_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+
+let sandbox: TestSandbox;
+const running: { stop(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset());
+afterEach(async () => {
+  for (const each of running.splice(0).reverse()) await each.stop();
+});
+afterAll(() => sandbox.close());
+
+const limited = (requests: number, perSeconds = 3_600) => ({
+  name: 'limited',
+  scopes: ['orders:read', 'orders:write'],
+  enterprises: ['ent-harbour'],
+  channels: ['crm'],
+  rateLimit: { requests, perSeconds },
+});
+
+function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
+  running.push(started);
+  return started;
+}
+
+async function gatewayWith(
+  caller: ReturnType<typeof limited>,
+  environment: Record<string, string> = {},
+): Promise<TestGateway> {
+  return ended(await TestGateway.start(sandbox, environment, [caller]));
+}
+
+const ask = (gateway: TestGateway, path = ASSETS, options: object = {}) =>
+  gateway.get(path, { key: gateway.keys['limited'] as string, ...options });
+
+function standing({ headers }: TestAnswer): { policy: string | null; left: number; ends: number } {
+  const [, left, ends] = /^"default";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
+  return { policy: headers.get('ratelimit-policy'), left: Number(left), ends: Number(ends) };
+}
+
+describe("a caller's rate limit", () => {
+  it('is counted down on every answer, whatever it is, and ends in 429 before anything is done', async () => {
+    const gateway = await gatewayWith(limited(5));
+    const key = gateway.keys['limited'] as string;
+    const answers = [
+      await ask(gateway),
+      await ask(gateway, '/v1/enterprises/ent-meridian/assets'),
+      await ask(gateway, `${ASSETS}?nonsense=1`),
+      await ask(gateway, '/v1/nothing'),
+      await gateway.post('/v1/customers', '{', { key }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 400, 404, 400]);
+    for (const [index, answer] of answers.entries()) {
+      const { policy, left, ends } = standing(answer);
+      expect({ policy, left }).toEqual({ policy: '"default";q=5;w=3600', left: 4 - index });
+      expect(ends).toBeGreaterThan(3_000);
+      expect(ends).toBeLessThanOrEqual(3_600);
+    }
+    const calls = await sandbox.calls();
+    const order = { channelCode: 'crm', channelOrderId: 'SO-1', orders: [] };
+    for (const refused of [await ask(gateway), await gateway.post('/v1/license-orders', order, { key })]) {
+      expect(refused.status).toBe(429);
+      expect(refused.body).toMatchObject({
+        code: 'too-many-requests',
+        outcome: 'not_processed',
+        retryable: true,
+        requestId: refused.headers.get('x-request-id'),
+      });
+      expect(standing(refused)).toMatchObject({ policy: '"default";q=5;w=3600', left: 0 });
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000);
+    }
+    expect(await sandbox.calls()).toEqual(calls);
+    expect(await gateway.metrics()).toContain('gateway_requests_refused_total{reason="caller-rate"} 2');
+  });
+
+  it('is over when it says so', async () => {
+    const gateway = await gatewayWith(limited(1, 2));
+    let refused: TestAnswer | undefined;
+    await until('the limit is used up', async () => (refused = await ask(gateway)).status === 429);
+    const retryAfter = Number(refused?.headers.get('retry-after'));
+    expect([1, 2]).toContain(retryAfter);
+    await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000 + 50));
+    expect((await ask(gateway)).status).toBe(200);
+  });
+
+  it('is not touched by health, problems and the documentation, nor by requests of nobody', async () => {
+    const gateway = await gatewayWith(limited(1));
+    for (const path of [
+      '/health/live',
+      '/health/ready',
+      '/problems',
+      '/problems/forbidden',
+      '/openapi.json',
+    ]) {
+      const answer = await ask(gateway, path);
+      expect([path, answer.status, answer.headers.get('ratelimit')]).toEqual([path, 200, null]);
+    }
+    const unknown = await gateway.get(ASSETS, { key: 'lgw_nobody' });
+    expect([unknown.status, unknown.headers.get('ratelimit-policy')]).toEqual([401, null]);
+    expect(standing(await ask(gateway))).toMatchObject({ left: 0 });
+  });
+
+  it('is absent from the answers to a caller that has none', async () => {
+    const gateway = await gatewayWith(limited(1));
+    for (let times = 0; times < 3; times++) {
+      const { status, headers } = await gateway.get(ASSETS);
+      expect([status, headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([200, null, null]);
+    }
+  });
+
+  it('is one for all replicas', async () => {
+    const { url: REDIS_URL } = ended(await startRedis());
+    const first = await gatewayWith(limited(30), { REDIS_URL, ENCRYPTION_KEYS });
+    const second = await gatewayWith(limited(30), { REDIS_URL, ENCRYPTION_KEYS });
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, (_, index) => ask(index % 2 ? first : second)),
+    );
+    const served = answers.filter(({ status }) => status === 200);
+    expect(served).toHaveLength(30);
+    const places = served.map((answer) => standing(answer).left);
+    expect(places.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, place) => place));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  });
+
+  it('goes on in each process while Redis is away, and nobody waits for that', async () => {
+    const redis: RunningRedis = ended(await startRedis());
+    const gateway = await gatewayWith(limited(20), { REDIS_URL: redis.url, ENCRYPTION_KEYS });
+    expect(standing(await ask(gateway))).toMatchObject({ left: 19 });
+    await redis.kill9();
+    await until('Redis is down', async () => (await gateway.get('/health/ready')).body['redis'] === 'down');
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask(gateway)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(19);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(21);
+  });
+
+  it('follows the callers file', async () => {
+    const gateway = await gatewayWith(limited(1));
+    expect((await ask(gateway)).status).toBe(200);
+    expect((await ask(gateway)).status).toBe(429);
+    const entry = gateway.callers.find(({ name }) => name === 'limited');
+    if (entry) entry.rateLimit = { requests: 2, perSeconds: 60 };
+    const reloaded = gateway.logged('callers-reloaded');
+    gateway.writeCallers();
+    await reloaded;
+    const answer = await ask(gateway);
+    expect([answer.status, standing(answer).policy]).toEqual([200, '"default";q=2;w=60']);
+    expect(standing(answer).ends).toBeLessThanOrEqual(60);
+  });
+});
+
+describe('requests in flight of one caller', () => {
+  it('are half of what the gateway takes on: beyond them 429, while others are served', async () => {
+    const gateway = await gatewayWith(limited(1_000_000));
+    const { hostname, port } = new URL(gateway.url);
+    const held = new Set<Socket>();
+    let over = false;
+    /** A request that never sends its body, and another one when that is given up. */
+    const hold = (): void => {
+      const socket = connect(Number(port), hostname);
+      held.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        held.delete(socket);
+        if (!over) hold();
+      });
+      socket.resume();
+      socket.write(
+        `POST /v1/customers HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys['limited']}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n',
+      );
+    };
+    for (let count = 0; count < 2_500; count++) hold();
+    let refused: TestAnswer | undefined;
+    await until('the caller is refused', async () => (refused = await ask(gateway)).status === 429);
+    expect(refused?.body).toMatchObject({
+      code: 'too-many-requests',
+      outcome: 'not_processed',
+      retryable: true,
+    });
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    for (let times = 0; times < 20; times++) expect((await gateway.get(ASSETS)).status).toBe(200);
+    expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'ok', load: 'ok' });
+    expect(await gateway.metrics()).toMatch(/refused_total\{reason="caller-in-flight"\} [1-9]/);
+
+    over = true;
+    const closing = [...held].map((socket) => once(socket, 'close'));
+    for (const socket of held) socket.destroy();
+    await Promise.all(closing);
+    await until('the caller is served again', async () => (await ask(gateway)).status === 200);
+  });
+});

@@ -1,0 +1,292 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { AUDIENCE, Issuer } from '../support/issuer.ts';
+import { RawServer } from '../support/raw-server.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Risk 10 of the security design: forged callers, those with JWTs. API keys: test/faults/callers.faults.ts, K29. */
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const CALLER = { azp: 'portal', scope: 'orders:read profile' };
+
+let sandbox: TestSandbox;
+let issuer: Issuer;
+let handsOut: Issuer['answer'];
+let gateway: TestGateway;
+/** The forger's server, where it would like the gateway to look for keys. */
+let sink: RawServer;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  issuer = await Issuer.start();
+  handsOut = issuer.answer;
+  sink = await RawServer.start();
+  const entry = { scopes: [], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
+  gateway = await TestGateway.start(sandbox, issuer.environment, [
+    { name: 'portal', ...entry, rateLimit: { requests: 100_000, perSeconds: 3_600 } },
+    { name: 'nightly', ...entry },
+  ]);
+});
+beforeEach(async () => {
+  issuer.answer = handsOut;
+  await sandbox.reset();
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  expect(sink.connections).toEqual([]);
+  expect(issuer.requests.filter((path) => path !== '/keys')).toEqual([]);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await Promise.all([sink.close(), issuer.close(), sandbox.close()]);
+});
+
+const send = (token: string, path = ASSETS, at = gateway): Promise<TestAnswer> =>
+  at.get(path, { key: null, headers: { authorization: `Bearer ${token}` } });
+const code = (name: string) => name.replace(/[^a-z]/g, '');
+const base64 = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const now = () => Math.floor(Date.now() / 1_000);
+const goodClaims = () => ({ iss: issuer.url, aud: AUDIENCE, exp: now() + 600, ...CALLER });
+
+async function expectRefused(token: string, at = gateway): Promise<void> {
+  const answer = await send(token, ASSETS, at);
+  expect([answer.status, answer.body['code']]).toEqual([401, 'unauthenticated']);
+  expect(answer.headers.get('www-authenticate')).toBe(
+    'ApiKey realm="licensing-gateway", Bearer realm="licensing-gateway", error="invalid_token"',
+  );
+  expect(await sandbox.calls()).toEqual([]);
+}
+
+describe('a token of the issuer', () => {
+  it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])('counts, signed by %s', async (alg) => {
+    const kid = `of-${code(alg)}`;
+    await issuer.addKey(kid, alg);
+    const own = await TestGateway.start(sandbox, issuer.environment, [
+      { name: 'portal', enterprises: ['*'] },
+    ]);
+    const answer = await send(await issuer.token(CALLER, { kid, alg }), ASSETS, own);
+    expect(answer.status).toBe(200);
+    await own.stop();
+    issuer.withdrawKey(kid);
+  });
+
+  it.each([
+    ['typ JWT', {}, { typ: 'JWT' }],
+    ['typ application/at+jwt', {}, { typ: 'application/AT+JWT' }],
+    ['no typ', {}, { typ: undefined }],
+    ['client_id, and no azp', { azp: undefined, client_id: 'portal' }, {}],
+    ['sub, and neither', { azp: undefined, sub: 'portal' }, {}],
+    ['an audience among others', { aud: ['other', AUDIENCE] }, {}],
+    ['a clock that is 8 s ahead', { nbf: now() + 8 }, {}],
+  ])('counts with %s', async (_, claims, header) => {
+    expect((await send(await issuer.token({ ...CALLER, ...claims }, header))).status).toBe(200);
+  });
+
+  it('has the scopes that it says, the grants and the limit of its entry, and the name in the log', async () => {
+    const token = await issuer.token(CALLER);
+    const { status, headers } = await send(token);
+    expect([status, headers.get('ratelimit-policy')]).toEqual([200, '"default";q=100000;w=3600']);
+    expect((await send(token, '/v1/enterprises/ent-meridian/assets')).status).toBe(403);
+    const members = await send(token, '/v1/enterprises/ent-harbour/members');
+    expect(members.body).toMatchObject({ code: 'forbidden', detail: 'The scope members:read is needed.' });
+    for (const scope of [undefined, '', 'ORDERS:READ', ['orders:read'], 'orders:read,members:read']) {
+      expect((await send(await issuer.token({ ...CALLER, scope }))).status).toBe(403);
+    }
+    expect(gateway.logLines.join('\n')).toContain('"caller":"portal"');
+    expect(gateway.logLines.join('\n')).not.toContain(token.split('.')[2]);
+  });
+
+  it('follows the callers file, also where it was seen before', async () => {
+    const token = await issuer.token({ ...CALLER, azp: 'nightly' });
+    expect((await send(token)).status).toBe(200);
+    const change = async (act: () => void) => {
+      const reloaded = gateway.logged('callers-reloaded');
+      act();
+      gateway.writeCallers();
+      await reloaded;
+    };
+    const entry = gateway.callers.find(({ name }) => name === 'nightly');
+    await change(() => entry && (entry.enterprises = ['ent-meridian']));
+    expect((await send(token)).status).toBe(403);
+    await change(() => (gateway.callers = gateway.callers.filter(({ name }) => name !== 'nightly')));
+    expect((await send(token)).status).toBe(401);
+  });
+
+  it('counts until it expires, also where it was seen before, and also while the issuer is away', async () => {
+    const token = await issuer.token({ ...CALLER, exp: now() + 300 });
+    expect((await send(token)).status).toBe(200);
+    issuer.answer = (response) => response.writeHead(503).end();
+    expect((await send(token)).status).toBe(200);
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 320_000);
+    expect((await send(token)).status).toBe(401);
+  });
+});
+
+describe('S10 forged tokens are 401, and where they point to gets no request:', () => {
+  /** By a key of the forger's own. */
+  const byForger = async (header: object, claims: object = {}): Promise<string> => {
+    const { privateKey } = await generateKeyPair('ES256');
+    return new SignJWT({ ...goodClaims(), ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: 'key-1', ...header })
+      .sign(privateKey);
+  };
+  /** Whose own key stands in its header. */
+  const withOwnKey = async (): Promise<string> => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    return new SignJWT(goodClaims())
+      .setProtectedHeader({ alg: 'ES256', kid: 'key-1', jwk: await exportJWK(publicKey) })
+      .sign(privateKey);
+  };
+  const publicPem = async () => {
+    const key = issuer.keys.get('key-1');
+    if (!key) throw new Error('no key');
+    return exportSPKI(key.publicKey);
+  };
+  const byHmac = (alg: string, secret: string): string => {
+    const text = `${base64({ alg, kid: 'key-1' })}.${base64(goodClaims())}`;
+    return `${text}.${createHmac(`sha${alg.slice(2)}`, secret)
+      .update(text)
+      .digest('base64url')}`;
+  };
+  const unsigned = (alg: string, signature = '') =>
+    `${base64({ alg, kid: 'key-1' })}.${base64(goodClaims())}.${signature}`;
+  /** Header, claims and signature of a good token, to be taken apart. */
+  const parts = async (): Promise<[string, string, string]> =>
+    (await issuer.token(CALLER)).split('.') as [string, string, string];
+  const url = () => `${sink.origin}/keys`;
+
+  it.each<[string, () => string | Promise<string>]>([
+    ['alg none', () => unsigned('none')],
+    ['alg none in other letters', () => unsigned('nOnE')],
+    ['alg none with a signature', async () => unsigned('none', (await parts())[2])],
+    ['no signature', async () => `${(await parts()).slice(0, 2).join('.')}.`],
+    ['HS256 by the public key as PEM', async () => byHmac('HS256', await publicPem())],
+    ['HS256 by the public key as JWK', () => byHmac('HS256', JSON.stringify(issuer.published[0]))],
+    ['HS256 by nothing', () => byHmac('HS256', '')],
+    ['HS512 by the key id', () => byHmac('HS512', 'key-1')],
+    ["another's key under the id of a known one", () => byForger({})],
+    ['a key of its own in jwk', withOwnKey],
+    ['jku', () => byForger({ jku: url(), kid: 'forged' })],
+    ['x5u', () => byForger({ x5u: url(), kid: 'forged' })],
+    ['x5c', () => byForger({ x5c: ['MIIB'] })],
+    ['a key id that is a URL', () => byForger({ kid: url() })],
+    ['a key id that is a path', () => byForger({ kid: '../../../../dev/null' })],
+    ['jku, signed by the issuer', () => issuer.token(CALLER, { jku: url() })],
+    ['jwk, signed by the issuer', () => issuer.token(CALLER, { jwk: { kty: 'EC' } })],
+    ['x5u, signed by the issuer', () => issuer.token(CALLER, { x5u: url() })],
+    ['x5c, signed by the issuer', () => issuer.token(CALLER, { x5c: ['MIIB'] })],
+    [
+      'crit of what nobody knows',
+      async () => {
+        const [, claims, signature] = await parts();
+        return `${base64({ alg: 'ES256', kid: 'key-1', crit: ['exp'], exp: 1 })}.${claims}.${signature}`;
+      },
+    ],
+    ['crit with b64', () => issuer.token(CALLER, { crit: ['b64'], b64: true })],
+    ['an unknown key id', () => issuer.token(CALLER, { kid: 'key-2' })],
+    ['no key id', () => issuer.token(CALLER, { kid: undefined })],
+    ['a key id that is no text', () => unsigned('ES256').replace(/^[^.]+/, base64({ alg: 'ES256', kid: 1 }))],
+    ['a type that is no access token', () => issuer.token(CALLER, { typ: 'logout+jwt' })],
+    ['another issuer', () => issuer.token({ ...CALLER, iss: `${issuer.url}.example.com` })],
+    ['the issuer with a slash', () => issuer.token({ ...CALLER, iss: `${issuer.url}/` })],
+    ['no issuer', () => issuer.token({ ...CALLER, iss: undefined })],
+    ['issuers in a list', () => issuer.token({ ...CALLER, iss: [issuer.url] })],
+    ['another audience', () => issuer.token({ ...CALLER, aud: 'billing' })],
+    ['no audience', () => issuer.token({ ...CALLER, aud: undefined })],
+    ['a time that is over', () => issuer.token({ ...CALLER, exp: now() - 20 })],
+    ['no end', () => issuer.token({ ...CALLER, exp: undefined })],
+    ['an end in text', () => issuer.token({ ...CALLER, exp: String(now() + 600) })],
+    ['a time that has not begun', () => issuer.token({ ...CALLER, nbf: now() + 60 })],
+    ['a caller that nobody knows', () => issuer.token({ ...CALLER, azp: 'stranger' })],
+    [
+      'a caller that is no text, before one that is',
+      () => issuer.token({ ...CALLER, azp: ['portal'], sub: 'portal' }),
+    ],
+    ['a caller that every object has', () => issuer.token({ ...CALLER, azp: 'constructor' })],
+    ['no caller', () => issuer.token({ scope: CALLER.scope })],
+    [
+      'other claims under the same signature',
+      async () => {
+        const [header, , signature] = await parts();
+        return `${header}.${base64({ ...goodClaims(), scope: 'orders:write' })}.${signature}`;
+      },
+    ],
+    [
+      'the signature of another token',
+      async () => {
+        const [[header, claims], [, , signature]] = [await parts(), await parts()];
+        return `${header}.${claims}.${signature?.split('').toReversed().join('')}`;
+      },
+    ],
+    ['a signature cut short', async () => (await issuer.token(CALLER)).slice(0, -4)],
+    ['a token in five parts', async () => `${await issuer.token(CALLER)}.a.b`],
+    ['a header that is no JSON', async () => `${base64('{"alg":')}.${(await parts()).slice(1).join('.')}`],
+    ['nothing', () => ''],
+    ['an API key', () => gateway.key],
+  ])('%s', async (_, forge) => {
+    await expectRefused(await forge());
+  });
+
+  it('a known key with an algorithm that is not its own', async () => {
+    const { privateKey } = await issuer.addKey('rsa', 'RS256');
+    const own = await TestGateway.start(sandbox, issuer.environment, [
+      { name: 'portal', enterprises: ['*'] },
+    ]);
+    const { alg: _, ...jwk } = await exportJWK(privateKey);
+    const signed = async (alg: string) =>
+      new SignJWT(goodClaims()).setProtectedHeader({ alg, kid: 'rsa' }).sign(await importJWK(jwk, alg));
+    for (const alg of ['PS256', 'RS384', 'RS512']) await expectRefused(await signed(alg), own);
+    expect((await send(await signed('RS256'), ASSETS, own)).status).toBe(200);
+    await own.stop();
+    issuer.withdrawKey('rsa');
+  });
+
+  it('a good token beside a good key: of two credentials none counts', async () => {
+    const token = await issuer.token(CALLER);
+    const answer = await gateway.get(ASSETS, { headers: { authorization: `bearer ${token}` } });
+    expect(answer.status).toBe(401);
+  });
+
+  it('many unknown key ids at once cost the issuer one request at most', async () => {
+    const before = issuer.requests.length;
+    const [, claims, signature] = await parts();
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        send(`${base64({ alg: 'ES256', kid: `made-up-${index}` })}.${claims}.${signature}`),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(issuer.requests.length - before).toBeLessThanOrEqual(1);
+    expect((await send(await issuer.token(CALLER))).status).toBe(200);
+  });
+});
+
+describe('without the keys of the issuer', () => {
+  it('tokens cannot be checked: 503, nothing is sent, and callers with keys are served', async () => {
+    issuer.answer = (response) => response.writeHead(500).end();
+    const own = await TestGateway.start(sandbox, issuer.environment, [
+      { name: 'portal', enterprises: ['*'] },
+    ]);
+    const refused = await send(await issuer.token(CALLER), ASSETS, own);
+    expect(refused.status).toBe(503);
+    expect(refused.body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed' });
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect(await sandbox.calls()).toEqual([]);
+    expect((await own.get(ASSETS)).status).toBe(200);
+    expect((await own.get('/health/live', { headers: { authorization: 'Bearer x.y.z' } })).status).toBe(200);
+    await own.stop();
+  });
+
+  it('no token counts where no issuer is configured, and none is asked for', async () => {
+    const own = await TestGateway.start(sandbox, {}, [{ name: 'portal', enterprises: ['*'] }]);
+    const refused = await send(await issuer.token(CALLER), ASSETS, own);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      'ApiKey realm="licensing-gateway"',
+    ]);
+    await own.stop();
+  });
+});

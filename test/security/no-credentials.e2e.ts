@@ -1,0 +1,255 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Get, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from '../../src/app.module.ts';
+import { loadConfig } from '../../src/config/app-config.ts';
+import { connectHttp } from '../../src/http.ts';
+import { createLog } from '../../src/observability/log.ts';
+import { type DocumentedRoute, routes } from '../support/contract.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { operationCases } from '../support/operations.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Risk 5 of the security design: a route that is reached without credentials, however its path is written. */
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+/** Frozen: what everybody may have. Whoever makes a route public has to say so here. */
+const PUBLIC = [
+  '/docs',
+  '/docs/',
+  '/docs/*',
+  '/docs/LICENSE',
+  '/docs/docs/swagger-ui-init.js',
+  '/docs/index.html',
+  '/docs/swagger-ui-init.js',
+  '/docs-yaml',
+  '/health/live',
+  '/health/ready',
+  '/openapi.json',
+  '/problems',
+  '/problems/:slug',
+];
+const PUBLIC_METHODS = ['GET', 'HEAD'];
+
+interface RawAnswer {
+  /** 0 where the connection was closed without one. */
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Byte for byte: nothing on the way to the gateway tidies the path up. */
+async function raw(method: string, target: string, headers: readonly string[] = []): Promise<RawAnswer> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => socket.destroy());
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${hostname}:${port}`,
+    'Connection: close',
+    ...headers,
+  ];
+  socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
+  const answer = await text(socket).catch(() => '');
+  const [head = '', ...rest] = answer.split('\r\n\r\n');
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), body: rest.join('\r\n\r\n') };
+}
+
+const percent = (plain: string, of: (character: string) => boolean = () => true) =>
+  [...plain]
+    .map((each) => (of(each) ? `%${each.charCodeAt(0).toString(16).padStart(2, '0')}` : each))
+    .join('');
+const isLetter = (character: string) => /[a-z]/i.test(character);
+const last = (path: string, change: (segment: string) => string) =>
+  path.replace(/[^/]+$/, (segment) => change(segment));
+
+/** Other ways to write a path, some of which mean the same to somebody. */
+const encodings: readonly [string, (path: string) => string][] = [
+  ['as it is', (path) => path],
+  [
+    'one letter encoded',
+    (path) => last(path, (segment) => percent(segment, isLetter).slice(0, 3) + segment.slice(1)),
+  ],
+  ['every letter encoded', (path) => percent(path, isLetter)],
+  ['in upper case hex', (path) => percent(path, isLetter).toUpperCase()],
+  ['encoded twice', (path) => percent(path, isLetter).replaceAll('%', '%25')],
+  ['version encoded', (path) => path.replace('/v1', '/%76%31')],
+  ['two slashes first', (path) => `/${path}`],
+  ['two slashes within', (path) => path.replaceAll('/', '//')],
+  ['slashes encoded', (path) => `/${path.slice(1).replaceAll('/', '%2f')}`],
+  ['slashes encoded twice', (path) => `/${path.slice(1).replaceAll('/', '%252f')}`],
+  ['backslashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}`],
+  ['backslashes encoded', (path) => `/${path.slice(1).replaceAll('/', '%5c')}`],
+  ['upper case', (path) => path.toUpperCase()],
+  ['a slash at the end', (path) => `${path}/`],
+  ['a dot at the end', (path) => `${path}/.`],
+  ['dots within', (path) => path.replace('/v1', '/v1/./x/..')],
+  ['dots encoded', (path) => path.replace('/v1', '/v1/%2e/x/%2e%2e')],
+  ['through a public path', (path) => `/health/live/../..${path}`],
+  ['through a public path, encoded', (path) => `/health/live/%2e%2e/%2e%2e${path}`],
+  ['through a public path, slashes encoded', (path) => `/problems/..%2f..${path.replaceAll('/', '%2f')}`],
+  ['through the documentation', (path) => `/docs/..${path}`],
+  ['a parameter of the path', (path) => `${path};x=/health/live`],
+  ['a parameter of the first segment', (path) => path.replace('/v1', '/v1;x')],
+  ['a tab', (path) => `${path}%09`],
+  ['a raw tab', (path) => path.replace('/v1/', '/v1\t/')],
+  ['a null byte', (path) => `${path}%00`],
+  ['a line break', (path) => `${path}%0d%0aX-Api-Key:%20x`],
+  ['a space encoded', (path) => `${path}%20`],
+  ['an overlong slash', (path) => path.replace('/v1/', '/v1%c0%af')],
+  ['a full-width letter', (path) => path.replace('v1', '%ef%bd%961')],
+  ['an extension', (path) => `${path}.json`],
+  ['a fragment', (path) => `${path}#/health/live`],
+  ['a query that looks like a path', (path) => `${path}?/../../health/live`],
+  ['a query with a key', (path) => `${path}?x-api-key=${gateway.key}&api_key=${gateway.key}`],
+  ['a question mark encoded', (path) => `${path}%3f`],
+  ['absolute', (path) => gateway.url + path],
+  ['absolute, of another host', (path) => `http://localhost:1${path}`],
+  ['absolute, with credentials', (path) => `http://admin:admin@localhost${path}`],
+];
+
+/** What proxies and frameworks obey, and nobody does here. */
+const overrides: readonly (readonly string[])[] = [
+  ['X-HTTP-Method-Override: GET', 'X-Original-URL: /health/live', 'X-Rewrite-URL: /health/live'],
+  ['X-Forwarded-Uri: /health/live', 'X-Forwarded-Prefix: /health', 'X-Forwarded-For: 127.0.0.1'],
+  ['X-Api-Key: ', 'Authorization: '],
+  ['X-Api-Key: undefined', 'Authorization: Basic YWRtaW46YWRtaW4='],
+  ['Authorization: Bearer', 'X-Real-IP: 127.0.0.1'],
+  ['Authorization: Bearer null', 'Cookie: x-api-key=x'],
+];
+
+const operations = routes.filter(({ template }) => template.startsWith('/v1/'));
+
+function pathOf({ template, method }: DocumentedRoute): string {
+  const known = operationCases.find(({ path, method: of }) => {
+    const pattern = template.replaceAll(/\{\w+\}/g, '[^/]+');
+    return of === method && new RegExp(`^${pattern}$`).test(path.split('?')[0] ?? '');
+  });
+  return known?.path.split('?')[0] ?? template.replaceAll(/\{\w+\}/g, 'x1');
+}
+
+/** Refused: by the guard, as a path that is none, or as a request that is none. */
+const REFUSED = [400, 401, 404, 405, 414];
+
+describe.each(operations.map((route) => ({ id: route.operation.operationId, route })))(
+  'S5 $id without credentials',
+  ({ route }) => {
+    it('is refused, however its path is written', async () => {
+      const path = pathOf(route);
+      const answers = await Promise.all(
+        encodings.map(async ([name, encoded]) => ({ name, ...(await raw(route.method, encoded(path))) })),
+      );
+      for (const { name, status, body } of answers) {
+        expect([name, REFUSED.includes(status) ? 'refused' : `${status} ${body}`]).toEqual([name, 'refused']);
+        expect(body).toContain('"outcome":"not_processed"');
+      }
+      expect(answers[0]?.status).toBe(401);
+      expect(await sandbox.calls()).toEqual([]);
+    });
+
+    it('is refused, whatever headers ask for something else', async () => {
+      const answers = await Promise.all(
+        overrides.map((headers) => raw(route.method, pathOf(route), headers)),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+      expect(new Set(answers.map(({ body }) => body.replace(/"requestId":"[^"]+"/, ''))).size).toBe(1);
+      expect(await sandbox.calls()).toEqual([]);
+    });
+  },
+);
+
+describe('S5 what is public', () => {
+  /** Every route that the server knows, with its methods. */
+  function registered(): Map<string, string[]> {
+    const tree = gateway.app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false });
+    const parents: string[] = [];
+    const found = new Map<string, string[]>();
+    for (const line of tree.split('\n')) {
+      const [, indent = '', part = '', methods = ''] = /^([│ ]*)[├└]── (\S+) \(([^)]+)\)/.exec(line) ?? [];
+      if (part === '') continue;
+      const depth = indent.length / 4;
+      parents.length = depth;
+      parents.push((parents[depth - 1] ?? '') + part);
+      found.set(parents[depth] as string, methods.split(', '));
+    }
+    return found;
+  }
+
+  it('is frozen, and everything else asks who is there', async () => {
+    const known = registered();
+    expect(known.size).toBeGreaterThan(30);
+    const open: string[] = [];
+    for (const [template, methods] of known) {
+      for (const method of methods) {
+        const path = template
+          .replace('*', 'swagger-ui.css')
+          .replace(/:slug/, 'forbidden')
+          .replaceAll(/:\w+/g, 'x1');
+        const { status } = await raw(method, path);
+        if (status === 401) continue;
+        expect([template, method, PUBLIC_METHODS.includes(method)]).toEqual([template, method, true]);
+        open.push(template);
+      }
+    }
+    expect([...new Set(open)].sort()).toEqual([...PUBLIC].sort());
+    expect(await sandbox.calls()).toEqual([]);
+  });
+
+  it('tells nothing more when its path is written otherwise', async () => {
+    for (const path of ['/health/live', '/problems', '/openapi.json']) {
+      const plain = await raw('GET', path);
+      for (const [name, encoded] of encodings) {
+        const { status, body } = await raw('GET', encoded(path));
+        const fine = status === 200 ? body === plain.body || body.includes('"slug"') : status >= 400;
+        expect([name, path, fine]).toEqual([name, path, true]);
+      }
+    }
+  });
+});
+
+describe('S5 a route that nobody gave a policy', () => {
+  @Controller('v1/forgotten')
+  class Forgotten {
+    @Get()
+    read(): string {
+      return 'read';
+    }
+
+    @Post()
+    write(): string {
+      return 'written';
+    }
+  }
+
+  it('is refused to everybody, whatever they may do elsewhere', async () => {
+    const product = AppModule.with(loadConfig(gateway.environment(sandbox)), createLog('silent'));
+    const app = await NestFactory.create<NestFastifyApplication>(
+      { ...product, controllers: [...(product.controllers ?? []), Forgotten] },
+      new FastifyAdapter(),
+      { bodyParser: false, logger: false, abortOnError: false },
+    );
+    connectHttp(app);
+    await app.init();
+    for (const method of ['GET', 'POST'] as const) {
+      const url = '/v1/forgotten';
+      const headers = { 'x-api-key': gateway.key, 'content-type': 'application/json' };
+      const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { body: '{}' }) });
+      expect([answer.statusCode, answer.json<{ code: string }>().code]).toEqual([403, 'forbidden']);
+      expect((await app.inject({ method, url })).statusCode).toBe(403);
+    }
+    await app.close();
+  });
+});

@@ -1,0 +1,246 @@
+import fc from 'fast-check';
+import { document } from './contract.ts';
+
+/** Values made from the schemas of the OpenAPI document, and what becomes of them in careless or evil hands. */
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly items?: Schema;
+  readonly oneOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+const schemas = (document.components as { schemas: Record<string, Schema> }).schemas;
+const MAX_LEVELS = 7;
+const MANY = 3;
+
+/** A value that the schema allows, as far as a schema says it: rules between fields, and of text, it does not know. */
+export function valueOf(schema: Schema, level = 0): fc.Arbitrary<unknown> {
+  const { $ref, oneOf, enum: words, type } = schema;
+  if ($ref) return valueOf(schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}, level);
+  if (oneOf) return fc.oneof(...oneOf.map((each) => valueOf(each, level)));
+  if (words) return fc.constantFrom(...words);
+  if (type === 'object') return objectOf(schema, level);
+  if (type === 'array') return listOf(schema, level);
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'integer') return integerOf(schema);
+  return textOf(schema);
+}
+
+function objectOf({ properties = {}, required = [] }: Schema, level: number): fc.Arbitrary<unknown> {
+  const isGiven = ([name]: [string, unknown]) => level < MAX_LEVELS || required.includes(name);
+  const fields = Object.entries(properties).filter(isGiven);
+  const values = Object.fromEntries(fields.map(([name, each]) => [name, valueOf(each, level + 1)]));
+  return fc.record(values, { requiredKeys: required.filter((name) => name in values) });
+}
+
+function listOf(
+  { items = {}, minItems = 0, maxItems = MANY, uniqueItems }: Schema,
+  level: number,
+): fc.Arbitrary<unknown> {
+  const maxLength =
+    level < MAX_LEVELS ? Math.min(maxItems, Math.max(minItems, level < 3 ? MANY : 1)) : minItems;
+  const size = { minLength: minItems, maxLength };
+  const item = valueOf(items, level + 1);
+  return uniqueItems ? fc.uniqueArray(item, size) : fc.array(item, size);
+}
+
+function integerOf({
+  minimum: min = 0,
+  maximum: max = Number.MAX_SAFE_INTEGER,
+}: Schema): fc.Arbitrary<number> {
+  return fc.oneof(
+    fc.integer({ min, max }),
+    fc.integer({ min, max: Math.min(max, min + 20) }),
+    fc.constantFrom(min, max),
+  );
+}
+
+const LETTERS = [...'abcXYZ059-_.'];
+
+function textOf({ pattern, format, minLength = 0, maxLength = 50 }: Schema): fc.Arbitrary<string> {
+  if (pattern) return fc.stringMatching(new RegExp(pattern));
+  if (format === 'date-time') {
+    const times = fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+    return fc.oneof(
+      times.map((time) => time.toISOString()),
+      fc.constantFrom('2024-02-29T23:59:59+08:00', '2026-11-20t08:00:00.1z'),
+    );
+  }
+  const size = { minLength, maxLength: Math.min(maxLength, minLength + 12) };
+  return fc.oneof(
+    { weight: 30, arbitrary: fc.string({ unit: fc.constantFrom(...LETTERS), ...size }) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('名称', 'Zoe\u0308', '😀', 'x'.repeat(maxLength), 'é'.repeat(maxLength)),
+    },
+    { weight: 1, arbitrary: fc.string({ unit: 'grapheme', ...size }) },
+  );
+}
+
+/** JSON that is written as it stands, such as a number that no double holds. */
+const raw = (JSON as unknown as { rawJSON: (text: string) => object }).rawJSON;
+
+const KEYS = [
+  ...[
+    'x',
+    '',
+    '0',
+    '7',
+    'a/b~c',
+    '$object',
+    'length',
+    'orderType',
+    'sequence',
+    'products',
+    'then',
+    'toJSON',
+    '\ud800',
+  ],
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'],
+];
+const INTRUDERS: readonly unknown[] = [
+  ...[
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    1e15,
+    '',
+    ' ',
+    'true',
+    '5',
+    'new_buy',
+    'delete_asset',
+    'a b',
+    'x\u0000',
+    '\u202ex',
+  ],
+  ...[
+    '\ud800',
+    'e\u0301',
+    'x'.repeat(129),
+    'x'.repeat(2_100),
+    '2026-02-30T00:00:00Z',
+    '12345-0-0',
+    '-0',
+    '٣',
+  ],
+  ...['-0', '1e400', '12345678901234567', '9223372036854775807', '9223372036854775808', '1.0'].map(raw),
+  ...[
+    [],
+    {},
+    [[]],
+    [{}],
+    [null],
+    [[{}]],
+    ['a', 'a'],
+    ['a', null],
+    { a: 1 },
+    JSON.parse('{"then":1}'),
+    { length: 1 },
+    Array(1_001).fill('a'),
+  ],
+  [{ orderType: 'new_buy' }, null, 5, [], { orderType: 'refund', x: 1 }],
+];
+
+interface Change {
+  /** Picks the place, among all there are. */
+  readonly place: number;
+  readonly kind: 'drop' | 'put' | 'nest' | 'wrap' | 'double' | 'add' | 'copy';
+  readonly intruder: unknown;
+  readonly key: string;
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  place: fc.nat(1_000),
+  kind: fc.constantFrom('drop', 'put', 'put', 'nest', 'wrap', 'double', 'add', 'copy'),
+  intruder: fc.constantFrom(...INTRUDERS),
+  key: fc.constantFrom(...KEYS),
+});
+
+/** The same value as JSON text, a third of the time untouched, else with up to three things changed somewhere in it. */
+export function textOfChanged(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
+  const changes = fc.oneof(
+    fc.constant([]),
+    fc.array(change, { minLength: 1, maxLength: 1 }),
+    fc.array(change, { maxLength: 3 }),
+  );
+  return fc.tuple(value, changes).map(([before, all]) => JSON.stringify(all.reduce(changed, copyOf(before))));
+}
+
+type Container = Record<string | number, unknown>;
+type Place = readonly [container: Container, key: string | number];
+
+function placesIn(container: Container): Place[] {
+  const keys = Array.isArray(container) ? [...container.keys()] : Object.keys(container);
+  return keys.flatMap((key): Place[] => {
+    const member = container[key];
+    return [[container, key], ...(isContainer(member) ? placesIn(member) : [])];
+  });
+}
+
+const isContainer = (value: unknown): value is Container =>
+  typeof value === 'object' && value !== null && !('rawJSON' in value);
+
+/** Deep; raw JSON stays what it is, and no key reaches a prototype. */
+function copyOf(value: unknown): unknown {
+  if (!isContainer(value)) return value;
+  if (Array.isArray(value)) return value.map(copyOf);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]));
+}
+
+function changed(value: unknown, { place, kind, intruder, key }: Change): unknown {
+  const root = { value };
+  const places = placesIn(root);
+  const [container, at] = places[place % places.length] as Place;
+  const here = container[at];
+  const put = (into: Container, name: string | number, what: unknown) =>
+    Object.defineProperty(into, name, {
+      value: copyOf(what),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  switch (kind) {
+    case 'put':
+      put(container, at, intruder);
+      break;
+    case 'nest':
+      put(container, at, [here]);
+      break;
+    case 'wrap':
+      put(container, at, { [key]: here });
+      break;
+    case 'copy':
+      put(container, at, places[(place * 7) % places.length]?.[0]);
+      break;
+    case 'double':
+      if (Array.isArray(here)) put(container, at, [...(here as unknown[]), ...(here as unknown[])]);
+      break;
+    case 'add': {
+      const into = isContainer(here) ? here : container;
+      if (Array.isArray(into)) into.push(copyOf(intruder));
+      else put(into, key, intruder);
+      break;
+    }
+    case 'drop':
+      if (Array.isArray(container)) container.splice(Number(at), 1);
+      else if (container !== root) delete container[at];
+  }
+  return root.value;
+}
