@@ -115,7 +115,8 @@ export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply
       : new ProblemException('validation-failed', {
           errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
         });
-  sendProblem(problem, request, reply.header('x-request-id', request.state.requestId));
+  const headers = { 'x-request-id': request.state.requestId, 'cache-control': 'no-store' };
+  sendProblem(problem, request, reply.headers(headers));
 }
 
 /** A body is parsed for known callers only: nobody else can make the gateway work on a megabyte of JSON. */

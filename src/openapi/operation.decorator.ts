@@ -11,7 +11,7 @@ import {
 } from '../upstream/operations.ts';
 import { WriteInterceptor } from '../write.interceptor.ts';
 import { onceHeaders, onceParameter, onceProblems } from './once-responses.ts';
-import { problemResponses, problemsOf } from './problem-responses.ts';
+import { OF_ANY_REQUEST, problemResponses, problemsOf } from './problem-responses.ts';
 import { readResponses } from './read-responses.ts';
 
 export const API_KEY = 'apiKey';
@@ -138,6 +138,6 @@ export function PublicOperation(
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
     ApiOperation({ operationId: id, summary, security: [] }),
-    ...problemResponses(problems),
+    ...problemResponses([...OF_ANY_REQUEST, ...problems]),
   );
 }

@@ -6,10 +6,9 @@ import { upstreamCodes } from '../problem/upstream-codes.ts';
 import type { ResponseHeaders } from './once-responses.ts';
 import { type OperationName, operations } from '../upstream/operations.ts';
 
-const ALWAYS: readonly ProblemSlug[] = [
+/** Whoever asks, and whatever for. */
+export const OF_ANY_REQUEST: readonly ProblemSlug[] = [
   'validation-failed',
-  'unauthenticated',
-  'forbidden',
   'not-acceptable',
   'uri-too-long',
   'too-many-requests',
@@ -17,6 +16,7 @@ const ALWAYS: readonly ProblemSlug[] = [
   'internal-error',
   'dependency-unavailable',
 ];
+const ALWAYS: readonly ProblemSlug[] = ['unauthenticated', 'forbidden', ...OF_ANY_REQUEST];
 const WITH_BODY: readonly ProblemSlug[] = ['payload-too-large', 'unsupported-media-type'];
 const UPSTREAM: readonly ProblemSlug[] = [
   'upstream-credential-rejected',

@@ -49,6 +49,12 @@ export function Optional(): PropertyDecorator {
   return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
 }
 
+/** What the rules of text and ids refuse, in words of JSON Schema; \p{…} would need a flag that not every reader sets. */
+const CONTROLS = String.raw`\u0000-\u001f\u007f-\u009f`;
+const FORMATTING = String.raw`\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff`;
+const TEXT_PATTERN = `^[^${CONTROLS}${FORMATTING}]*$`;
+const IDENTIFIER_PATTERN = String.raw`^[^\s${CONTROLS}${FORMATTING}]+$`;
+
 /** Counted in characters (code points), as JSON Schema does. */
 function hasAtMost(value: string, max: number): boolean {
   return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
@@ -87,7 +93,7 @@ export function Text(max: number, doc: FieldDoc = {}, min = 1): PropertyDecorato
       (value) => isPlainText(value, max, min),
       `must be text of ${min} to ${max} characters, none of them a control character`,
     ),
-    ApiProperty({ type: String, minLength: min, maxLength: max, ...doc }),
+    ApiProperty({ type: String, minLength: min, maxLength: max, pattern: TEXT_PATTERN, ...doc }),
   );
 }
 
@@ -99,7 +105,14 @@ export function SecretText(max: number, doc: FieldDoc = {}): PropertyDecorator {
       (value) => isPlainText(value, max),
       `must be text of 1 to ${max} characters, none of them a control character`,
     ),
-    ApiProperty({ type: String, minLength: 1, maxLength: max, format: 'password', ...doc }),
+    ApiProperty({
+      type: String,
+      minLength: 1,
+      maxLength: max,
+      pattern: TEXT_PATTERN,
+      format: 'password',
+      ...doc,
+    }),
   );
 }
 
@@ -114,7 +127,13 @@ export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
       isIdentifier,
       `must be an id of 1 to ${MAX_IDENTIFIER} characters without white space`,
     ),
-    ApiProperty({ type: String, minLength: 1, maxLength: MAX_IDENTIFIER, ...doc }),
+    ApiProperty({
+      type: String,
+      minLength: 1,
+      maxLength: MAX_IDENTIFIER,
+      pattern: IDENTIFIER_PATTERN,
+      ...doc,
+    }),
   );
 }
 
@@ -176,7 +195,7 @@ export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorato
     ),
     ApiProperty({
       type: 'array',
-      items: { type: 'string', minLength: 1, maxLength: MAX_IDENTIFIER },
+      items: { type: 'string', minLength: 1, maxLength: MAX_IDENTIFIER, pattern: IDENTIFIER_PATTERN },
       minItems: min,
       maxItems: max,
       uniqueItems: true,
@@ -195,7 +214,7 @@ export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
     ),
     ApiProperty({
       type: 'array',
-      items: { type: 'string', format: 'password', maxLength },
+      items: { type: 'string', minLength: 1, maxLength, pattern: TEXT_PATTERN, format: 'password' },
       maxItems: size.max,
       ...doc,
     }),

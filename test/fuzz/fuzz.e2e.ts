@@ -1,0 +1,29 @@
+import { randomInt } from 'node:crypto';
+import { expect, it } from '@jest/globals';
+import { runLeak } from './leak.ts';
+import { figuresOf, runFuzz } from './run.ts';
+
+/*
+ * Needs the build (`nest build`). The long form is `npm run fuzz`. A seed that was printed goes into FUZZ_SEED, to find the same again.
+ */
+const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+it('Requests made of the document, sequences of them, and bytes that are hardly HTTP find nothing', async () => {
+  const report = await runFuzz({ seed, cases: 2_500, sequences: 120, connections: 600 });
+  say(`fuzz, seed ${seed}\n${figuresOf(report)}`);
+  expect(report.violations).toEqual([]);
+  // As many as were planned, and not all of them refusals.
+  expect(report.cases.cases).toBeGreaterThanOrEqual(2_400);
+  expect(report.cases.valid.succeeded).toBeGreaterThan(report.cases.valid.all / 4);
+  expect(report.sequences.sequences).toBeGreaterThanOrEqual(120);
+  expect(report.raw.connections).toBeGreaterThanOrEqual(600);
+}, 600_000);
+
+it('Rounds of requests, refusals, failures and hang-ups leave nothing behind', async () => {
+  const { rounds, requests, slopes, left } = await runLeak({ rounds: 35, warmUp: 12 });
+  say(`leak: ${rounds} rounds, ${requests} requests, bytes a round ${JSON.stringify(slopes)}`);
+  expect(left).toEqual({});
+  // A round is 40 requests: one that is kept would be more. Few rounds tell it less exactly than `npm run fuzz -- --leak 100`.
+  expect(slopes.data).toBeLessThan(40_000);
+}, 600_000);

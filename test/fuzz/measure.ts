@@ -1,0 +1,37 @@
+/**
+ * Preloaded into a gateway (`--import`, with `--expose-gc`): on every message it says what the process holds once it has cleaned up. It
+ * imports nothing of the gateway's.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { getHeapSpaceStatistics } from 'node:v8';
+
+export interface Measured {
+  /** Bytes in use on the heap after a garbage collection. */
+  readonly heapUsed: number;
+  /** The same without code, which V8 goes on compiling for a long time: what a leak would be in. */
+  readonly data: number;
+  /** Bytes beside it, of buffers. */
+  readonly external: number;
+  /** What keeps the event loop alive, counted by kind: sockets, timers, servers. */
+  readonly resources: Readonly<Record<string, number>>;
+}
+
+process.on('message', () => {
+  void measure().then((measured) => process.send?.(measured));
+});
+// The test may go away without holding the gateway back.
+process.channel?.unref();
+
+async function measure(): Promise<Measured> {
+  // What was finalised by one collection is collected by the next.
+  for (let times = 0; times < 3; times++) {
+    await turn();
+    globalThis.gc?.();
+  }
+  const resources: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
+  const { heapUsed, external } = process.memoryUsage();
+  const code = getHeapSpaceStatistics().filter(({ space_name }) => /code|trusted/.test(space_name));
+  const data = code.reduce((rest, { space_used_size }) => rest - space_used_size, heapUsed);
+  return { heapUsed, data, external, resources };
+}

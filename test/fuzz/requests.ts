@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import type { DocumentedRoute } from '../support/contract.ts';
+import { fitting, type Known, type Schema } from './generate.ts';
+import type { Sent } from './stage.ts';
+
+/** Whose key a request carries: of a caller of the stage; null for none. */
+export type Who = 'fleet' | 'powerless' | 'stranger' | 'meridian' | null;
+
+/** A request before it is text, so that parts of it can be exchanged. */
+export interface Draft {
+  readonly route: DocumentedRoute;
+  readonly who: Who;
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: readonly (readonly [name: string, value: string])[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema?: Schema;
+}
+
+export function parametersOf({ operation }: DocumentedRoute, where: string): readonly Parameter[] {
+  return ((operation.parameters ?? []) as readonly Parameter[]).filter((each) => each.in === where);
+}
+
+export function bodySchemaOf({ operation }: DocumentedRoute): Schema | undefined {
+  const media = operation.requestBody?.content['application/json'] as { schema?: Schema } | undefined;
+  return media?.schema;
+}
+
+export function needsKey({ operation }: DocumentedRoute): boolean {
+  return (operation.security ?? []).length > 0;
+}
+
+/** What headers of the document may carry; their schemas say no more than that they are text. */
+const HEADER_VALUES: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  'X-Acting-User': fc.constantFrom('default', 'anna', 'meridian'),
+  'X-Session-Id': fc.stringMatching(/^[A-Za-z0-9_-]{22}$/),
+  'Idempotency-Key': fc.oneof(
+    fc.stringMatching(/^[A-Za-z0-9_.:-]{24,40}$/),
+    fc.stringMatching(/^[A-Za-z0-9_.:-]{24,40}$/).map((key) => `"${key}"`),
+  ),
+  'If-None-Match': fc.constantFrom('*', '"x"', 'W/"x", "y"', 'x', '", "'),
+  'Cache-Control': fc.constantFrom('no-cache', 'max-age=0', 'no-store, no-cache="x"', ',;='),
+};
+
+const ANYWHERE: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  'X-Request-Id': fc
+    .string({ unit: fc.constantFrom(...'abcZ09_.:-!" ;é'), maxLength: 70 })
+    .map((id) => `r${id}`.trim()),
+  Accept: fc.constantFrom(
+    '*/*',
+    'application/json',
+    'text/html, */*;q=0.1',
+    'application/problem+json, application/json',
+  ),
+  'X-Forwarded-For': fc.constantFrom('127.0.0.1', "'; drop", '::1, 10.0.0.1'),
+};
+
+/** Requests that the document allows. */
+export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary<Draft> {
+  const body = bodySchemaOf(route);
+  const query = parametersOf(route, 'query');
+  const text = ({ name, schema = { type: 'string' } }: Parameter) => fitting(schema, known, name).map(String);
+  const both = 'X-Session-Id' in HEADER_VALUES ? parametersOf(route, 'header') : [];
+  // With both the request is a contradiction.
+  const headers = both.filter(({ name, required }) => name !== 'X-Session-Id' || required);
+  return fc.record({
+    route: fc.constant(route),
+    who: fc.constant('fleet' as const),
+    path: fc.record(Object.fromEntries(parametersOf(route, 'path').map((each) => [each.name, text(each)]))),
+    query: fc
+      .record(Object.fromEntries(query.map((each) => [each.name, text(each)])), {
+        requiredKeys: query.filter(({ required }) => required).map(({ name }) => name),
+      })
+      .map((values) => Object.entries(values)),
+    headers: fc.record(
+      {
+        ...ANYWHERE,
+        ...Object.fromEntries(headers.map(({ name }) => [name, HEADER_VALUES[name] ?? fc.constant('x')])),
+      },
+      { requiredKeys: headers.filter(({ required }) => required).map(({ name }) => name) as never[] },
+    ),
+    body: body ? fitting(body, known) : fc.constant(undefined),
+  }) as fc.Arbitrary<Draft>;
+}
+
+/** As it goes out; a body given as text or bytes stands for the draft's. */
+export function toSent(draft: Draft, raw?: string | Buffer): Sent {
+  const path = draft.route.template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(draft.path[name] ?? ''),
+  );
+  const query = draft.query
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .join('&');
+  const body = raw ?? (draft.body === undefined ? undefined : JSON.stringify(draft.body));
+  return {
+    method: draft.route.method,
+    target: query === '' ? path : `${path}?${query}`,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...lowerCased(draft.headers),
+    },
+    body,
+  };
+}
+
+/** Names in lower case, so that one can be put in another's place; values as bytes of Latin-1. */
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,88 @@
+import { type CasesReport, runCases } from './cases.ts';
+import { type RawReport, runRaw } from './raw.ts';
+import { runSequences, type SequencesReport } from './sequences.ts';
+import { Stage } from './stage.ts';
+
+/** All of it on one gateway: requests, sequences, bytes. */
+
+export interface FuzzOptions {
+  readonly seed: number;
+  readonly cases: number;
+  readonly sequences: number;
+  readonly connections: number;
+  /** Only these `operation/kind`. */
+  readonly only?: string | undefined;
+  readonly progress?: (line: string) => void;
+}
+
+export interface FuzzReport {
+  readonly cases: CasesReport;
+  readonly sequences: SequencesReport;
+  readonly raw: RawReport;
+  readonly seconds: number;
+  /** What was found, each with the smallest example. */
+  readonly violations: readonly string[];
+}
+
+export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
+  const { seed, progress = () => undefined } = options;
+  const stage = await Stage.set();
+  const started = performance.now();
+  try {
+    const { pid } = stage.gateway.child;
+    const cases = await runCases(stage, {
+      seed,
+      cases: options.cases,
+      only: options.only,
+      progress: (done) => progress(`${done} cases`),
+    });
+    const sequences = await runSequences(stage, {
+      seed,
+      sequences: options.sequences,
+      progress: (done) => progress(`${done} sequences`),
+    });
+    const raw = await runRaw(stage, { seed, connections: options.connections });
+    progress(`${raw.connections} connections to process ${pid}`);
+    const violations = [
+      ...cases.violations.map(
+        ({ operation, kind, what, example }) => `${operation}/${kind}: ${what}\n    ${example}`,
+      ),
+      ...[...sequences.violations, ...raw.violations].map(({ what, example }) => `${what}\n    ${example}`),
+      ...failuresIn(stage.gateway.output()),
+    ];
+    return { cases, sequences, raw, seconds: (performance.now() - started) / 1_000, violations };
+  } finally {
+    await stage.clear();
+  }
+}
+
+/** What the gateway itself calls a failure. */
+function failuresIn(output: string): string[] {
+  const lines = output
+    .split('\n')
+    .filter((line) => /"event":"(?:internal-error|uncaught|unhandled)/.test(line));
+  return lines.length > 0 ? [`${lines.length} internal errors in the log\n    ${lines[0]}`] : [];
+}
+
+/** A line each. */
+export function figuresOf({ cases, sequences, raw, seconds, violations }: FuzzReport): string {
+  const counts = (map: ReadonlyMap<unknown, number>) =>
+    [...map]
+      .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
+      .map(([what, count]) => `${String(what)} ${count}`)
+      .join(', ');
+  const idle = [...sequences.acted].filter(([, count]) => count === 0).map(([name]) => name);
+  const rows: [string, string | number][] = [
+    ['requests made of the document', cases.cases],
+    ['  answers', counts(cases.statuses)],
+    ['  valid, and carried out', `${cases.valid.succeeded} of ${cases.valid.all}`],
+    ['sequences', `${sequences.sequences} of ${sequences.requests} requests`],
+    ['  acts never taken', idle.join(', ') || 'none'],
+    ['raw connections', raw.connections],
+    ['  answers', counts(raw.answers)],
+    ['violations', violations.length],
+    ['seconds', seconds.toFixed(1)],
+  ];
+  const figures = rows.map(([name, value]) => `${name.padEnd(30)} ${value}`);
+  return [...figures, ...violations.slice(0, 20).map((each) => `- ${each}`)].join('\n');
+}

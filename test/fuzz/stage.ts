@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import type { Answer } from '../support/contract.ts';
+import { Fleet } from '../support/fleet.ts';
+import type { GatewayProcess } from '../support/gateway-process.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** A request as it goes out: nothing is encoded or normalised on the way. */
+export interface Sent {
+  readonly method: string;
+  /** Path and query, percent-encoded. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | undefined;
+}
+
+interface StageOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly how?: NonNullable<Parameters<typeof Fleet.start>[2]>['how'];
+}
+
+/** The platform emulated over real HTTP, Redis, and the gateway as it is built, in a process of its own. */
+export class Stage {
+  readonly sandbox: TestSandbox;
+  readonly fleet: Fleet;
+  /** Where things run: no caller may be told. */
+  readonly inside: readonly string[];
+  #pool: Pool;
+
+  private constructor(sandbox: TestSandbox, fleet: Fleet) {
+    this.sandbox = sandbox;
+    this.fleet = fleet;
+    const { host, port } = new URL(sandbox.url);
+    this.inside = [host, `:${port}`, `:${fleet.redis.port}`, process.cwd(), fleet.folder];
+    this.#pool = poolOf(this.gateway.url);
+  }
+
+  static async set({ environment, how }: StageOptions = {}): Promise<Stage> {
+    const sandbox = await TestSandbox.start();
+    const login = (username: string) => ({ username, password: sandbox.seedPassword });
+    const fleet = await Fleet.start(sandbox, 1, {
+      // What takes long here is the machine.
+      environment: {
+        UPSTREAM_DEADLINE_MS: '60000',
+        UPSTREAM_ORDER_DEADLINE_MS: '60000',
+        CACHE_TTL_MS: '5000',
+        ...environment,
+      },
+      ...(how && { how }),
+      users: {
+        default: login('admin@harbour'),
+        anna: login('anna@harbour'),
+        meridian: login('admin@meridian'),
+      },
+      callers: [
+        { name: 'powerless', scopes: [] },
+        { name: 'stranger', enterprises: [], channels: [], users: [] },
+        { name: 'meridian', enterprises: ['ent-meridian'], channels: ['partner'], users: ['meridian'] },
+      ],
+    });
+    return new Stage(sandbox, fleet);
+  }
+
+  get gateway(): GatewayProcess {
+    return this.fleet.gateways[0] as GatewayProcess;
+  }
+
+  /** The key of the caller that may have everything. */
+  get key(): string {
+    return this.fleet.key;
+  }
+
+  keyOf(caller: string): string {
+    return this.fleet.keys[caller] as string;
+  }
+
+  async send(sent: Sent): Promise<Answer> {
+    for (let times = 1; ; times++) {
+      const answer = await this.#sendOnce(sent);
+      // A machine that is busy with others is no finding, and 503 says that nothing was done: that it stays so would be one.
+      if (answer.status !== 503 || times === 30 || !isBusy(answer)) return answer;
+      await sleep(1_000);
+    }
+  }
+
+  async #sendOnce({ method, target, headers, body }: Sent): Promise<Answer> {
+    const response = await this.#pool.request({
+      method: method as 'GET',
+      path: target,
+      headers: { ...headers },
+      body: body ?? null,
+    });
+    const text = await response.body.text();
+    const pairs = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
+    return { status: response.statusCode, headers: new Headers(pairs as [string, string][]), text };
+  }
+
+  async json(
+    method: string,
+    target: string,
+    {
+      key = this.key,
+      headers = {},
+      body,
+    }: { key?: string; headers?: Record<string, string>; body?: unknown } = {},
+  ): Promise<Answer & { readonly body: Record<string, unknown> }> {
+    const answer = await this.send({
+      method,
+      target,
+      headers: {
+        'x-api-key': key,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const isJson = answer.text !== '' && /json/.test(answer.headers.get('content-type') ?? '');
+    return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} };
+  }
+
+  /** Ends every connection of ours. */
+  async hangUp(): Promise<void> {
+    await this.#pool.destroy();
+    this.#pool = poolOf(this.gateway.url);
+  }
+
+  async clear(): Promise<void> {
+    await this.#pool.destroy();
+    await this.fleet.stop();
+    await this.sandbox.close();
+  }
+}
+
+/** Too much work, or a store that does not answer in time. */
+function isBusy({ text }: Answer): boolean {
+  return /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/.test(text);
+}
+
+function poolOf(url: string): Pool {
+  return new Pool(url, { connections: 8, headersTimeout: 60_000, bodyTimeout: 60_000 });
+}

@@ -1,0 +1,222 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Answer } from '../support/contract.ts';
+import { wrongWith } from './cases.ts';
+import type { Who } from './requests.ts';
+import type { Stage } from './stage.ts';
+
+type Body = Record<string, unknown>;
+
+export interface Reply extends Answer {
+  readonly body: Body;
+}
+
+export interface Member {
+  readonly id: string;
+  account: string;
+  /** With the enterprise's suffix, for logging in. */
+  login: string;
+  name: string;
+  password: string;
+}
+
+export interface Order {
+  readonly channelOrderId: string;
+  readonly request: Body;
+  readonly status: number;
+  readonly record: Body;
+  readonly licenseOrderId: string;
+  readonly assetNum: string;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly user: string;
+}
+
+interface Request {
+  readonly who?: Who;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+let worlds = 0;
+
+/**
+ * What one sequence has made and must find again: an enterprise of its own with all that belongs to it. Every answer is held
+ * against the document on the way.
+ */
+export class World {
+  readonly members = new Map<string, Member>();
+  /** Members who were deleted, sessions that were ended, assets that were revoked: nothing of them may be used. */
+  readonly gone: Member[] = [];
+  readonly sessions: Session[] = [];
+  readonly ended: Session[] = [];
+  readonly orders: Order[] = [];
+  readonly revoked: Order[] = [];
+  /** Live assets, and the member each is assigned to. */
+  readonly assets = new Map<string, string | null>();
+  readonly channel = 'crm';
+  readonly crm: string;
+  readonly customerName: string;
+  enterprise = '';
+  requests = 0;
+  /** The acts so far. */
+  readonly acted: string[] = [];
+  #made = 0;
+  readonly #stage: Stage;
+
+  private constructor(stage: Stage) {
+    this.#stage = stage;
+    this.crm = `W-${process.pid}-${++worlds}`;
+    this.customerName = `World ${this.crm}`;
+  }
+
+  static async make(stage: Stage): Promise<World> {
+    const world = new World(stage);
+    const body = { crmCustomerId: world.crm, customerName: world.customerName };
+    const made = await world.ask('POST', '/v1/enterprises', { body });
+    world.must(made, 201);
+    world.enterprise = made.body['enterpriseGlobalId'] as string;
+    for (const item of await world.listMembers()) {
+      const { memberGlobalId: id, userName: login, name } = item as Record<string, string>;
+      if (id === undefined || login === undefined || name === undefined)
+        throw new Error('a member without an id');
+      const [account = ''] = login.split('@');
+      world.members.set(id, { id, login, account, name, password: stage.sandbox.seedPassword });
+    }
+    return world;
+  }
+
+  /** A name that nothing had before. */
+  fresh(prefix: string): string {
+    return `${prefix}${++this.#made}`;
+  }
+
+  get place(): string {
+    return `/v1/enterprises/${this.enterprise}`;
+  }
+
+  /** Sends it, and checks of the answer what holds for every answer. */
+  async ask(
+    method: string,
+    target: string,
+    { who = 'fleet', headers = {}, body }: Request = {},
+  ): Promise<Reply> {
+    this.requests++;
+    const key = who === 'fleet' ? this.#stage.key : who && this.#stage.keyOf(who);
+    const sent = {
+      method,
+      target,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    };
+    const answer = await this.#stage.send({
+      ...sent,
+      headers: { ...(key !== null && { 'x-api-key': key }), ...sent.headers },
+    });
+    const wrong = wrongWith(this.#stage, { why: '', who, sent, expected: 'anything' }, answer);
+    if (wrong) throw new Error(`${method} ${target}: ${wrong}`);
+    const isJson = answer.text !== '' && /json/.test(answer.headers.get('content-type') ?? '');
+    return { ...answer, body: isJson ? (JSON.parse(answer.text) as Body) : {} };
+  }
+
+  /** Throws where the answer is another. */
+  must({ status, text, body }: Reply, expected: number, code?: string): void {
+    if (status !== expected || (code !== undefined && body['code'] !== code))
+      throw new Error(`${status} instead of ${expected} ${code ?? ''}: ${text.slice(0, 600)}`);
+  }
+
+  /** Asks, and throws where the answer is another. */
+  async expect(
+    expected: number | readonly [number, string],
+    method: string,
+    target: string,
+    request?: Request,
+  ): Promise<Reply> {
+    const answer = await this.ask(method, target, request);
+    const [status, code] = typeof expected === 'number' ? [expected, undefined] : expected;
+    this.must(answer, status, code);
+    return answer;
+  }
+
+  /** Throws where they are not the same, in whatever order. */
+  sameAll(what: string, found: readonly unknown[], expected: readonly unknown[]): void {
+    const texts = (list: readonly unknown[]) => list.map((each) => JSON.stringify(each)).toSorted();
+    this.same(what, texts(found), texts(expected));
+  }
+
+  same(what: string, found: unknown, expected: unknown): void {
+    if (!isDeepStrictEqual(found, expected))
+      throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
+  }
+
+  async listMembers(headers: Record<string, string> = {}): Promise<readonly Body[]> {
+    const { body } = await this.expect(200, 'GET', `${this.place}/members?pageSize=200`, { headers });
+    return body['items'] as Body[];
+  }
+
+  /** The members that are listed are those that are known here, by every path that leads to them. */
+  async seeMembers(headers: Record<string, string> = {}): Promise<void> {
+    const found = (await this.listMembers(headers)).map(({ memberGlobalId, userName, name }) => [
+      memberGlobalId,
+      userName,
+      name,
+    ]);
+    const known = [...this.members.values()].map(({ id, login, name }) => [id, login, name]);
+    this.sameAll('members', found, known);
+  }
+
+  async listAssets(): Promise<readonly Body[]> {
+    const { body } = await this.expect(200, 'GET', `${this.place}/assets`);
+    return body['items'] as Body[];
+  }
+
+  async seeAssets(): Promise<void> {
+    const found = (await this.listAssets()).map(({ assetNum }) => assetNum);
+    this.sameAll('assets', found, [...this.assets.keys()]);
+    const { body } = await this.expect(200, 'GET', `${this.place}/asset-nums`);
+    const owners = (body['items'] as Body[]).map(({ assetNum, memberGlobalId }) => [
+      assetNum,
+      memberGlobalId,
+    ]);
+    this.sameAll('owners of asset numbers', owners, [...this.assets]);
+  }
+
+  async seeOrder(channelOrderId: string, expected: Body): Promise<void> {
+    const { body } = await this.expect(200, 'GET', `/v1/license-orders/${this.channel}/${channelOrderId}`);
+    this.sameOrder(body, expected);
+  }
+
+  /** A store that listened late has another time of settlement than the answer. */
+  sameOrder({ settledAt: _, ...found }: Body, { settledAt: __, ...expected }: Body): void {
+    this.same('the record of the order', found, expected);
+  }
+
+  async login({ login, password }: Member): Promise<Session> {
+    const { body } = await this.expect(201, 'POST', '/v1/sessions', { body: { username: login, password } });
+    return { id: body['sessionId'] as string, user: login };
+  }
+
+  /** A session that was ended opens nothing. */
+  async seeDead({ id }: Session): Promise<void> {
+    const headers = { 'x-session-id': id };
+    for (const method of ['GET', 'DELETE'])
+      await this.expect([401, 'session-expired'], method, '/v1/sessions/current', { headers });
+    await this.expect([401, 'session-expired'], 'GET', `${this.place}/members`, { headers });
+  }
+
+  purchase(customer: object = { crmCustomerId: this.crm }): Body {
+    return {
+      channelCode: this.channel,
+      channelOrderId: this.fresh(`${this.crm}-`),
+      orders: [
+        {
+          orderType: 'new_buy',
+          licenseType: 'cloud_account',
+          customer,
+          assets: [{ products: [{ productUri: 'cloud.model', limitConcurrent: 3 }] }],
+        },
+      ],
+    };
+  }
+}

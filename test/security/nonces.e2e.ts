@@ -1,0 +1,78 @@
+import type { HttpService } from '@nestjs/axios';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Metrics } from '../../src/observability/metrics.ts';
+import { operations } from '../../src/upstream/operations.ts';
+import { UpstreamExchange } from '../../src/upstream/upstream.exchange.ts';
+import { caseOf, read } from '../support/expected.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { send } from '../support/operations.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential, settings } from '../support/settings.ts';
+
+/** Every attempt has a nonce of its own (security.md, row 17). */
+
+const NONCE = /^[0-9a-f]{32}$/;
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
+  const seen = new Set<string>();
+  let bits = 0;
+  // In place of the connections only: what is sent is made as ever.
+  const request = ({ url = '' }: { url?: string }) => {
+    const nonce = new URL(url, 'http://platform.invalid').searchParams.get('g_nonce') ?? '';
+    if (NONCE.test(nonce)) seen.add(nonce);
+    bits += Number.parseInt(nonce.slice(0, 8), 16) / 2 ** 32;
+    return Promise.resolve({ status: 200, headers: {}, data: Buffer.from('{"code":0}') });
+  };
+  const http = { axiosRef: { request } } as unknown as HttpService;
+  const exchange = new UpstreamExchange(http, settings().upstream, new Metrics());
+  const token = { value: credential(), version: '1', usableMs: 60_000, renewAfterMs: 60_000 };
+  const attempt = () =>
+    exchange.send(
+      {
+        operation: operations.queryCustomers,
+        request: {},
+        body: undefined,
+        deadline: performance.now() + 60_000,
+        abandon: undefined,
+      },
+      token,
+    );
+  for (let sent = 0; sent < 100_000; sent += 500) await Promise.all(Array.from({ length: 500 }, attempt));
+  expect(seen.size).toBe(100_000);
+  // Evenly spread: the mean of 100,000 even draws is nearer to a half than that, but for one in 10^25.
+  expect(Math.abs(bits / 100_000 - 0.5)).toBeLessThan(0.01);
+}, 300_000);
+
+it.each([
+  ['a token that is refused', '60000'],
+  ['a security check that failed', '70001'],
+  ['an exception of the platform', '500'],
+])('S17 a further attempt after %s has another nonce', async (_, code) => {
+  await sandbox.reset();
+  await sandbox.fault({ operation: '*', times: 1, action: { code } });
+  expect((await send(gateway, read)).status).toBe(200);
+  const nonces = (await sandbox.calls()).map(({ query }) => query['g_nonce'] ?? '');
+  expect(nonces).toHaveLength(2);
+  expect(new Set(nonces).size).toBe(2);
+  for (const nonce of nonces) expect(nonce).toMatch(NONCE);
+});
+
+it("S17 a further attempt with another user's token has another nonce", async () => {
+  await sandbox.reset();
+  await sandbox.fault({ operation: '*', times: 1, action: { code: '60005' } });
+  expect((await send(gateway, caseOf('listMembers'))).status).toBe(200);
+  const nonces = (await sandbox.calls()).map(({ query }) => query['g_nonce'] ?? '');
+  expect(new Set(nonces).size).toBe(2);
+});

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { CATALOGUE } from '../../sandbox/errors.ts';
+import { leaksIn } from '../fuzz/leaks.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { operationCases, send } from '../support/operations.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What problems tell (security.md, row 14). The runs of test/fuzz look for the same in every answer. */
+
+/** Of codes that are written for the user the message is shown, and of no other. */
+const SPEAKING = new Set([
+  ...[
+    '13004',
+    '40000',
+    '40001',
+    '40006',
+    '40008',
+    '40009',
+    '40021',
+    '40022',
+    '10003',
+    '10004',
+    '30002',
+    '30003',
+  ],
+  ...['50003', '60013', '60009'],
+]);
+
+const word = (what: string) => `${what}-${randomBytes(8).toString('hex')}`;
+const cause = word('cause');
+const message = word('message');
+const elsewhere = word('elsewhere');
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset());
+afterAll(() => sandbox.close());
+
+const start = async () => {
+  gateway = await TestGateway.start(sandbox);
+};
+const stop = () => gateway.stop();
+
+/** Every operation, while the platform fails so: what the answers are, and that none of them tells of the inside. */
+async function answersOf(action: object | undefined, hidden: readonly string[]): Promise<TestAnswer[]> {
+  if (action) await sandbox.fault({ operation: '*', action });
+  const { host, port } = new URL(sandbox.url);
+  const own = [host, `:${port}`, process.cwd(), gateway.callersFile, sandbox.appKey, ...hidden];
+  const answers: TestAnswer[] = [];
+  for (const operation of operationCases) {
+    const answer = await send(gateway, operation, { undocumented: true });
+    expect(leaksIn(own, answer)).toBeUndefined();
+    answers.push(answer);
+  }
+  return answers;
+}
+
+/** What these say is that the platform, or the gateway's own credentials, do not work. */
+const FAILURES = ['500', '80001', '70001', '60000', '60005', '33009'];
+
+describe('S14 a refusal of the platform', () => {
+  beforeAll(start);
+  afterAll(stop);
+
+  it.each(Object.keys(CATALOGUE).filter((code) => !FAILURES.includes(code)))(
+    'with %s tells its message where that is for the user, and never its cause',
+    async (code) => {
+      const isShown = SPEAKING.has(code);
+      // Of a word that is shown only whether it may be; of the others that it is not.
+      const answers = await answersOf(
+        { code, message, cause, data: { password: elsewhere } },
+        isShown ? [cause, elsewhere] : [cause, elsewhere, message],
+      );
+      const failed = answers.filter(({ status }) => status >= 400);
+      // 60027 is no failure for the operation that knows it.
+      expect(failed.length).toBeGreaterThanOrEqual(operationCases.length - 1);
+      for (const { body } of failed)
+        if (isShown && body['code'] === 'upstream-rejected') expect(body['detail']).toBe(message);
+    },
+  );
+
+  it('with a code that nobody knows tells nothing of it', async () => {
+    const answers = await answersOf({ code: '98765', message, cause }, [cause, message]);
+    for (const { body } of answers) expect(body).toMatchObject({ code: 'upstream-unmapped-error' });
+  });
+});
+
+const failures: Readonly<Record<string, object>> = {
+  ...Object.fromEntries(FAILURES.map((code) => [`the code ${code}`, { code, message, cause }])),
+  'a page of HTML': { html: true },
+  'a page with its stack': {
+    raw: {
+      text: `<pre>Error: ${message}\n    at handler (/srv/platform/app.js:10:3)</pre>`,
+      contentType: 'text/html',
+      status: 500,
+    },
+  },
+  'JSON that is none': { raw: { text: `{"code":0,"data":"${message}`, contentType: 'application/json' } },
+  'JSON of another form': { raw: { text: JSON.stringify([message]), contentType: 'application/json' } },
+  'a redirect': { httpStatus: 302, headers: { location: `http://${elsewhere}.invalid/` } },
+  'an error of its server': { httpStatus: 503, headers: { server: elsewhere, 'x-powered-by': message } },
+  'bytes that are no HTTP': { wire: { text: `SSH-2.0-${message}\r\n` } },
+  'a connection that breaks': { reset: 'before-headers' },
+  'a connection that breaks in the middle': { reset: 'mid-body' },
+  'half an answer': { truncate: 10 },
+};
+
+describe('S14 a failure of the platform', () => {
+  // No breaker remembers what another test did.
+  beforeEach(start);
+  afterEach(stop);
+
+  it.each(Object.entries(failures))('as %s tells nothing of the inside', async (_, action) => {
+    for (const { status, headers } of await answersOf(action, [message, cause, elsewhere])) {
+      expect(status).toBeGreaterThanOrEqual(500);
+      expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    }
+  });
+
+  it('at the token endpoint tells nothing of the inside', async () => {
+    await sandbox.fault({ operation: 'token', action: { code: 'invalid_client', message, cause } });
+    for (const { status } of await answersOf(undefined, [message, cause]))
+      expect(status).toBeGreaterThanOrEqual(500);
+  });
+});
+
+it('S14 a platform that is not there tells nothing of where it would be', async () => {
+  const away = await TestGateway.start(sandbox, { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' });
+  for (const operation of operationCases) {
+    const answer = await send(away, operation);
+    expect(answer.status).toBe(503);
+    expect(leaksIn([':9', process.cwd()], answer)).toBeUndefined();
+  }
+  await away.stop();
+});

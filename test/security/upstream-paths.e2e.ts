@@ -1,0 +1,128 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Pool } from 'undici';
+import { OPERATIONS } from '../../sandbox/operations.ts';
+import { routes } from '../support/contract.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { operationCases } from '../support/operations.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Ids that want to be more than ids (security.md, row 4). What builds the paths has the same test beside it. */
+
+const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
+const IDS = 10_000;
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+/** Operations with an id in the path, each with a body that is good. */
+const withIds = operationCases.flatMap(({ id, method, upstream, body }) => {
+  const route = routes.find(({ operation }) => operation.operationId === id);
+  return route?.template.includes('{') ? [{ method, upstream, body, template: route.template }] : [];
+});
+
+/** Pieces that mean something in a URL, to a file system, or to somebody who decodes once more. */
+const PIECES = [
+  ...['.', '..', '/', '\\', '?', '#', ';', '&', '=', '@', ':', '*', '+', ',', '~', '|', '{', '}', '%', '$'],
+  ...[
+    '%2e',
+    '%2F',
+    '%5c',
+    '%00',
+    '%252e%252e%252f',
+    '%c0%af',
+    '\t',
+    '\r\n',
+    ' ',
+    '\u0000',
+    'é',
+    '．',
+    '／',
+    '\u202e',
+    '😀',
+  ],
+  ...[
+    'a',
+    'Z',
+    '0',
+    '-',
+    '_',
+    'member',
+    'batchOrder',
+    'licenseOrder/batchOrder',
+    'enterprise',
+    'order/api/order/v1',
+  ],
+];
+
+/** As a path segment goes over the wire: encoded once, twice, or only where HTTP could not carry it. */
+const id = fc
+  .tuple(
+    fc.oneof(
+      fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 8 }).map((pieces) => pieces.join('')),
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).map((text) => text.toWellFormed()),
+      fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/),
+      fc.constantFrom('x'.repeat(64), 'x'.repeat(65), '__proto__', 'constructor'),
+    ),
+    fc.constantFrom('once', 'twice', 'bare'),
+  )
+  .map(([text, how]) => {
+    if (how === 'bare') return text.replace(/[^\u0021-\u007e]/gu, (each) => encodeURIComponent(each));
+    return how === 'twice' ? encodeURIComponent(encodeURIComponent(text)) : encodeURIComponent(text);
+  });
+
+it(`S4 ${IDS} generated ids lead to no other path upstream than those of the operation that was asked for`, async () => {
+  process.stderr.write(`ids, seed ${seed}\n`);
+  const pool = new Pool(gateway.url, { connections: 8 });
+  const asked = new Set<string>();
+  const statuses = new Map<number, number>();
+  const ask = async (
+    { method, template, body, upstream }: (typeof withIds)[number],
+    ids: readonly string[],
+  ) => {
+    let place = 0;
+    const path = template.replace(/\{\w+\}/g, () => ids[place++] as string);
+    asked.add(upstream);
+    const { statusCode, body: answer } = await pool.request({
+      method: method as 'GET',
+      path,
+      headers: { 'x-api-key': gateway.key, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    await answer.dump();
+    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
+    expect(statusCode).toBeLessThan(500);
+  };
+  const property = fc.asyncProperty(fc.constantFrom(...withIds), fc.tuple(id, id), ask);
+  const lane = (index: number) => fc.assert(property, { numRuns: IDS / 8, seed: seed + index });
+  await Promise.all(Array.from({ length: 8 }, (_, index) => lane(index)));
+  await pool.close();
+
+  const calls = await sandbox.calls();
+  const templates = OPERATIONS.map(({ name, method, path }) => ({
+    name,
+    method,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[A-Za-z0-9_-]{1,64}')}$`),
+  }));
+  for (const { method, path } of calls) {
+    // Exactly as it stands on the wire: what a server would make of it cannot differ.
+    const found = templates.filter((each) => each.method === method && each.pattern.test(path));
+    expect({ path, operations: found.map(({ name }) => asked.has(name)) }).toEqual({
+      path,
+      operations: [true],
+    });
+  }
+  // Both happened: good ids arrived, and odd ones were refused.
+  expect(calls.length).toBeGreaterThan(IDS / 10);
+  expect(statuses.get(400)).toBeGreaterThan(IDS / 10);
+}, 300_000);
