@@ -15,7 +15,13 @@ const NUMBER_CHARACTERS = /[\d+\-.eE]+/y;
 const COLON = /\s*:/y;
 const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/;
 
-export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'duplicate-key';
+export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'values' | 'duplicate-key';
+
+interface Limits {
+  readonly maxDepth: number;
+  /** Fields and items that follow others: beyond it a text is refused before anything is made of it. */
+  readonly maxValues?: number;
+}
 
 /** Why a text is not JSON that we accept; `pointer` (RFC 6901) says where a repeated key is. */
 export class JsonFault extends Error {
@@ -30,9 +36,9 @@ export class JsonFault extends Error {
 }
 
 /** Decodes UTF-8 strictly (one byte order mark is dropped) and parses. Throws {@link JsonFault}. */
-export function parseJson(bytes: Buffer, limits: { readonly maxDepth: number }): unknown {
+export function parseJson(bytes: Buffer, limits: Limits): unknown {
   const decoded = decodeUtf8(bytes);
-  const { text, keys } = scan(decoded, limits.maxDepth);
+  const { text, keys } = scan(decoded, limits);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -68,8 +74,9 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-function scan(text: string, maxDepth: number): { text: string; keys: number } {
+function scan(text: string, { maxDepth, maxValues = Infinity }: Limits): { text: string; keys: number } {
   let keys = 0;
+  let commas = 0;
   let depth = 0;
   let rewritten = '';
   let copied = 0;
@@ -88,6 +95,9 @@ function scan(text: string, maxDepth: number): { text: string; keys: number } {
         break;
       case 0x3a: // :
         keys++;
+        break;
+      case 0x2c: // ,
+        if (++commas > maxValues) throw new JsonFault('values');
         break;
       case 0x2d: // - and the digits
       case 0x30:

@@ -6,10 +6,13 @@ const MAX_DEPTH = 32;
 /** Fields and items. Checking them takes far longer than reading them, and nobody else is served meanwhile. */
 const MAX_VALUES = 50_000;
 
+const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
+
 const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   encoding: 'must be UTF-8',
   syntax: 'must be JSON',
   depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
+  values: TOO_MANY,
   'duplicate-key': 'must be given once',
 };
 
@@ -37,7 +40,7 @@ export class UnreadableBody {
 export function readRequestBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    const value = parseJson(bytes, { maxDepth: MAX_DEPTH });
+    const value = parseJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
     const found = findFault(value, '', { left: MAX_VALUES });
     return found ? new UnreadableBody('validation-failed', [found]) : value;
   } catch (error) {
@@ -57,8 +60,7 @@ function findFault(value: unknown, pointer: string, budget: { left: number }): R
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   const members: readonly unknown[] = keys ? Object.values(value) : (value as unknown[]);
   budget.left -= members.length;
-  if (budget.left < 0)
-    return { pointer: '', detail: `must not have more than ${MAX_VALUES} fields and items` };
+  if (budget.left < 0) return { pointer: '', detail: TOO_MANY };
   for (let place = 0; place < members.length; place++) {
     const key = keys?.[place] ?? place;
     if (typeof key === 'string' && isPolluting(key))
