@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Fleet } from '../test/support/fleet.ts';
@@ -64,23 +65,11 @@ function forgetPeak(fleet: Fleet): void {
   writeFileSync(`/proc/${gatewayOf(fleet).child.pid}/clear_refs`, '5');
 }
 
-/** Opens so many connections that say this and then a byte every two seconds; resolves with how long each was kept (s). */
-function drip(fleet: Fleet, count: number, head: string): Promise<number[]> {
-  const { hostname, port } = new URL(gatewayOf(fleet).url);
-  const one = () =>
-    new Promise<number>((resolve) => {
-      const started = performance.now();
-      const socket = connect(Number(port), hostname, () => socket.write(head));
-      const timer = setInterval(() => socket.write('a'), 2_000);
-      socket
-        .on('error', () => undefined)
-        .resume()
-        .once('close', () => {
-          clearInterval(timer);
-          resolve((performance.now() - started) / 1_000);
-        });
-    });
-  return Promise.all(Array.from({ length: count }, one));
+/** Slow callers, in a process of their own so that they do not slow down whoever measures: how long the last was kept (s). */
+async function drip(fleet: Fleet, count: number, head: string): Promise<number> {
+  const { port } = new URL(gatewayOf(fleet).url);
+  const child = spawn(process.execPath, ['--no-warnings', 'bench/drip.ts', port, String(count), head]);
+  return Number(await text(child.stdout));
 }
 
 const slowOnes =
@@ -91,7 +80,7 @@ const slowOnes =
     const baseline = percentile(await others(15), 0.99);
     const slow = drip(fleet, 1_000, head(fleet.key));
     const beside = await others(15);
-    const longest = Math.max(...(await slow));
+    const longest = await slow;
     const ratio = percentile(beside, 0.99) / baseline;
     const failures = beside.filter(({ status }) => status !== 200);
     const failed =
@@ -108,26 +97,27 @@ const slowOnes =
 const bomb =
   (drop: (fleet: Fleet, sandbox: TestSandbox) => Promise<number>, expected: number): Scenario =>
   async (fleet, sandbox) => {
-    await load({ rate: 100, seconds: 10, send: () => send(fleet, ASSETS) });
-    // What the first of a kind leaves behind for good (code, buffers) is not what a hundred of them leave.
-    for (let count = 0; count < 10; count++) await drop(fleet, sandbox);
-    await sleep(10_000);
+    const hundred = () => Promise.all(Array.from({ length: 100 }, () => drop(fleet, sandbox)));
+    const others = (seconds: number) => load({ rate: 100, seconds, send: () => send(fleet, ASSETS) });
+    // What the first hundred leave for good is room that V8 and malloc have touched once; a second hundred finds it there.
+    await others(5);
+    await hundred();
+    await others(30);
     const before = memoryOf(fleet).now;
     forgetPeak(fleet);
-    const statuses = await Promise.all(Array.from({ length: 100 }, () => drop(fleet, sandbox)));
+    const statuses = await hundred();
     const { peak } = memoryOf(fleet);
     await sandbox.reset();
     let after = memoryOf(fleet).now;
-    for (let second = 0; second < 60 && after > before * 1.1; second++) {
-      // A process that does nothing does not collect either.
-      await ask(fleet, ASSETS);
-      await sleep(1_000);
+    // The others go on meanwhile, as they do: a process that does nothing does not collect its garbage either.
+    for (let second = 0; second < 60 && after > before * 1.1; second += 2) {
+      await others(2);
       after = memoryOf(fleet).now;
     }
-    const wrong = statuses.filter((status) => status !== expected).length;
+    const wrong = statuses.filter((status) => status !== expected);
     return {
-      measured: `${before.toFixed(0)} MiB before, ${peak.toFixed(0)} at most, ${after.toFixed(0)} after; ${wrong} not answered ${expected}`,
-      holds: after <= before * 1.1 && wrong === 0,
+      measured: `${before.toFixed(0)} MiB before, ${peak.toFixed(0)} at most, ${after.toFixed(0)} after; answered ${expected} but for ${wrong.length}${wrong.length ? ` (${[...new Set(wrong)].join()})` : ''}`,
+      holds: after <= before * 1.1 && wrong.length === 0,
     };
   };
 

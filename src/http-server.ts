@@ -17,9 +17,9 @@ const MAX_HEADERS = 100;
 export const MAX_URL = 8 * 1024;
 
 /** From the first byte of a request, or from the start of a connection that sends none. */
-const HEADERS_MS = 5_000;
+const HEADERS_MS = 4_000;
 /** From the first byte of a request to its last. */
-const REQUEST_MS = 10_000;
+const REQUEST_MS = 9_000;
 const TOO_LATE = `The request did not arrive in time: its headers have ${HEADERS_MS / 1000} s, all of it has ${REQUEST_MS / 1000} s.`;
 /** How often these two are looked at. */
 const CHECK_MS = 250;

@@ -17,20 +17,27 @@ const MAX_EXACT_DIGITS = 15;
 const MAX_SAFE = String(Number.MAX_SAFE_INTEGER);
 const COLON_NEXT = /\s*:/y;
 
-const [QUOTE, OPEN, CLOSE, COLON, DIGIT, MINUS, IN_NUMBER] = [1, 2, 3, 4, 5, 6, 7] as const;
+const [QUOTE, OPEN, CLOSE, COLON, COMMA, DIGIT, MINUS, IN_NUMBER] = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** What each byte is outside of a string; from {@link DIGIT} on it may be part of a number. */
 const KINDS = kindsOf({
   '"': QUOTE,
   '{[': OPEN,
   '}]': CLOSE,
   ':': COLON,
+  ',': COMMA,
   '0123456789': DIGIT,
   '-': MINUS,
   '+.eE': IN_NUMBER,
 });
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'duplicate-key';
+export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'values' | 'duplicate-key';
+
+interface Limits {
+  readonly maxDepth: number;
+  /** Fields and items that follow others: beyond it a text is refused before anything is made of it. */
+  readonly maxValues?: number;
+}
 
 /** Why a text is not JSON that we accept; `pointer` (RFC 6901) says where a repeated key is. */
 export class JsonFault extends Error {
@@ -45,9 +52,9 @@ export class JsonFault extends Error {
 }
 
 /** Decodes UTF-8 strictly (one byte order mark is dropped) and parses. Throws {@link JsonFault}. */
-export function parseJson(bytes: Buffer, limits: { readonly maxDepth: number }): unknown {
+export function parseJson(bytes: Buffer, limits: Limits): unknown {
   const decoded = decodeUtf8(bytes);
-  const { keys, numbers } = scan(bytes, limits.maxDepth);
+  const { keys, numbers } = scan(bytes, limits);
   const text = numbers.length === 0 ? decoded : withMarks(bytes, decoded, numbers);
   let value: unknown;
   try {
@@ -102,9 +109,10 @@ interface Scan {
 }
 
 /** Over bytes, which is twice as fast as over text: every byte of a character beyond ASCII is above 0x7f. */
-function scan(bytes: Buffer, maxDepth: number): Scan {
+function scan(bytes: Buffer, { maxDepth, maxValues = Infinity }: Limits): Scan {
   const numbers: OddNumber[] = [];
   let keys = 0;
+  let commas = 0;
   let depth = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (KINDS[bytes[at] ?? 0]) {
@@ -119,6 +127,9 @@ function scan(bytes: Buffer, maxDepth: number): Scan {
         break;
       case COLON:
         keys++;
+        break;
+      case COMMA:
+        if (++commas > maxValues) throw new JsonFault('values');
         break;
       case DIGIT:
       case MINUS: {

@@ -7,10 +7,13 @@ const MAX_DEPTH = 32;
 /** Fields and items. Checking them takes far longer than reading them, and nobody else is served meanwhile. */
 const MAX_VALUES = 50_000;
 
+const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
+
 const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   encoding: 'must be UTF-8',
   syntax: 'must be JSON',
   depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
+  values: TOO_MANY,
   'duplicate-key': 'must be given once',
 };
 
@@ -41,10 +44,10 @@ export class UnreadableBody {
 export function readRequestBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    const value = parseJson(bytes, { maxDepth: MAX_DEPTH });
+    const value = parseJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
     const budget = { left: MAX_VALUES };
     const polluting = pollutingPlace(value, budget);
-    if (budget.left < 0) return invalid('', `must not have more than ${MAX_VALUES} fields and items`);
+    if (budget.left < 0) return invalid('', TOO_MANY);
     return polluting === undefined ? value : invalid(polluting, 'is not a known field');
   } catch (error) {
     if (error instanceof JsonFault) return invalid(error.pointer, MESSAGES[error.kind]);
