@@ -8,7 +8,7 @@ const STDOUT = 1;
 const MAX_BACKLOG = 1024 * 1024;
 /** Lines of so much time, or so many characters, are written together: each write costs as much as making ten lines. */
 const GATHER_MS = 10;
-const GATHER_CHARACTERS = 8 * 1024;
+const GATHER_CHARACTERS = 16 * 1024;
 
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -41,31 +41,27 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 /** A reader that stalls, is gone, or has no room left costs log lines and never a request. */
 function standardOutput(): DestinationStream {
   let isFailing = false;
-  // Before the destination's own listener, which would write what is left again and again for ever.
+  let gathered = '';
+  const write = () => {
+    const lines = gathered;
+    gathered = '';
+    if (lines !== '') stream.write(lines);
+  };
+  // Before the destination's own listener, which writes what it has; where that fails, again and again for ever.
   process.once('exit', () => {
     if (isFailing) stream.destroy();
+    else write();
   });
-  const stream = openDestination({
-    dest: STDOUT,
-    sync: false,
-    minLength: GATHER_CHARACTERS,
-    maxLength: MAX_BACKLOG,
-  });
+  const stream = openDestination({ dest: STDOUT, sync: false, maxLength: MAX_BACKLOG });
   // Without a listener the error would end the process.
   stream.on('error', () => (isFailing = true));
   stream.on('write', () => (isFailing = false));
-  let isGathering = false;
-  const flush = () => {
-    isGathering = false;
-    stream.flush();
-  };
   return {
     write: (line) => {
-      stream.write(line);
-      if (isGathering) return;
-      isGathering = true;
-      // What waits when the process ends is written by the destination itself.
-      setTimeout(flush, GATHER_MS).unref();
+      // Not the destination's own gathering: what comes while it writes would stay there until the next line.
+      if (gathered === '') setTimeout(write, GATHER_MS).unref();
+      gathered += line;
+      if (gathered.length >= GATHER_CHARACTERS) write();
     },
   };
 }
