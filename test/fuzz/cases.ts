@@ -112,8 +112,8 @@ const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined
 /** Problems that are about the form elsewhere, and here what the document shows for the answer: a page that is none, an order that is settled. */
 function isDocumented({ sent }: Case, { status }: Answer, body: Exchange['body']): boolean {
   const { operationId, responses } = routeOf(sent)?.operation ?? {};
-  const shown = responses?.[String(status)]?.content?.['application/problem+json']?.examples ?? {};
-  if (body['code'] === 'not-found') return shown['not-found'] !== undefined;
+  const examples = responses?.[String(status)]?.content?.['application/problem+json']?.examples ?? {};
+  if (body['code'] === 'not-found') return examples['not-found'] !== undefined;
   const [fault, ...more] = (body['errors'] ?? []) as readonly Fault[];
   return operationId === 'settleOrder' && fault?.pointer === '/as' && more.length === 0;
 }
