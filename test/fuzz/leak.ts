@@ -67,7 +67,7 @@ export async function runLeak({ rounds, warmUp, progress }: Options): Promise<Le
       if (round === warmUp) before = await quiet(stage);
       if (round % 10 === 9)
         progress?.(
-          `${round + 1} rounds, heap ${Math.round(measured.heapUsed / 1024)} kB, without code ${Math.round(measured.data / 1024)} kB`,
+          `${round + 1} rounds, heap ${Math.round(measured.heapUsed / 1024)} kB, without code ${Math.round(measured.data / 1024)} kB, beside it ${Math.round(measured.external / 1024)} kB`,
         );
     }
     const slope = (what: 'data' | 'heapUsed' | 'external') =>
