@@ -27,8 +27,9 @@ const CHECK_MS = 250;
 const STALLED_MS = 14_000;
 /** Node closes a second after what it promises. */
 const KEEP_ALIVE_MS = 71_000;
-/** How long an answer may stay unread because its client is still sending. */
+/** How long a client may go on sending what was refused, until it reads that: garbage, and a body that is too large. */
 const LINGER_MS = 5_000;
+const LINGER_BODY_MS = 20_000;
 
 const MAX_CONNECTIONS = 10_000;
 /** Open files that are left for the platform, Redis and the log. */
@@ -163,7 +164,7 @@ export function closeAfterAnswer(request: IncomingMessage): void {
   socket.destroySoon = () => {
     socket.end();
     request.once('end', destroySoon).resume();
-    setTimeout(destroySoon, LINGER_MS).unref();
+    setTimeout(destroySoon, LINGER_BODY_MS).unref();
   };
 }
 

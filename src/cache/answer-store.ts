@@ -64,7 +64,7 @@ export class AnswerStore {
     if (entry.body.length > MAX_BYTES) return;
     const held = this.#near.get(key);
     if (held && held.askedAt > entry.askedAt) return;
-    this.#near.set(key, Object.freeze(entry), this.#lifeMs());
+    this.#near.set(key, Object.freeze({ ...entry, body: ownBytes(entry.body) }), this.#lifeMs());
     if (this.#far) await this.#share(this.#far, farKey(key), entry);
   }
 
@@ -87,6 +87,14 @@ export class AnswerStore {
   #lifeMs(): number {
     return this.config.ttlMs * (1 - JITTER + 2 * JITTER * Math.random());
   }
+}
+
+/** Small buffers are parts of a larger one, all of which would be held as long as they are. */
+function ownBytes(body: Buffer): Buffer {
+  if (body.buffer.byteLength === body.length) return body;
+  const own = Buffer.allocUnsafeSlow(body.length);
+  body.copy(own);
+  return own;
 }
 
 /** Of fixed length, and telling nothing of what was asked. */
