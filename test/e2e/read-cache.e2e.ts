@@ -78,21 +78,6 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect((await results(other))['hit']).toBeGreaterThanOrEqual(2);
   });
 
-  it('answers HEAD as GET, without the body', async () => {
-    const [one] = await replicas();
-    const { text, headers } = await one.get(ASSETS);
-    const head = await one.request('HEAD', ASSETS);
-    expect(head.status).toBe(200);
-    expect(head.text).toBe('');
-    expect(head.headers.get('etag')).toBe(headers.get('etag'));
-    expect(head.headers.get('cache-control')).toBe('private, no-cache');
-    expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
-    const known = await one.request('HEAD', ASSETS, knowing(head));
-    expect(known.status).toBe(304);
-    expect(known.headers.has('age')).toBe(true);
-    expect(await calls()).toBe(1);
-  });
-
   it('goes past itself for no-cache, and keeps what comes', async () => {
     const [one, other] = await replicas();
     await one.get(ASSETS);
