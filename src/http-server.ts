@@ -159,6 +159,7 @@ function giveUp(
  */
 export function closeAfterAnswer(request: IncomingMessage): void {
   const { socket } = request;
+  givenUp.add(socket);
   const destroySoon = socket.destroySoon.bind(socket);
   // Node calls it when the answer is written.
   socket.destroySoon = () => {
@@ -170,11 +171,14 @@ export function closeAfterAnswer(request: IncomingMessage): void {
 
 /** What is no HTTP that can be served; after it the connection is of no use. */
 export function answerBadHttp(error: HttpFault, socket: Socket): void {
-  // The rest of what was refused is thrown away.
-  if (givenUp.has(socket) && isMisread(error)) return;
+  // The rest of what was refused is thrown away, for as long as that may take.
+  if (givenUp.has(socket) && isAboutRequest(error)) return;
   givenUp.add(socket);
   answerInTurn(error, socket);
 }
+
+/** Node's code for headers or a request that took too long. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
@@ -188,7 +192,7 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   if (answer) cutShort.add(answer.req);
   // Who sent nothing asked nothing: a client that connects in advance would take it for the answer to its first request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
-  else if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, problemOf(error));
+  else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
   // Its body is here, and nobody had the time to read it.
   else if (answer && answer.req.readableLength > 0) {
     refuse(socket, new ProblemException('overloaded'));
@@ -199,9 +203,9 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   }
 }
 
-/** Unlike the end of the connection, or of its time. */
-function isMisread({ code = '' }: HttpFault): boolean {
-  return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE';
+/** Unlike the end of the connection. */
+function isAboutRequest({ code = '' }: HttpFault): boolean {
+  return code === TOO_SLOW || (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE');
 }
 
 function problemOf({ code, rawPacket }: HttpFault): ProblemException {

@@ -229,9 +229,12 @@ describe('K1 bodies beyond the limit', () => {
     let peak = before;
     const watch = setInterval(() => (peak = Math.max(peak, residentMiB())), 10);
     const statuses: number[] = [];
-    for (let round = 0; round < 4; round++)
-      statuses.push(...(await Promise.all(Array.from({ length: 10 }, send))));
-    clearInterval(watch);
+    try {
+      for (let round = 0; round < 4; round++)
+        statuses.push(...(await Promise.all(Array.from({ length: 10 }, send))));
+    } finally {
+      clearInterval(watch);
+    }
     expect(new Set(statuses)).toEqual(new Set([413]));
     // Of 400 MiB.
     expect(peak - before).toBeLessThan(100);
