@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Fleet } from '../support/fleet.ts';
+import { type Conversation, converse } from '../support/raw-client.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Row S11: what wears a process out, everything at once. Each alone is a row of clients (K1 to K3, K18 to K21, K31). */
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const QUOTA = 50;
+const FLOOD = 1_000;
+const MIB = 1024 * 1024;
+
+let sandbox: TestSandbox;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  const flooder = { name: 'flooder', rateLimit: { requests: QUOTA, perSeconds: 3_600 } };
+  fleet = await Fleet.start(sandbox, 1, { callers: [flooder, { name: 'neighbour' }] });
+});
+afterAll(async () => {
+  await fleet.stop();
+  await sandbox.close();
+});
+
+function residentMiB(): number {
+  const status = readFileSync(`/proc/${fleet.gateways[0]?.child.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
+function head(method: string, more: string): string {
+  const key = fleet.keys['neighbour'] as string;
+  return `${method} /v1/license-orders HTTP/1.1\r\nHost: gateway\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\n${more}`;
+}
+
+const times = <T>(count: number, make: () => Promise<T>) => Promise.all(Array.from({ length: count }, make));
+
+it('S11 a flood, slow connections and bombs at once: the process lives, its memory is bounded, and others are served', async () => {
+  const url = fleet.gateways[0]?.url as string;
+  const ask = (name: string) => fleet.get(0, ASSETS, { 'x-api-key': fleet.keys[name] as string });
+  expect((await ask('neighbour')).status).toBe(200);
+  const before = residentMiB();
+  const patient = { patienceMs: 60_000 };
+  const bomb = (body: string) => () =>
+    converse(
+      url,
+      `${head('POST', `Content-Length: ${body.length}\r\n`)}Connection: close\r\n\r\n${body}`,
+      patient,
+    );
+
+  let isOver = false;
+  const attack = Promise.all([
+    times(FLOOD, () => ask('flooder')),
+    times(200, () => converse(url, head('GET', 'X-Slow: '), patient)),
+    times(200, () => converse(url, head('POST', 'Content-Length: 100\r\n\r\n{'), patient)),
+    times(20, bomb('['.repeat(MIB - 1))),
+    times(20, bomb(`{${'"a":1,'.repeat(100_000)}"a":1}`)),
+    times(20, bomb(' '.repeat(10 * MIB))),
+  ]).finally(() => (isOver = true));
+  const served: number[] = [];
+  let most = before;
+  while (!isOver) {
+    served.push((await ask('neighbour')).status);
+    most = Math.max(most, residentMiB());
+  }
+  const [flood, headers, bodies, ...bombs] = await attack;
+
+  expect(new Set(served)).toEqual(new Set([200]));
+  expect(flood.filter(({ status }) => status === 200)).toHaveLength(QUOTA);
+  expect(flood.filter(({ status }) => status === 429)).toHaveLength(FLOOD - QUOTA);
+  expect([...headers, ...bodies].every(({ closed }) => closed)).toBe(true);
+  const refused = (each: Conversation) => each.answers[0]?.status ?? 0;
+  expect(new Set(bombs.flat().map(refused))).toEqual(new Set([400, 413]));
+  expect(fleet.gateways[0]?.child.exitCode).toBeNull();
+  // 400 connections, 1,000 requests and 260 MiB of bodies were under way.
+  expect(most - before).toBeLessThan(400);
+  expect(await sandbox.journal('batchOrder')).toEqual([]);
+}, 180_000);
