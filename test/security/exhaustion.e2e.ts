@@ -49,7 +49,7 @@ it('S11 a flood, slow connections and bombs at once: the process lives, its memo
       patient,
     );
 
-  let isOver = false;
+  const over = new AbortController();
   const attack = Promise.all([
     times(FLOOD, () => ask('flooder')),
     times(200, () => converse(url, head('GET', 'X-Slow: '), patient)),
@@ -57,10 +57,10 @@ it('S11 a flood, slow connections and bombs at once: the process lives, its memo
     times(20, bomb('['.repeat(MIB - 1))),
     times(20, bomb(`{${'"a":1,'.repeat(100_000)}"a":1}`)),
     times(20, bomb(' '.repeat(10 * MIB))),
-  ]).finally(() => (isOver = true));
+  ]).finally(() => over.abort());
   const served: number[] = [];
   let most = before;
-  while (!isOver) {
+  while (!over.signal.aborted) {
     served.push((await ask('neighbour')).status);
     most = Math.max(most, residentMiB());
   }
