@@ -403,16 +403,22 @@ describe('long and nasty values', () => {
   ];
   const fields = ['text', 'secret', 'identifier', 'pathId', 'timestamp', 'timeDuration', 'oneOf'] as const;
 
+  /** In ms of the processor. */
+  const cost = (body: string): number => {
+    const before = process.cpuUsage();
+    expect(faultsOf(Probe, body)).toHaveLength(1);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  };
+
   it.each(nasty)('are refused at once: %s', (_, text) => {
     for (const field of fields) {
       const body = JSON.stringify({ [field]: text });
-      const before = process.cpuUsage();
-      const faults = faultsOf(Probe, body);
-      const { user, system } = process.cpuUsage(before);
-      expect(faults).toHaveLength(1);
+      // The least of some, since the process collects garbage and compiles beside it; what is slow is slow each time.
+      const least = Math.min(...Array.from({ length: 5 }, () => cost(body)));
       // faults.md K35 asks for 5 ms. The factor is for slow machines and the parsing of 100 kB; processor time, so that
       // a busy one does not count.
-      expect({ field, slow: user + system > 50_000 }).toEqual({ field, slow: false });
+      expect({ field, slow: least > 50 }).toEqual({ field, slow: false });
     }
   });
 });
