@@ -53,6 +53,8 @@ class ItemKinds {
 
   #instance(item: unknown, instantiate: Instantiate): unknown {
     if (!isObject(item)) return item;
+    // A list in place of an object is refused as such; nothing in it is looked at.
+    if (Array.isArray(item)) return null;
     const word = (item as Record<string, unknown>)[this.property];
     const known = this.#classes.get(word);
     return known ? instantiate(known, item) : Object.assign(new this.#unknown(), { [this.property]: word });
