@@ -4,7 +4,13 @@ const LAST_MS = Date.UTC(10_000, 0) - 1;
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 4_096;
 
-const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+const padded = (number: number, digits: number) => String(number).padStart(digits, '0');
+const table = (length: number, text: (index: number) => string): readonly string[] =>
+  Array.from({ length }, (_, index) => text(index));
+/** What each minute of a day, second of a minute and millisecond of a second is called: an answer has hundreds of times. */
+const minutes = table(1_440, (minute) => `${padded(Math.floor(minute / 60), 2)}:${padded(minute % 60, 2)}:`);
+const seconds = table(60, (second) => `${padded(second, 2)}.`);
+const milliseconds = table(1_000, (millisecond) => `${padded(millisecond, 3)}Z`);
 /** The date of a day since the epoch, with what follows it: an answer has the same few days again and again. */
 const dates = new Map<number, string>();
 
@@ -13,11 +19,10 @@ export function rfc3339(ms: number): string | undefined {
   if (ms < FIRST_MS || ms > LAST_MS) return undefined;
   const day = Math.floor(ms / DAY_MS);
   const ofDay = ms - day * DAY_MS;
-  const hours = twoDigits[Math.floor(ofDay / 3_600_000)];
-  const minutes = twoDigits[Math.floor(ofDay / 60_000) % 60];
-  const seconds = twoDigits[Math.floor(ofDay / 1_000) % 60];
-  const rest = String(1_000 + (ofDay % 1_000)).slice(1);
-  return `${dateOf(day)}${hours}:${minutes}:${seconds}.${rest}Z`;
+  const minute = Math.trunc(ofDay / 60_000);
+  const ofMinute = ofDay - minute * 60_000;
+  const second = Math.trunc(ofMinute / 1_000);
+  return `${dateOf(day)}${minutes[minute]}${seconds[second]}${milliseconds[ofMinute - second * 1_000]}`;
 }
 
 function dateOf(day: number): string {

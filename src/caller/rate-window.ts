@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { RedisCommander } from 'ioredis';
+import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
 
@@ -9,7 +8,7 @@ import type { RateLimit } from './callers-file.ts';
  * agree; it begins with the first request, and what is refused is not counted. A foreign value counts as no window.
  * ARGV: asked, limit, window ms. Returns: granted, used in all, ms to the window's end.
  */
-const TAKE = `
+const TAKE = new Script(`
 local asked, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local stored = redis.pcall('GET', KEYS[1])
 local used = type(stored) == 'string' and string.match(stored, '^%d+$') and tonumber(stored)
@@ -19,10 +18,7 @@ if left > window then left = window end
 local granted = math.min(asked, math.max(limit - used, 0))
 redis.call('SET', KEYS[1], string.format('%d', used + granted), 'PX', left)
 return {granted, used + granted, left}
-`;
-
-/** What Redis knows a script by, once it has seen it: its text is longer than everything else that is sent. */
-const TAKE_ID = createHash('sha1').update(TAKE).digest('hex');
+`);
 
 /** Where a caller stands once a request was counted, or refused. */
 export interface Standing {
@@ -85,7 +81,7 @@ export class RateWindow {
   async #takeShared(asked: readonly Waiting[]): Promise<void> {
     const { requests, perSeconds } = this.#limit;
     const [granted, used, leftMs] = await this.redis.run((client) =>
-      run(client, this.key, asked.length, requests, perSeconds * 1_000),
+      TAKE.run<[number, number, number]>(client, [this.key], [asked.length, requests, perSeconds * 1_000]),
     );
     this.#used = used;
     // Later than there by the way back: nobody is told to come before the end.
@@ -112,16 +108,4 @@ export class RateWindow {
   #standing(admitted: boolean, left: number): Standing {
     return { admitted, left, endsInS: Math.max(Math.ceil((this.#endsAt - this.now()) / 1_000), 0) };
   }
-}
-
-async function run(
-  client: RedisCommander,
-  key: string,
-  ...values: number[]
-): Promise<[number, number, number]> {
-  const reply = await client.evalsha(TAKE_ID, 1, key, ...values).catch((error: Error) => {
-    if (!error.message.startsWith('NOSCRIPT')) throw error;
-    return client.eval(TAKE, 1, key, ...values);
-  });
-  return reply as [number, number, number];
 }

@@ -113,6 +113,16 @@ describe.each<[string, () => Promise<GuardStore>]>([
     expect(await store.begin(write)).toEqual(first);
   });
 
+  it('is held by whoever began it, for as long as it is being sent', async () => {
+    const write = newOrder();
+    expect(await store.holds(write.name, write.owner)).toBe(false);
+    await store.begin(write);
+    expect(await store.holds(write.name, write.owner)).toBe(true);
+    expect(await store.holds(write.name, randomUUID())).toBe(false);
+    await store.move(byOwner(write, 'not_sent'));
+    expect(await store.holds(write.name, write.owner)).toBe(false);
+  });
+
   it('of two hundred that begin at once lets one', async () => {
     const write = newOrder();
     const begun = await Promise.all(
@@ -229,6 +239,7 @@ describe.each<[string, () => Promise<GuardStore>]>([
       const write = newOrder({ leaseMs: 1 });
       await store.begin(write);
       await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(await store.holds(write.name, write.owner)).toBe(false);
       expect(await store.begin(write)).toMatchObject({ kind: 'there', record: { state: 'in_doubt' } });
       expect(await store.move(byOwner(write, 'not_sent'))).toMatchObject({ kind: 'refused' });
       expect(await store.move(byOwner(write, 'succeeded'))).toMatchObject({ kind: 'moved' });

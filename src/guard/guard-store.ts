@@ -51,6 +51,8 @@ export interface Listing {
 export interface GuardStore {
   /** Durable before it resolves. May be repeated by the same owner, whose first answer got lost. */
   begin(write: Begin): Promise<Begun>;
+  /** Whether that owner is sending it, and its lease has not run out. */
+  holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
   read(name: string): Promise<GuardRecord | undefined>;
   /** Orders in that state, or all. */

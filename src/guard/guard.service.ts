@@ -173,8 +173,7 @@ export class GuardService {
 
   /** Still ours, and the lease has not run out: asked right before the first byte. */
   async #confirm(begin: Begin): Promise<void> {
-    const again = await this.keeper.store.begin(begin);
-    if (again.kind !== 'begun') throw new GuardUnavailable('away');
+    if (!(await this.keeper.store.holds(begin.name, begin.owner))) throw new GuardUnavailable('away');
   }
 
   #there(begun: Exclude<Begun, { kind: 'begun' }>): GuardRecord {

@@ -50,6 +50,11 @@ export class MemoryGuard implements GuardStore {
     return Promise.resolve({ kind: 'begun', submittedAt });
   }
 
+  holds(name: string, owner: string): Promise<boolean> {
+    const kept = this.#find(name);
+    return Promise.resolve(kept?.state === 'sending' && kept.owner === owner);
+  }
+
   move(move: Move): Promise<Moved> {
     const kept = this.#find(move.name);
     if (!kept) return Promise.resolve({ kind: 'missing' });

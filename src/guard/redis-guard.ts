@@ -1,3 +1,4 @@
+import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
   type Details,
@@ -66,7 +67,7 @@ end
 `;
 
 /** ARGV: canary, version, owner, lease ms, details, listed (1 or 0), alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
-const BEGIN = `${COMMON}
+const BEGIN = new Script(`${COMMON}
 local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 2, 9)
 if alias ~= '' then
   local target = redis.call('GET', alias)
@@ -100,10 +101,17 @@ if listed == '1' then
 end
 if alias ~= '' then redis.call('SET', alias, record, 'PX', aliasMs) end
 return {'begun', now}
-`;
+`);
+
+/** ARGV: canary, version, owner. */
+const HOLDS = new Script(`${COMMON}
+local version, state, owner, leaseUntil = unpack(redis.call('HMGET', record, 'version', 'state', 'owner', 'leaseUntil'))
+local holds = version == ARGV[2] and state == 'sending' and owner == ARGV[3] and tonumber(leaseUntil) > now
+return {holds and 'held' or 'lost'}
+`);
 
 /** ARGV: canary, version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
-const MOVE = `${COMMON}
+const MOVE = new Script(`${COMMON}
 local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 2, 7)
 local known = redis.call('HMGET', record, 'version', 'state', 'owner', 'submittedAt')
 if not known[1] and redis.call('EXISTS', record) == 0 then return {'missing'} end
@@ -117,16 +125,16 @@ if leftMs > 0 then return {'early', leftMs} end
 if details ~= '' then redis.call('HSET', record, 'details', details) end
 put(record, known[2], to, keptMs)
 return {'moved', fields(record)}
-`;
+`);
 
 /** ARGV: canary. */
-const READ = `${COMMON}
+const READ = new Script(`${COMMON}
 if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
-`;
+`);
 
 /** ARGV: canary, state or empty, first, last. */
-const LIST = `${COMMON}
+const LIST = new Script(`${COMMON}
 forget()
 local zset = ARGV[2] == '' and all or index[ARGV[2]]
 local found = {}
@@ -135,10 +143,10 @@ for _, key in ipairs(redis.call('ZREVRANGE', zset, ARGV[3], ARGV[4])) do
   if known[1] then table.insert(found, {key, known}) else redis.call('ZREM', zset, key) end
 end
 return {'there', redis.call('ZCARD', zset), found}
-`;
+`);
 
 /** ARGV: canary, kept ms of an order in doubt or empty, of another write. */
-const SWEEP = `${COMMON}
+const SWEEP = new Script(`${COMMON}
 forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
@@ -147,13 +155,13 @@ for _, key in ipairs(ended) do
   redis.call('ZREM', leases, key)
 end
 return {'swept', ended}
-`;
+`);
 
 /** ARGV: canary. */
-const DOUBTS = `${COMMON}
+const DOUBTS = new Script(`${COMMON}
 local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
 return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - oldest[2]) or 0}
-`;
+`);
 
 type Fields = (string | null)[];
 
@@ -210,6 +218,11 @@ export class RedisGuard implements GuardStore {
     return { kind: 'there', same: rest[0] === 1, record: this.#opened(name, rest[1] as Fields) };
   }
 
+  async holds(name: string, owner: string): Promise<boolean> {
+    const [kind] = await this.#run(HOLDS, name, [VERSION, owner]);
+    return kind === 'held';
+  }
+
   async move({ name, by, owner, to, details, minAgeMs }: Move): Promise<Moved> {
     const from = states.filter((state) => this.rules[by][state]?.includes(to));
     const kept = details ?? (await this.read(name))?.details;
@@ -225,7 +238,10 @@ export class RedisGuard implements GuardStore {
     ]);
     if (kind === 'missing') return { kind };
     if (kind === 'early') return { kind, leftMs: Number(rest[0]) };
-    return { kind: kind === 'moved' ? 'moved' : 'refused', record: this.#opened(name, rest[0] as Fields) };
+    const fields = rest[0] as Fields;
+    // What was given with a move that was made is what is kept now: it need not be opened.
+    if (kind === 'moved') return { kind, record: this.#opened(name, fields, details) };
+    return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
   async read(name: string): Promise<GuardRecord | undefined> {
@@ -260,15 +276,13 @@ export class RedisGuard implements GuardStore {
     return { count: Number(count), oldestMs: Number(oldestMs) };
   }
 
-  async #run(script: string, name: string, values: (string | number)[]): Promise<unknown[]> {
+  async #run(script: Script, name: string, values: (string | number)[]): Promise<unknown[]> {
     const canary = this.canary();
     if (canary === undefined) throw new GuardUnavailable('stopped');
     const keys = [this.#key('canary'), this.#key(name), ...this.#places];
     let answer: unknown[];
     try {
-      answer = await this.redis.run(
-        (client) => client.eval(script, keys.length, ...keys, canary, ...values) as Promise<unknown[]>,
-      );
+      answer = await this.redis.run((client) => script.run<unknown[]>(client, keys, [canary, ...values]));
     } catch (error) {
       throw new GuardUnavailable('away', error);
     }
@@ -285,17 +299,25 @@ export class RedisGuard implements GuardStore {
     return this.redis.sealer?.seal(JSON.stringify(details), this.#key(name)) ?? '';
   }
 
-  #opened(name: string, [version, state, submittedAt, settledAt, sealed]: Fields): GuardRecord {
-    const text = sealed ? this.redis.sealer?.open(sealed, this.#key(name)) : undefined;
+  #opened(
+    name: string,
+    [version, state, submittedAt, settledAt, sealed]: Fields,
+    details = this.#detailsIn(name, sealed),
+  ): GuardRecord {
     const known = version === VERSION && states.includes(state as State) && Number(submittedAt) > 0;
     // Never a miss: what cannot be read may well have been sent.
-    if (!known || text === undefined) throw new GuardUnavailable('broken');
+    if (!known || !details) throw new GuardUnavailable('broken');
     return {
       name,
       state: state as State,
       submittedAt: Number(submittedAt),
       settledAt: settledAt ? Number(settledAt) : null,
-      details: JSON.parse(text) as Details,
+      details,
     };
+  }
+
+  #detailsIn(name: string, sealed: string | null | undefined): Details | undefined {
+    const text = sealed ? this.redis.sealer?.open(sealed, this.#key(name)) : undefined;
+    return text === undefined ? undefined : (JSON.parse(text) as Details);
   }
 }

@@ -1,3 +1,4 @@
+import { Script } from '../redis/script.ts';
 import type { State } from './guard-record.ts';
 import type { GuardRedis } from './guard-redis.ts';
 import { stateKey } from './redis-guard.ts';
@@ -39,7 +40,7 @@ async function fsyncPolicy(redis: GuardRedis): Promise<string | undefined> {
 /** In these a record is still needed, whatever its age. */
 const OPEN: readonly State[] = ['sending', 'in_doubt', 'incomplete'];
 /** KEYS: sets of records. ARGV: ids of keys. How many records are sealed under another key. */
-const SEALED_UNDER_OTHERS = `
+const SEALED_UNDER_OTHERS = new Script(`
 local known, others = {}, 0
 for _, kid in ipairs(ARGV) do known[kid] = true end
 for _, set in ipairs(KEYS) do
@@ -49,7 +50,7 @@ for _, set in ipairs(KEYS) do
     if kid and not known[kid] then others = others + 1 end
   end
 end
-return others`;
+return others`);
 
 /** How many orders that nobody has settled cannot be read with these keys (fault O2). */
 export async function unreadableOrders(
@@ -58,5 +59,5 @@ export async function unreadableOrders(
   kids: readonly string[],
 ): Promise<number> {
   const sets = OPEN.map((state) => stateKey(environment, state));
-  return Number(await redis.run((client) => client.eval(SEALED_UNDER_OTHERS, sets.length, ...sets, ...kids)));
+  return redis.run((client) => SEALED_UNDER_OTHERS.run<number>(client, sets, kids));
 }

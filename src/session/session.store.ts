@@ -6,6 +6,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { emptyIfForeign } from '../redis/redis-error.ts';
+import { Script } from '../redis/script.ts';
 import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
@@ -24,7 +25,9 @@ const LOCK_MS = 10_000;
 const POLL_MS = 30;
 
 // Released by its owner only: after a pause longer than the lock's life it may be somebody else's.
-const UNLOCK = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
+const UNLOCK = new Script(
+  `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`,
+);
 
 /**
  * Sessions, by the hash of their id: who reads the store cannot use what is in it. With Redis they are sealed there and read
@@ -104,7 +107,7 @@ export class SessionStore {
     try {
       return await work();
     } finally {
-      await this.redis.run((client) => client.eval(UNLOCK, 1, lock, owner)).catch(() => undefined);
+      await this.redis.run((client) => UNLOCK.run(client, [lock], [owner])).catch(() => undefined);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Metrics } from '../observability/metrics.ts';
+import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from './principal.ts';
 import { type FailureRecord, keptMs, recordSchema } from './failure-record.ts';
@@ -33,7 +34,7 @@ local stamp, version = string.match(stored, '^(%d+):([^:]+):')
 `;
 
 /** ARGV: owner, stale version, lock ms, longest hold ms. */
-const CLAIM = `${COMMON}
+const CLAIM = new Script(`${COMMON}
 local owner, stale, lockMs, maxHoldMs = unpack(ARGV)
 local endsIn = redis.call('PTTL', token)
 if version and version ~= stale and endsIn > 0 then return {'token', stored, endsIn} end
@@ -50,10 +51,10 @@ for _, key in ipairs(places) do
 end
 for _, key in ipairs(places) do redis.call('SET', key, owner, 'PX', lockMs) end
 return {'permit', now, endpointText, failureText}
-`;
+`);
 
 /** ARGV: owner, stamp, version and sealed token, life ms (0: not kept). */
-const SAVE = `${COMMON}
+const SAVE = new Script(`${COMMON}
 local owner, mine, text, lifeMs = unpack(ARGV)
 local result = {'saved'}
 local endsIn = redis.call('PTTL', token)
@@ -65,10 +66,10 @@ end
 redis.call('DEL', failure, endpoint)
 release(owner)
 return result
-`;
+`);
 
 /** ARGV: owner, stamp, record, hold ms, kept ms, 1 where it is the endpoint's. */
-const FAIL = `${COMMON}
+const FAIL = new Script(`${COMMON}
 local owner, mine, record, holdMs, keptMs, ofEndpoint = unpack(ARGV)
 if not stamp or tonumber(stamp) <= tonumber(mine) then
   local key = ofEndpoint == '1' and endpoint or failure
@@ -77,24 +78,29 @@ if not stamp or tonumber(stamp) <= tonumber(mine) then
 end
 release(owner)
 return 1
-`;
+`);
 
 /** ARGV: version, 1 where it is the second refusal in one call, hold-off ms. */
-const REFUSE = `${COMMON}
+const REFUSE = new Script(`${COMMON}
 local refused, again, holdMs = unpack(ARGV)
 if again == '1' then redis.call('SET', hold, refused, 'PX', holdMs) end
 if version ~= refused then return again == '1' and 0 or 1 end
 if redis.call('EXISTS', hold) == 1 then return 0 end
 redis.call('DEL', token)
 return 1
-`;
+`);
 
 /** ARGV: owner. */
-const RELEASE = `${COMMON}
+const RELEASE = new Script(`${COMMON}
 redis.call('DEL', endpoint)
 release(ARGV[1])
 return 1
-`;
+`);
+
+/** KEYS: a token. ARGV: its value. */
+const DROP = new Script(
+  `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`,
+);
 
 /** Longer than any hold that is asked for: one that is farther away stems from a clock that was set back. */
 const MAX_HOLD_MS = 2 * 3_600_000;
@@ -161,10 +167,10 @@ export class RedisLedger implements TokenLedger {
     return (await this.#run(REFUSE, keys, [version, again ? 1 : 0, HOLD_OFF_MS])) === 1;
   }
 
-  #run<T>(script: string, keys: TokenKeys, values: (string | number)[]): Promise<T> {
+  #run<T>(script: Script, keys: TokenKeys, values: (string | number)[]): Promise<T> {
     const { token, lock, failure, hold, endpoint, probe } = keys;
     const names = [token, lock, failure, hold, endpoint, probe];
-    return this.redis.run((client) => client.eval(script, names.length, ...names, ...values) as Promise<T>);
+    return this.redis.run((client) => script.run<T>(client, names, values));
   }
 
   #opened(keys: TokenKeys, stored: string): AccessToken | undefined {
@@ -175,8 +181,7 @@ export class RedisLedger implements TokenLedger {
   /** A value that does not open is nobody's token: sealed under a key that is gone, or not by us. */
   async #drop(keys: TokenKeys, stored: string): Promise<void> {
     this.metrics.unreadable('tokens');
-    const script = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
-    await this.redis.run((client) => client.eval(script, 1, keys.token, stored));
+    await this.redis.run((client) => DROP.run(client, [keys.token], [stored]));
   }
 }
 

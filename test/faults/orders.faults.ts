@@ -284,7 +284,7 @@ describe('in the guard store', () => {
     const redis = await newRedis(...DURABLE);
     const password = newSecret('r');
     await ask(redis, (client) =>
-      client.call('ACL', 'SETUSER', 'guard', 'on', `>${password}`, '~*', '+@all', '-eval'),
+      client.call('ACL', 'SETUSER', 'guard', 'on', `>${password}`, '~*', '+@all', '-eval', '-evalsha'),
     );
     const gateway = await guardedBy({ url: `redis://guard:${password}@127.0.0.1:${redis.port}` });
     expectRefused(await place(gateway, newNumber()));
