@@ -39,7 +39,7 @@ type Response = AxiosResponse<Buffer>;
  */
 export class Exchange implements Dispatcher.DispatchHandler, Ending {
   /** Called when its caller has got an answer or a failure, and once more when it is over, where that is later. */
-  told: () => void = () => undefined;
+  told: (how: 'answer' | 'failure') => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
   #isLate = false;
@@ -113,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
   }
 
   onResponseEnd(): void {
-    if (!this.#settle()) return;
+    if (!this.#settle('answer')) return;
     this.resolve({
       data: Buffer.concat(this.#chunks, this.#size),
       status: this.#status,
@@ -144,7 +144,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#isLate = true;
     this.#timer = setTimeout(() => this.timeUp(), LATE_MS).unref();
     tell(new TransportError('timeout', true, undefined, late.promise));
-    this.told();
+    this.told('failure');
   }
 
   #kindOf(error: Error & { code?: unknown }): TransportError['kind'] {
@@ -167,13 +167,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#controller?.abort(cause ?? new Error(kind));
   }
 
-  #settle(): boolean {
+  #settle(how: 'answer' | 'failure' = 'failure'): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.underWay.delete(this);
     this.config.abandon?.removeEventListener('abort', this.#abandoned);
-    this.told();
+    this.told(how);
     return true;
   }
 }

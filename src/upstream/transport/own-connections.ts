@@ -58,20 +58,22 @@ export class OwnConnections {
   }
 
   #begin(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
-    let unused: Socket | undefined;
+    let own: Socket | undefined;
+    let isSent = false;
     this.#open++;
-    exchange.told = () => {
+    exchange.told = (how) => {
       exchange.told = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
-      unused?.destroy();
+      // Sent, it is the client's, which ends it with the exchange; after an answer by an error that nobody reads, and that costs
+      // as much as the rest of a connection unless it is closed already.
+      if (!isSent || how === 'answer') own?.destroy();
       this.#leave();
     };
     const send = async (socket: Socket): Promise<void> => {
-      unused = socket;
+      own = socket;
       await confirm(exchange);
       if (exchange.isOver) return;
-      // From here on it is the client's, which ends it with the exchange.
-      unused = undefined;
+      isSent = true;
       const { maxHeaderSize } = this.limits;
       const client = new Client(this.origin, { pipelining: 0, maxHeaderSize, connect: onlyOnce(socket) });
       client.dispatch(request, exchange);
