@@ -15,6 +15,8 @@ const READONLY_RECONNECT_MS = 5_000;
 export function redisClient(address: RedisAddress): Redis | Cluster {
   const options: RedisOptions = {
     lazyConnect: true,
+    // What is asked in one turn of the event loop goes out in one write.
+    enableAutoPipelining: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
