@@ -4,12 +4,17 @@ import { Injectable } from '@nestjs/common';
 import { CacheConfig } from '../config/app-config.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
+import { etagOf } from './etag.ts';
+
+/** A result as bytes. */
+export interface Content {
+  readonly body: Buffer;
+  readonly link?: string;
+}
 
 /** An answer as it is sent: its bytes, made once. */
-export interface ReadAnswer {
-  readonly body: Buffer;
+export interface ReadAnswer extends Content {
   readonly etag: string;
-  readonly link?: string;
 }
 
 export interface Entry extends ReadAnswer {
@@ -17,18 +22,25 @@ export interface Entry extends ReadAnswer {
   readonly askedAt: number;
 }
 
+/** In this process: `sharedAt` is the `askedAt` of what was handed to Redis. */
+interface NearEntry extends Entry {
+  readonly sharedAt: number;
+}
+
 const NEAR_ENTRIES = 1_000;
 const NEAR_BYTES = 32 * 1024 * 1024;
 /** Larger answers are rare, slow to seal, and would push out everything else. */
 const MAX_BYTES = 1024 * 1024;
 const JITTER = 0.1;
+/** Of its life: what Redis has is renewed no sooner, where nothing changed. */
+const RENEWED = 0.1;
 /** Changes with the shape of what is stored. */
 const FORMAT = 'r2';
 
 /** Where answers are kept: in the process, and behind Nest's cache in Redis. The latter may fail: then they are missing there. */
 @Injectable()
 export class AnswerStore {
-  readonly #near = new BoundedStore<Entry>({ entries: NEAR_ENTRIES, bytes: NEAR_BYTES, sizeOf });
+  readonly #near = new BoundedStore<NearEntry>({ entries: NEAR_ENTRIES, bytes: NEAR_BYTES, sizeOf });
   readonly #far: Cache | undefined;
   /** Answers on their way to Redis, each with the one that is to follow it. */
   readonly #sharing = new Map<string, Entry | undefined>();
@@ -55,7 +67,7 @@ export class AnswerStore {
     if (!far) return undefined;
     // Copied for what is left of its life only; the clocks of two replicas cannot make that longer than a life.
     const leftMs = Math.min(this.config.ttlMs, far.askedAt + this.config.ttlMs - Date.now());
-    if (leftMs >= 1) this.#near.set(key, Object.freeze(far), leftMs);
+    if (leftMs >= 1) this.#near.set(key, Object.freeze({ ...far, sharedAt: far.askedAt }), leftMs);
     return far;
   }
 
@@ -64,8 +76,18 @@ export class AnswerStore {
     if (entry.body.length > MAX_BYTES) return;
     const held = this.#near.get(key);
     if (held && held.askedAt > entry.askedAt) return;
-    this.#near.set(key, Object.freeze({ ...entry, body: ownBytes(entry.body) }), this.#lifeMs());
-    if (this.#far) await this.#share(this.#far, farKey(key), entry);
+    const isShared = held?.body === entry.body && entry.askedAt - held.sharedAt < this.config.ttlMs * RENEWED;
+    const sharedAt = isShared ? held.sharedAt : entry.askedAt;
+    this.#near.set(key, Object.freeze({ ...entry, body: ownBytes(entry.body), sharedAt }), this.#lifeMs());
+    if (this.#far && !isShared) await this.#share(this.#far, farKey(key), entry);
+  }
+
+  /** The content as an entry. What is held already is not tagged, copied and shared again, as most refreshes would have it. */
+  entryOf(key: string, { body, link }: Content, askedAt: number): Entry {
+    const held = this.#near.get(key);
+    if (held && held.link === link && held.body.equals(body))
+      return { body: held.body, etag: held.etag, link, askedAt };
+    return { body, etag: etagOf(body), link, askedAt };
   }
 
   /** One at a time under a name: of what is refreshed faster than Redis takes it, only the last has to get there. */

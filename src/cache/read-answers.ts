@@ -2,10 +2,10 @@ import { createParamDecorator, type ExecutionContext, Injectable } from '@nestjs
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asThrownProblem } from '../problem/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { asksForFresh, etagOf, isNamed } from './etag.ts';
+import { asksForFresh, isNamed } from './etag.ts';
 import { pageLinks } from './page-links.ts';
-import type { ReadAnswer } from './answer-store.ts';
-import { ReadCache, type Served } from './read-cache.ts';
+import type { Content } from './answer-store.ts';
+import { ReadCache, type Served, tagged } from './read-cache.ts';
 
 /** A read on its way to its answer. */
 export interface Reading {
@@ -66,11 +66,11 @@ export class ReadAnswers {
   ): Promise<Served> {
     const { call, policy } = request.state;
     if (!call || !policy) throw new Error('the caller guard has not run');
-    const load = async () => answerOf(await find(call).catch(asThrownProblem), request.url);
+    const load = async () => contentOf(await find(call).catch(asThrownProblem), request.url);
     if (!policy.cached || !this.cache.enabled) {
       // A cached read goes on without its caller: others may have joined it, and its answer is kept.
       call.abandon = hangUp(reply);
-      return load().then((answer) => ({ answer }));
+      return load().then((content) => ({ answer: tagged(content) }));
     }
     const read = {
       operation: policy.operationId,
@@ -91,7 +91,6 @@ function hangUp({ raw }: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-function answerOf(result: unknown, url: string): ReadAnswer {
-  const body = Buffer.from(JSON.stringify(result));
-  return { body, etag: etagOf(body), link: pageLinks(result, url) };
+function contentOf(result: unknown, url: string): Content {
+  return { body: Buffer.from(JSON.stringify(result)), link: pageLinks(result, url) };
 }

@@ -4,13 +4,13 @@ import { createCache } from 'cache-manager';
 import { Redis } from 'ioredis';
 import { Keyv } from 'keyv';
 import { newEncryptionKey } from '../../test/support/canary.ts';
-import { startRedis, type RunningRedis } from '../../test/support/redis.ts';
+import { startRedis, type RunningRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AnswerStore, type ReadAnswer } from './answer-store.ts';
+import { AnswerStore, type Content } from './answer-store.ts';
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
@@ -28,11 +28,11 @@ const someRedis = () => {
   return new SharedRedis(redis, new RecordedLog().log, new Metrics());
 };
 
-function cacheOf(shared?: Keyv): ReadCache {
+function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
   const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
-  const answers = new AnswerStore(cache, shared ? someRedis() : noRedis(), { ttlMs: 60_000 });
+  const answers = new AnswerStore(cache, shared ? redis : noRedis(), { ttlMs: 60_000 });
   return new ReadCache(answers, keys, new Metrics());
 }
 
@@ -49,8 +49,7 @@ function reading(
 /** A platform that counts: its answers say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = (): Promise<ReadAnswer> =>
-    Promise.resolve({ body: Buffer.alloc(size, 'x'), etag: `"${++calls}"` });
+  const load = (): Promise<Content> => Promise.resolve({ body: Buffer.from(String(++calls).padEnd(size)) });
   return { load, calls: () => calls };
 }
 
@@ -109,9 +108,10 @@ describe('a cached answer', () => {
     const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
     const cache = cacheOf(broken);
     const { load, calls } = platform();
-    expect((await cache.read(reading(), false, load)).answer.etag).toBe('"1"');
-    expect((await cache.read(reading(), false, load)).answer.etag).toBe('"1"');
-    expect((await cache.read(reading(), true, load)).answer.etag).toBe('"2"');
+    const read = async (fresh: boolean) => String((await cache.read(reading(), fresh, load)).answer.body);
+    expect(await read(false)).toBe('1');
+    expect(await read(false)).toBe('1');
+    expect(await read(true)).toBe('2');
     expect(calls()).toBe(2);
   });
 });
@@ -119,10 +119,10 @@ describe('a cached answer', () => {
 describe('a failure', () => {
   const failing = (slug: 'session-expired' | 'upstream-unavailable') => {
     let calls = 0;
-    const load = async (): Promise<ReadAnswer> => {
+    const load = async (): Promise<Content> => {
       await wait(20);
       if (++calls === 1) throw new ProblemException(slug);
-      return { body: Buffer.alloc(0), etag: `"${calls}"` };
+      return { body: Buffer.from(String(calls)) };
     };
     return { load, calls: () => calls };
   };
@@ -136,7 +136,7 @@ describe('a failure', () => {
     ]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(calls()).toBe(1);
-    expect((await cache.read(reading(), false, load)).answer.etag).toBe('"2"');
+    expect(String((await cache.read(reading(), false, load)).answer.body)).toBe('2');
   });
 
   it('of one session is its own', async () => {
@@ -195,6 +195,25 @@ describe('with Redis', () => {
       expect(await store.set('key', 'value', endless)).toBe(false);
     expect(await direct.exists('key')).toBe(0);
     expect(() => store.clear()).toThrow('end by themselves');
+  });
+
+  it('an answer that did not change is neither made nor stored again, and one that did is', async () => {
+    const unchanged = () => Promise.resolve({ body: Buffer.from('the same') });
+    const { load: changed } = platform();
+    const cache = cacheOf(new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined }), redis);
+    const stored = async () => {
+      const [key = ''] = await direct.keys('r2:*');
+      return direct.get(key);
+    };
+    const first = await cache.read(reading(), true, unchanged);
+    await until('Redis has the answer', async () => (await stored()) !== null);
+    const before = await stored();
+    const second = await cache.read(reading(), true, unchanged);
+    expect(second.answer).toMatchObject({ etag: first.answer.etag, body: first.answer.body });
+    expect(await stored()).toBe(before);
+    const third = await cache.read(reading(), true, changed);
+    expect(third.answer.etag).not.toBe(first.answer.etag);
+    await until('Redis has the changed answer', async () => (await stored()) !== before);
   });
 
   it('the store takes what does not open, or is of another type, for missing, and counts it', async () => {

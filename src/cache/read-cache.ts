@@ -1,6 +1,7 @@
 import { HttpException, HttpStatus, Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
-import { AnswerStore, type Entry, type ReadAnswer } from './answer-store.ts';
+import { AnswerStore, type Content, type Entry, type ReadAnswer } from './answer-store.ts';
+import { etagOf } from './etag.ts';
 import { type Read, ReadKeys } from './read-keys.ts';
 
 interface Found {
@@ -14,7 +15,11 @@ export interface Served {
   readonly ageSeconds?: number;
 }
 
-type Load = () => Promise<ReadAnswer>;
+export function tagged(content: Content): ReadAnswer {
+  return { ...content, etag: etagOf(content.body) };
+}
+
+type Load = () => Promise<Content>;
 
 /**
  * Answers of reads, for a few seconds: in the process, then in Redis. Equal reads at the same time share one call.
@@ -39,7 +44,7 @@ export class ReadCache {
     const key = await this.keys.of(read);
     if (key === undefined) {
       this.metrics.readCache(read.operation, 'error');
-      return { answer: await load() };
+      return { answer: tagged(await load()) };
     }
     if (fresh) {
       this.metrics.readCache(read.operation, 'bypass');
@@ -67,7 +72,7 @@ export class ReadCache {
       if (running && isOfOneCaller(error)) return undefined;
       throw error;
     });
-    if (!found) return { answer: await load() };
+    if (!found) return { answer: tagged(await load()) };
     if (found.cached) return this.#hit(read, found.entry);
     this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
     if (running) read.call.upstreamMs += performance.now() - started;
@@ -89,21 +94,21 @@ export class ReadCache {
 
   async #find(key: string, load: Load): Promise<Found> {
     const held = await this.answers.get(key);
-    return held ? { entry: held, cached: true } : { entry: await ask(load), cached: false };
+    return held ? { entry: held, cached: true } : { entry: await this.#ask(key, load), cached: false };
   }
 
   async #refresh(key: string, load: Load): Promise<ReadAnswer> {
-    const entry = await ask(load);
+    const entry = await this.#ask(key, load);
     // Nobody may join an older call any more, now that somebody has seen this answer.
     this.#flights.delete(key);
     void this.answers.keep(key, entry).catch(() => undefined);
     return entry;
   }
-}
 
-async function ask(load: Load): Promise<Entry> {
-  const askedAt = Date.now();
-  return { ...(await load()), askedAt };
+  async #ask(key: string, load: Load): Promise<Entry> {
+    const askedAt = Date.now();
+    return this.answers.entryOf(key, await load(), askedAt);
+  }
 }
 
 /** Of the one who made the call: its session may have ended, and those who joined may have another of the same user. */
