@@ -8,7 +8,7 @@ const concealed = new Concealed();
 
 try {
   const config = loadConfig(process.env);
-  concealed.add(() => secretsOf(config));
+  concealed.add(secretsOf(config));
   const app = await buildApp(config);
   endInOrder(app);
   await listen(app, config);

@@ -180,12 +180,11 @@ function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-/** The values that are secret at the moment. */
-export function secretsOf({ upstream, redis, guard }: AppConfig): string[] {
+/** Names what is secret at the moment it is asked: the secret of the application may be replaced. */
+export function secretsOf({ upstream, redis, guard }: AppConfig): () => string[] {
   const urls = [redis.url, guard.url].flatMap((url) => url?.reveal() ?? []);
-  return [
+  const lasting = [
     upstream.appKey.reveal(),
-    ...upstream.appSecret.candidates(),
     ...urls,
     ...urls.flatMap((url) => {
       const { password = [], sentinelPassword = [] } = parseRedisUrl(url) ?? {};
@@ -193,4 +192,5 @@ export function secretsOf({ upstream, redis, guard }: AppConfig): string[] {
     }),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
+  return () => [...upstream.appSecret.candidates(), ...lasting];
 }

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { GuardConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { freshBytes } from '../random.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
 import { Fingerprints } from './fingerprint.ts';
@@ -148,7 +148,7 @@ export class GuardService {
   #beginOf(write: OrderWrite | KeyedWrite, name: string, details: Details): Begin {
     return {
       name,
-      owner: randomBytes(16).toString('base64url'),
+      owner: freshBytes(16).toString('base64url'),
       fingerprints: this.#fingerprints.of(write.payload),
       leaseMs: write.deadlineMs + LEASE_REST_MS,
       details,
