@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 });
 const usual: Extent = options.short
   ? { rounds: 1, seconds: 0.15, warmup: 0, maxConnections: 8 }
-  : { rounds: 5, seconds: 0.7, warmup: 3.5, maxConnections: Infinity };
+  : { rounds: 5, seconds: 0.9, warmup: 2, maxConnections: Infinity };
 const extent: Extent = {
   ...usual,
   ...(options.rounds !== undefined && { rounds: Number(options.rounds) }),

@@ -14,6 +14,8 @@ export interface Extent {
 }
 
 const WARMUP_CONNECTIONS = 8;
+/** A process that has done nothing yet is warmed up so many times as long as one that gets another task. */
+const COLD = 4;
 
 type Rounds = Partial<Measured>[];
 type Tell = (what: string) => void;
@@ -22,6 +24,7 @@ type Tell = (what: string) => void;
 export class Stage {
   readonly #platform: Platform;
   readonly #everyone = new Map<ContenderName, Promise<Contender>>();
+  readonly #warm = new WeakSet<object>();
 
   private constructor(platform: Platform) {
     this.#platform = platform;
@@ -67,8 +70,11 @@ export class Stage {
     for (const run of extent.warmup > 0 ? runs : []) {
       tell(`warming up ${run.label}`);
       const { running } = await this.contender(run.contender);
-      // Each process has code to compile, and is not overloaded while it does.
-      await turn(run, extent.warmup * running.pids.length, WARMUP_CONNECTIONS);
+      // Each process has code to compile, and is not overloaded while it begins to.
+      const seconds = extent.warmup * running.pids.length;
+      await turn(run, seconds, WARMUP_CONNECTIONS);
+      if (!this.#warm.has(running)) await turn(run, seconds * (COLD - 1));
+      this.#warm.add(running);
     }
     const measured = runs.map(({ label }) => ({ label, rounds: [] as Rounds }));
     for (let round = 1; round <= extent.rounds; round++) {

@@ -9,13 +9,19 @@ interface Kept extends GuardRecord {
   readonly until: number;
 }
 
+/** Records live for days: those whose time is over may stay a little longer. */
+const FORGET_MS = 60_000;
+
 /**
  * The guard of one process without Redis: the same machine as {@link RedisGuard}, for as long as the process lives. `now` is in ms
  * since the epoch and never goes back.
  */
 export class MemoryGuard implements GuardStore {
   readonly #records = new Map<string, Kept>();
+  /** Those of them that are being sent or in doubt: what is looked through twice a second. */
+  readonly #open = new Map<string, Kept>();
   readonly #aliases = new Map<string, string>();
+  #forgottenAt = -Infinity;
 
   constructor(
     private readonly now: () => number = monotonicNow,
@@ -35,7 +41,7 @@ export class MemoryGuard implements GuardStore {
     const submittedAt = this.now();
     // The newest last, which the list turns around.
     this.#records.delete(name);
-    this.#records.set(name, {
+    this.#keep({
       name,
       state: 'sending',
       submittedAt,
@@ -82,16 +88,17 @@ export class MemoryGuard implements GuardStore {
 
   sweep(): Promise<readonly string[]> {
     const ended: string[] = [];
-    for (const { name, state, leaseUntil } of this.#records.values()) {
-      if (state === 'sending' && leaseUntil <= this.now()) ended.push(name);
-      this.#find(name);
-    }
-    for (const [alias, name] of this.#aliases) if (!this.#records.has(name)) this.#aliases.delete(alias);
+    for (const { name, state, leaseUntil } of this.#open.values())
+      if (state === 'sending' && leaseUntil <= this.now()) {
+        ended.push(name);
+        this.#find(name);
+      }
+    if (this.now() - this.#forgottenAt >= FORGET_MS) this.#forget();
     return Promise.resolve(ended);
   }
 
   doubts(): Promise<{ count: number; oldestMs: number }> {
-    const open = [...this.#records.values()].filter(
+    const open = [...this.#open.values()].filter(
       ({ state, details }) => state === 'in_doubt' && details.order,
     );
     const oldest = Math.min(...open.map(({ submittedAt }) => submittedAt));
@@ -104,6 +111,7 @@ export class MemoryGuard implements GuardStore {
     if (!kept) return undefined;
     if (kept.until <= this.now()) {
       this.#records.delete(name);
+      this.#open.delete(name);
       return undefined;
     }
     const ended = kept.state === 'sending' && kept.leaseUntil <= this.now();
@@ -121,8 +129,21 @@ export class MemoryGuard implements GuardStore {
       settledAt,
       until: keptMs === undefined ? Infinity : now + keptMs,
     };
-    this.#records.set(kept.name, next);
+    this.#keep(next);
     return next;
+  }
+
+  #keep(kept: Kept): void {
+    this.#records.set(kept.name, kept);
+    if (kept.state === 'sending' || kept.state === 'in_doubt') this.#open.set(kept.name, kept);
+    else this.#open.delete(kept.name);
+  }
+
+  /** What nobody asks for any more. */
+  #forget(): void {
+    this.#forgottenAt = this.now();
+    for (const name of this.#records.keys()) this.#find(name);
+    for (const [alias, name] of this.#aliases) if (!this.#records.has(name)) this.#aliases.delete(alias);
   }
 }
 
