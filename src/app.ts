@@ -9,6 +9,12 @@ import { createLog, Log, NestLog } from './observability/log.ts';
 import { MetricsListener } from './observability/metrics.listener.ts';
 import { openApiDocument } from './openapi/document.ts';
 
+/**
+ * Connections that wait for a busy process to accept them; the system may allow fewer (`somaxconn`). With Node's 511 a crowd that opens
+ * connections loses some of its packets, and whoever sent them tries again seconds later.
+ */
+const BACKLOG = 4_096;
+
 interface Overrides {
   /** Where log lines go instead of standard output. */
   readonly log?: Log;
@@ -56,7 +62,8 @@ export async function listen(
   config: AppConfig,
 ): Promise<{ url: string; managementPort: number }> {
   const managementPort = await app.get(MetricsListener).listen();
-  await app.listen(config.listen.port, config.listen.host);
+  const { port, host } = config.listen;
+  await app.listen({ port, host, backlog: BACKLOG });
   const url = await app.getUrl();
   app.get(Log).info({ event: 'listening', url, managementPort }, `Listening on ${url}`);
   return { url, managementPort };

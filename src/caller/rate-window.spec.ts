@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { endings } from '../../test/support/endings.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -8,10 +9,7 @@ import { RateWindow, type Standing } from './rate-window.ts';
 
 jest.setTimeout(90_000);
 
-const running: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop();
-});
+const { atEnd } = endings();
 
 const KEY = 'environment:rate:billing';
 const HOUR = { requests: 100, perSeconds: 3_600 };
@@ -21,7 +19,7 @@ async function redisAt(url?: string): Promise<SharedRedis> {
     ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }),
   });
   const redis = new SharedRedis(slice, new RecordedLog().log, new Metrics());
-  running.push(() => redis.onApplicationShutdown());
+  atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
   if (url) await until('Redis is up', () => redis.status === 'up');
   return redis;
@@ -29,7 +27,7 @@ async function redisAt(url?: string): Promise<SharedRedis> {
 
 async function newServer(): Promise<RunningRedis> {
   const server = await startRedis();
-  running.push(() => server.stop());
+  atEnd(() => server.stop());
   return server;
 }
 
@@ -134,7 +132,7 @@ describe('a window in Redis', () => {
     expect(admitted(alone)).toHaveLength(60);
 
     const back = await startRedis(['--port', String(server.port)]);
-    running.push(() => back.stop());
+    atEnd(() => back.stop());
     await until('Redis is up', () => redis.status === 'up');
     // Used up by itself: it says so until that window ends, while another process asks the new, empty Redis.
     expect(await window.take(HOUR)).toMatchObject({ admitted: false });

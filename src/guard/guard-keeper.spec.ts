@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
+import { endings } from '../../test/support/endings.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
@@ -17,14 +18,11 @@ const keys = newEncryptionKey();
 const environment = environmentName(settings().upstream.baseUrl);
 const name = orderName('crm', 'SO-1');
 
-const running: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop();
-});
+const { atEnd } = endings();
 
 async function newServer(...args: string[]): Promise<RunningRedis> {
   const server = await startRedis(args);
-  running.push(() => server.stop());
+  atEnd(() => server.stop());
   return server;
 }
 
@@ -34,10 +32,10 @@ async function keeperOf({ url }: { url: string }, more: Record<string, string> =
   const recorded = new RecordedLog();
   const metrics = new Metrics();
   const redis = new GuardRedis(config.guard, recorded.log, metrics);
-  running.push(() => redis.onApplicationShutdown());
+  atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
   const keeper = new GuardKeeper(config.guard, config.upstream, redis, recorded.log, metrics);
-  running.push(() => keeper.onApplicationShutdown());
+  atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();
   return { keeper, recorded, redis };
 }

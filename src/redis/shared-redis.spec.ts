@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
+import { endings } from '../../test/support/endings.ts';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
@@ -8,14 +9,11 @@ import { RedisAway, SharedRedis } from './shared-redis.ts';
 
 jest.setTimeout(90_000);
 
-const running: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop();
-});
+const { atEnd } = endings();
 
 async function newServer(...args: string[]): Promise<RunningRedis> {
   const server = await startRedis(args);
-  running.push(() => server.stop());
+  atEnd(() => server.stop());
   return server;
 }
 
@@ -26,7 +24,7 @@ async function connected(url?: string) {
   const recorded = new RecordedLog();
   const metrics = new Metrics();
   const redis = new SharedRedis(slice, recorded.log, metrics);
-  running.push(() => redis.onApplicationShutdown());
+  atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
   const count = (event: string) => recorded.lines.filter((line) => line.event === event).length;
   return { redis, recorded, metrics, count };
@@ -102,7 +100,7 @@ describe('the way to Redis', () => {
   it('leads to the new master after the old one was made read-only, with one connection more', async () => {
     const server = await newServer();
     const proxy = await FaultProxy.start(server.port);
-    running.push(() => proxy.close());
+    atEnd(() => proxy.close());
     const { redis, metrics } = await connected(`redis://127.0.0.1:${proxy.port}`);
     await isUp(redis);
     const before = proxy.connections;

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type GuardStore, GuardUnavailable, orderName } from '../../src/guard/guard-store.ts';
 import { canaryKey, RedisGuard } from '../../src/guard/redis-guard.ts';
 import { GuardRedis } from '../../src/guard/guard-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { ask, freePort, startRedis, until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
 import { isDenial } from './check.ts';
@@ -17,32 +18,29 @@ import { Stage } from './stage.ts';
 /* What the guard promises, one promise a test, with real processes. Needs the build (`nest build`). */
 
 const say = (text: string) => process.stderr.write(`${text}\n`);
-const running: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop();
-});
+const { atEnd } = endings();
 
 async function stageOf(options: Parameters<typeof Stage.set>[0]): Promise<Stage> {
   const stage = await Stage.set(options);
-  running.push(() => stage.clear());
+  atEnd(() => stage.clear());
   return stage;
 }
 
 describe('What the guard store has acknowledged', () => {
   it('is there after it was killed, 10,000 writes and five kills long', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
-    running.push(() => rmSync(folder, { recursive: true, force: true }));
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
     const port = String(await freePort());
     const start = () =>
       startRedis(['--port', port, '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always']);
     let server = await start();
-    running.push(() => server.stop());
+    atEnd(() => server.stop());
     const canary = 'operator:1';
     await ask(server, (client) => client.set(canaryKey('chaos'), canary));
     const keys = newEncryptionKey();
     const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     const redis = new GuardRedis(config.guard, new RecordedLog().log, new Metrics());
-    running.push(() => redis.onApplicationShutdown());
+    atEnd(() => redis.onApplicationShutdown());
     await redis.onModuleInit();
     const store = new RedisGuard(redis, 'chaos', () => canary);
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { endings } from '../support/endings.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -12,15 +13,12 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ENCRYPTION_KEYS = newEncryptionKey();
 
 let sandbox: TestSandbox;
-const running: { stop(): Promise<unknown> }[] = [];
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(() => sandbox.reset());
-afterEach(async () => {
-  for (const each of running.splice(0).reverse()) await each.stop();
-});
 afterAll(() => sandbox.close());
 
 const limited = (requests: number, perSeconds = 3_600) => ({
@@ -30,11 +28,6 @@ const limited = (requests: number, perSeconds = 3_600) => ({
   channels: ['crm'],
   rateLimit: { requests, perSeconds },
 });
-
-function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
-  running.push(started);
-  return started;
-}
 
 async function gatewayWith(
   caller: ReturnType<typeof limited>,

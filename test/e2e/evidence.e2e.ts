@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EvidenceTimes } from '../../src/evidence/evidence-times.ts';
 import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
 import type { Evidence, GuardRecord } from '../../src/guard/guard-record.ts';
@@ -10,6 +10,7 @@ import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { WireBatchOrder, WireOrderItem } from '../../src/upstream/wire/order.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
@@ -25,7 +26,7 @@ const secrets = { ENCRYPTION_KEYS: newEncryptionKey() };
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
-const running: TestGateway[] = [];
+const { ended } = endings();
 let last = 7_000;
 
 beforeAll(async () => {
@@ -33,9 +34,6 @@ beforeAll(async () => {
   redis = await startRedis();
 });
 beforeEach(() => sandbox.reset());
-afterEach(async () => {
-  for (const gateway of running.splice(0)) await gateway.stop();
-});
 afterAll(async () => {
   await redis.stop();
   await sandbox.close();
@@ -44,7 +42,7 @@ afterAll(async () => {
 /** A gateway that looks so long after the send. */
 async function newGateway(times: number[], url: string | undefined = redis.url): Promise<TestGateway> {
   const gateway = await TestGateway.start(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
-  running.push(gateway);
+  ended(gateway);
   Object.assign(gateway.app.get(EvidenceTimes), { looks: times });
   return gateway;
 }
@@ -288,17 +286,12 @@ describe('looking for an order', () => {
   });
 
   it('works on a cluster', async () => {
-    const cluster = await startCluster();
-    try {
-      const gateway = await newGateway([1], cluster.url);
-      await sandbox.fault({ ...LOST, phase: 'after' });
-      const order = await send(gateway, [purchase(1)], one);
-      expect(await order.state()).toBe('in_doubt');
-      await until('it is found', async () => (await order.state()) === 'succeeded');
-      await running.pop()?.stop();
-    } finally {
-      await cluster.stop();
-    }
+    const cluster = ended(await startCluster());
+    const gateway = await newGateway([1], cluster.url);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const order = await send(gateway, [purchase(1)], one);
+    expect(await order.state()).toBe('in_doubt');
+    await until('it is found', async () => (await order.state()) === 'succeeded');
   });
 
   it('keeps nothing in the queue but the name of the record', async () => {

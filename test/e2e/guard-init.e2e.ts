@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
 import { orderName } from '../../src/guard/guard-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { credential } from '../support/settings.ts';
@@ -16,14 +17,11 @@ jest.setTimeout(180_000);
 const keys = newEncryptionKey();
 const platform = 'https://platform.example';
 
-const running: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of running.splice(0).reverse()) await stop();
-});
+const { atEnd } = endings();
 
 async function newServer(...args: string[]): Promise<RunningRedis> {
   const server = await startRedis(args);
-  running.push(() => server.stop());
+  atEnd(() => server.stop());
   return server;
 }
 
@@ -120,9 +118,9 @@ describe('npm run guard-init', () => {
   it('lets a gateway that runs take orders again, without a restart, and counts what is there', async () => {
     const server = await newServer();
     const sandbox = await TestSandbox.start();
-    running.push(() => sandbox.close());
+    atEnd(() => sandbox.close());
     const gateway = await TestGateway.start(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
-    running.push(() => gateway.stop());
+    atEnd(() => gateway.stop());
     const { store } = gateway.app.get(GuardKeeper);
     const begin = (channelOrderId: string) =>
       store.begin({

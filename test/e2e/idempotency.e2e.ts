@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { document, routes } from '../support/contract.ts';
+import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
@@ -17,25 +18,20 @@ const ENCRYPTION_KEYS = newEncryptionKey();
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
-const running: TestGateway[] = [];
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   redis = await startRedis();
 });
 beforeEach(() => sandbox.reset());
-afterEach(async () => {
-  for (const each of running.splice(0)) await each.stop();
-});
 afterAll(async () => {
   await redis.stop();
   await sandbox.close();
 });
 
 async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, environment, CALLERS);
-  running.push(gateway);
-  return gateway;
+  return ended(await TestGateway.start(sandbox, environment, CALLERS));
 }
 
 const newKey = () => randomBytes(16).toString('hex');

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GuardService } from '../../src/guard/guard.service.ts';
 import type { SendOnce } from '../../src/upstream/upstream-path.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
@@ -19,25 +20,20 @@ const CALLERS = [
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
-const running: { stop(): Promise<unknown> }[] = [];
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
 });
 beforeEach(() => sandbox.reset());
-afterEach(async () => {
-  for (const each of running.splice(0)) await each.stop();
-});
 afterAll(async () => {
   await redis.stop();
   await sandbox.close();
 });
 
 async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, environment, CALLERS);
-  running.push(gateway);
-  return gateway;
+  return ended(await TestGateway.start(sandbox, environment, CALLERS));
 }
 const guardedByRedis = (environment: Record<string, string> = {}) =>
   start({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS, ...environment });
@@ -446,7 +442,7 @@ describe('a settlement', () => {
 describe('what is kept of orders', () => {
   it('is shared by processes: one of them sends, all of them know', async () => {
     const fleet = await Fleet.start(sandbox, 2);
-    running.push(fleet);
+    ended(fleet);
     const number = newNumber();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, each) => fleet.post(each % 2, ORDERS, orderOf(number))),

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -13,24 +14,19 @@ const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const LOCK = '8000001003';
 
 let sandbox: TestSandbox;
-const running: TestGateway[] = [];
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(() => sandbox.reset());
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((gateway) => gateway.stop()));
-});
 afterAll(() => sandbox.close());
 
 async function start(
   environment: Record<string, string>,
   callers?: Parameters<typeof TestGateway.start>[2],
 ): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000', ...environment }, callers);
-  running.push(gateway);
-  return gateway;
+  return ended(await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000', ...environment }, callers));
 }
 
 const calls = async (operation = 'listAssets') => (await sandbox.journal(operation)).length;

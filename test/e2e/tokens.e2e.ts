@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -10,21 +11,16 @@ jest.setTimeout(60_000);
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
 let sandbox: TestSandbox;
-const running: TestGateway[] = [];
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start({ tokenLifetimeSeconds: 600 });
 });
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((gateway) => gateway.stop()));
-});
 afterAll(() => sandbox.close());
 
 async function gatewayWith(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, environment);
-  running.push(gateway);
-  return gateway;
+  return ended(await TestGateway.start(sandbox, environment));
 }
 
 const tokenRequests = async () => (await sandbox.journal('token')).length;

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { caseOf } from '../support/expected.ts';
@@ -13,21 +14,13 @@ import { newApiKey } from '../support/canary.ts';
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
 let sandbox: TestSandbox;
-const running: { stop(): Promise<unknown> }[] = [];
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterEach(async () => {
-  for (const each of running.splice(0)) await each.stop();
-});
 afterAll(() => sandbox.close());
-
-function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
-  running.push(started);
-  return started;
-}
 
 const keyed = async (gateway: TestGateway, key: string | null) => gateway.get(ASSETS, { key });
 

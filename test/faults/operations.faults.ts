@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
@@ -27,18 +28,14 @@ const order = (channelOrderId: string) => ({
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
-const running: { stop(): Promise<unknown> }[] = [];
+const { atEnd, ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(async () => {
   await sandbox.reset({ tokens: true });
-  redis = await startRedis();
-});
-afterEach(async () => {
-  for (const each of running.splice(0).reverse()) await each.stop();
-  await redis.stop();
+  redis = ended(await startRedis());
 });
 afterAll(() => sandbox.close());
 
@@ -48,9 +45,7 @@ async function gatewayWith(
   more: Record<string, string> = {},
 ): Promise<TestGateway> {
   const environment = { REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys, CACHE_TTL_MS: '600000' };
-  const gateway = await TestGateway.start(platform, { ...environment, ...more });
-  running.push(gateway);
-  return gateway;
+  return ended(await TestGateway.start(platform, { ...environment, ...more }));
 }
 
 async function logIn(gateway: TestGateway, platform = sandbox): Promise<Record<string, string>> {
@@ -92,7 +87,7 @@ it('O6 in production nobody is shown the documentation, and the page asks for no
   const fleet = await Fleet.start(sandbox, 1, {
     environment: { NODE_ENV: 'production', GUARD_INIT: 'auto' },
   });
-  running.push(fleet);
+  ended(fleet);
   const paths = ['/docs', '/docs/', '/docs/index.html', '/docs/swagger-ui-init.js', '/docs-json'];
   for (const path of [...paths, '/openapi.json', '/docs-yaml', '/api', '/swagger']) {
     const { status, body } = await fleet.get(0, path);
@@ -102,7 +97,7 @@ it('O6 in production nobody is shown the documentation, and the page asks for no
 
 it('O8 two platforms on one Redis share no token, session, read or order', async () => {
   const other = await TestSandbox.start();
-  running.push({ stop: () => other.close() });
+  atEnd(() => other.close());
   const keys = newEncryptionKey();
   // The same application at both: all that differs is where the platform is.
   const [here, there] = [

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -19,21 +20,13 @@ const DAY_MS = 24 * 3_600 * 1_000;
 const RECORD = '{*:guard}:order/crm/';
 
 let sandbox: TestSandbox;
-const running: { stop(): Promise<unknown> }[] = [];
+const { atEnd, ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterEach(async () => {
-  for (const each of running.splice(0).reverse()) await each.stop();
-});
 afterAll(() => sandbox.close());
-
-function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
-  running.push(started);
-  return started;
-}
 
 const gatewayWith = async (environment: Record<string, string> = {}) =>
   ended(await TestGateway.start(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '10000', ...environment }));
@@ -45,7 +38,7 @@ const comesBack = async ({ port, folder }: RunningRedis) =>
 
 async function proxyTo(port: number): Promise<FaultProxy> {
   const proxy = await FaultProxy.start(port);
-  running.push({ stop: () => proxy.close() });
+  atEnd(() => proxy.close());
   return proxy;
 }
 
@@ -438,7 +431,7 @@ describe('of the process', () => {
 
   it('P5 killed between the record and the first byte: in doubt, a false alarm by design', async () => {
     const hole = await Blackhole.start();
-    running.push({ stop: () => hole.close() });
+    atEnd(() => hole.close());
     const fleet = ended(
       await Fleet.start(sandbox, 2, {
         environment: { ...HASTY, UPSTREAM_CONNECT_TIMEOUT_MS: '20000', UPSTREAM_ORDER_DEADLINE_MS: '2000' },

@@ -3,10 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
+import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -32,28 +33,20 @@ const ENCRYPTION_KEYS = newEncryptionKey();
 
 let sandbox: TestSandbox;
 /** Ended after each test, the youngest first. */
-const running: { stop(): Promise<unknown> }[] = [];
+const { atEnd, ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterEach(async () => {
-  for (const each of running.splice(0).reverse()) await each.stop();
-});
 afterAll(() => sandbox.close());
-
-function ended<T extends { stop(): Promise<unknown> }>(started: T): T {
-  running.push(started);
-  return started;
-}
 
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const comesBack = ({ port }: RunningRedis) => newRedis('--port', String(port));
 
 async function proxyTo({ port }: RunningRedis): Promise<FaultProxy & { redisUrl: string }> {
   const proxy = await FaultProxy.start(port);
-  running.push({ stop: () => proxy.close() });
+  atEnd(() => proxy.close());
   return Object.assign(proxy, { redisUrl: `redis://127.0.0.1:${proxy.port}` });
 }
 
@@ -560,7 +553,7 @@ describe('R10 the right credentials', () => {
   it('R10 TLS serves with an authority that is trusted, and is no connection without', async () => {
     const { ca, good } = await makeCertificates();
     const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
-    running.push({ stop: async () => rmSync(folder, { recursive: true }) });
+    atEnd(async () => rmSync(folder, { recursive: true }));
     const files = { ca, cert: good.cert, key: good.key };
     for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
     const port = String(await freePort());

@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess } from '../support/gateway-process.ts';
 import { operationCases } from '../support/operations.ts';
@@ -15,26 +16,21 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 
 let sandbox: TestSandbox;
-const running: { stop(): Promise<unknown> }[] = [];
+const { atEnd, ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
 });
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterEach(async () => {
-  for (const each of running.splice(0).reverse()) await each.stop();
-});
 afterAll(() => sandbox.close());
 
 async function fleetOf(options: Parameters<typeof Fleet.start>[2] = {}): Promise<Fleet> {
-  const fleet = await Fleet.start(sandbox, 1, options);
-  running.push(fleet);
-  return fleet;
+  return ended(await Fleet.start(sandbox, 1, options));
 }
 
 async function newSink(): Promise<RawServer> {
   const sink = await RawServer.start();
-  running.push({ stop: () => sink.close() });
+  atEnd(() => sink.close());
   return sink;
 }
 
