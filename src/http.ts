@@ -26,6 +26,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   const metrics = app.get(Metrics);
 
   limitConnections(fastify.server, metrics);
+  fastify.server.on('connection', () => intake.connected());
   fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
 
   fastify.decorateRequest('state');

@@ -72,6 +72,11 @@ export class Intake implements BeforeApplicationShutdown {
     return undefined;
   }
 
+  /** A connection was accepted. */
+  connected(): void {
+    this.#turns.connected();
+  }
+
   /** Calls `begin`, now or soon; false where new work is refused now, which is counted. */
   takes(begin: () => void): boolean {
     const bound = this.#bound;

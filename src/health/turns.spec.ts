@@ -87,6 +87,23 @@ describe('a turn', () => {
     expect(begun.join('')).toBe('abcdef');
   });
 
+  it('in which somebody connected begins nothing, for ten in a row at most', () => {
+    for (const name of ['a', 'b', 'c', 'd']) take(name, 20);
+    loop.turns.connected();
+    loop.check();
+    expect(begun.join('')).toBe('a');
+    loop.check();
+    expect(begun.join('')).toBe('ab');
+    for (let turn = 0; turn < 10; turn++) {
+      loop.turns.connected();
+      loop.check();
+    }
+    expect(begun.join('')).toBe('ab');
+    loop.turns.connected();
+    loop.check();
+    expect(begun.join('')).toBe('abc');
+  });
+
   it('has its whole time again when the last one left nothing', () => {
     take('a', 20);
     loop.check();

@@ -9,6 +9,9 @@ const BUSY_WAIT_MS = 100;
 /** It is over when nobody had to wait longer than that for so long. */
 const CALM_MS = 2_000;
 
+/** So many turns in a row may pass in which nothing begins, since callers connect: Node accepts one connection in a turn. */
+const ACCEPTING_TURNS = 10;
+
 interface Waiting {
   readonly begin: () => void;
   readonly since: number;
@@ -24,6 +27,8 @@ export class Turns {
   #first = 0;
   #isTurn = false;
   #turnBegan = 0;
+  #connected = false;
+  #accepting = 0;
   /** Since when the first has been waiting for too long. */
   #lateSince: number | undefined;
   /** When somebody last had to wait for too long; undefined where there is not too much. */
@@ -47,6 +52,11 @@ export class Turns {
     else if (this.#isTooMuch(now)) return false;
     else this.#waiting.push({ begin, since: now });
     return true;
+  }
+
+  /** A connection was accepted. More may be at the door, and what they ask has not been heard. */
+  connected(): void {
+    this.#connected = true;
   }
 
   get #isEmpty(): boolean {
@@ -75,7 +85,10 @@ export class Turns {
 
   /** One in each turn: what a request does later, when its body is read, cannot be measured here. */
   #go(): void {
-    if (!this.#isEmpty) this.#waiting[this.#first++]?.begin();
+    const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS;
+    this.#accepting = isAccepting ? this.#accepting + 1 : 0;
+    this.#connected = false;
+    if (!this.#isEmpty && !isAccepting) this.#waiting[this.#first++]?.begin();
     if (this.#isEmpty) {
       this.#waiting = [];
       this.#first = 0;
