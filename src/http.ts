@@ -102,9 +102,9 @@ function isAlwaysServed({ routeOptions }: FastifyRequest): boolean {
   return /^\/(health|problems)(\/|$)/.test(routeOptions.url ?? '');
 }
 
-/** What needs no caller takes nothing from one: these, and the documentation. */
+/** The documentation needs no caller, and takes nothing from one. */
 function isPublic({ routeOptions }: FastifyRequest): boolean {
-  return /^\/(health|problems|docs|openapi)(\W|$)/.test(routeOptions.url ?? '');
+  return /^\/(docs|openapi)(\W|$)/.test(routeOptions.url ?? '');
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

@@ -6,6 +6,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -40,22 +41,6 @@ const guardedByRedis = (environment: Record<string, string> = {}) =>
 
 let numbers = 0;
 const newNumber = () => `SO-${++numbers}`;
-
-function orderOf(channelOrderId: string, over: object = {}, product: object = {}) {
-  return {
-    channelCode: 'crm',
-    channelOrderId,
-    orders: [
-      {
-        orderType: 'new_buy',
-        licenseType: 'softkey',
-        customer: { customerId: 'cus-harbour-default' },
-        assets: [{ products: [{ productUri: 'draft.pro', ...product }] }],
-      },
-    ],
-    ...over,
-  };
-}
 
 const placeOf = (number: string) => `${ORDERS}/crm/${number}`;
 const settle = (gateway: TestGateway, number: string, body: object, options: object = {}) =>

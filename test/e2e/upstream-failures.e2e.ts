@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
+import { speakingCodes } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type Effect, type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -39,22 +40,6 @@ const refusal = (status: number, code: string): Expected => ({
   retryable: false,
   attempts: 1,
 });
-const REJECTED = [
-  '13004',
-  '40000',
-  '40001',
-  '40006',
-  '40008',
-  '40009',
-  '40021',
-  '40022',
-  '10003',
-  '10004',
-  '30002',
-  '30003',
-  '50003',
-  '60013',
-];
 const STATES: Record<string, [number, string]> = {
   60009: [409, 'trial-member-limit'],
   60002: [404, 'member-not-found'],
@@ -75,7 +60,7 @@ const STATES: Record<string, [number, string]> = {
 function expectedFor(code: string, effect: Effect): Expected {
   const read = effect === 'read';
   const state = STATES[code];
-  if (REJECTED.includes(code)) return refusal(422, 'upstream-rejected');
+  if (speakingCodes.includes(code)) return refusal(422, 'upstream-rejected');
   if (state) return refusal(...state);
   switch (code) {
     case '60000':
@@ -104,7 +89,16 @@ const shapes = [
   { shape: '200 with an integer', status: 200, codeAs: 'integer' },
 ] as const;
 
-const everyCode = [...REJECTED, ...Object.keys(STATES), '60000', '70001', '500', '80001', '33009', '12345'];
+const everyCode = [
+  ...speakingCodes,
+  ...Object.keys(STATES),
+  '60000',
+  '70001',
+  '500',
+  '80001',
+  '33009',
+  '12345',
+];
 
 async function expectProblem(operation: OperationCase, expected: Expected, via = gateway): Promise<void> {
   const answer = await send(via, operation, { undocumented: true });

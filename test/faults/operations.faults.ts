@@ -3,6 +3,7 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -13,18 +14,6 @@ jest.setTimeout(180_000);
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ORDERS = '/v1/license-orders';
 const CURRENT = '/v1/sessions/current';
-const order = (channelOrderId: string) => ({
-  channelCode: 'crm',
-  channelOrderId,
-  orders: [
-    {
-      orderType: 'new_buy',
-      licenseType: 'softkey',
-      customer: { customerId: 'cus-harbour-default' },
-      assets: [{ products: [{ productUri: 'draft.pro' }] }],
-    },
-  ],
-});
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
@@ -58,7 +47,7 @@ it('O1 an encryption key that is replaced costs no session, no token, no cached 
   const [old, next] = [newEncryptionKey('k1'), newEncryptionKey('k2')];
   const before = await gatewayWith(old);
   const headers = await logIn(before);
-  const placed = await before.post(ORDERS, order('SO-O1'));
+  const placed = await before.post(ORDERS, orderOf('SO-O1'));
   expect(placed.status).toBe(201);
   expect((await before.get(ASSETS)).status).toBe(200);
 
@@ -69,7 +58,7 @@ it('O1 an encryption key that is replaced costs no session, no token, no cached 
   for (const gateway of [knowing, using]) {
     const read = await gateway.get(ASSETS);
     expect([read.status, read.headers.get('age')]).toEqual([200, expect.stringMatching(/^\d+$/)]);
-    const again = await gateway.post(ORDERS, order('SO-O1'));
+    const again = await gateway.post(ORDERS, orderOf('SO-O1'));
     expect([again.status, again.headers.get('idempotent-replayed'), again.text]).toEqual([
       201,
       'true',
@@ -106,14 +95,14 @@ it('O8 two platforms on one Redis share no token, session, read or order', async
   ];
   const headers = await logIn(here);
   expect((await here.get(ASSETS)).status).toBe(200);
-  expect((await here.post(ORDERS, order('SO-O8'))).status).toBe(201);
+  expect((await here.post(ORDERS, orderOf('SO-O8'))).status).toBe(201);
 
   expect((await there.get(ASSETS)).headers.get('age')).toBeNull();
   expect((await other.journal('token')).length).toBeGreaterThan(0);
   expect(await other.journal('listAssets')).toHaveLength(1);
   expect((await there.request('GET', CURRENT, { headers })).status).toBe(401);
   expect((await there.get(`${ORDERS}/crm/SO-O8`)).status).toBe(404);
-  const placed = await there.post(ORDERS, order('SO-O8'));
+  const placed = await there.post(ORDERS, orderOf('SO-O8'));
   expect([placed.status, placed.headers.get('idempotent-replayed')]).toEqual([201, null]);
   expect([(await sandbox.commits()).length, (await other.commits()).length]).toEqual([1, 1]);
 });

@@ -6,6 +6,7 @@ import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -42,18 +43,6 @@ async function proxyTo(port: number): Promise<FaultProxy> {
   return proxy;
 }
 
-const orderOf = (channelOrderId: string, productUri = 'draft.pro') => ({
-  channelCode: 'crm',
-  channelOrderId,
-  orders: [
-    {
-      orderType: 'new_buy',
-      licenseType: 'softkey',
-      customer: { customerId: 'cus-harbour-default' },
-      assets: [{ products: [{ productUri }] }],
-    },
-  ],
-});
 let numbers = 0;
 const newNumber = () => `SO-F${++numbers}`;
 

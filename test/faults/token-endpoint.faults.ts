@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Redis } from 'ioredis';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
 import { freePort } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
@@ -13,18 +14,7 @@ import { TokenServer } from '../support/token-server.ts';
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
-const ORDER = {
-  channelCode: 'crm',
-  channelOrderId: 'SO-T3',
-  orders: [
-    {
-      orderType: 'new_buy',
-      licenseType: 'softkey',
-      customer: { customerId: 'cus-harbour-default' },
-      assets: [{ products: [{ productUri: 'draft.pro' }] }],
-    },
-  ],
-};
+const ORDER = orderOf('SO-T3');
 
 let sandbox: TestSandbox;
 const gateways: TestGateway[] = [];
