@@ -30,4 +30,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=5s --timeout=2s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 3000) + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Node itself, not npm, so that SIGTERM reaches it and requests under way are finished.
-CMD ["node", "--use-largepages=silent", "dist/main.js"]
+CMD ["node", "dist/main.js"]

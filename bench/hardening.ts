@@ -3,57 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { Agent, request } from 'undici';
 import { Fleet } from '../test/support/fleet.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
-import { load, percentile, type Sample } from './load.ts';
+import { ASSETS, ask, gatewayOf, MIB, orderOf, type Scenario, send, VALIDATE } from './hostile.ts';
+import { load, percentile } from './load.ts';
+import { overload } from './overload.ts';
 
 /**
  * What holds when callers or the platform are hostile, or just too many: `npm run bench:hardening [-- <words of a name>]` prints each
  * figure beside its line. Needs the build and a redis-server, and a machine that does nothing else.
  */
-
-const ASSETS = '/v1/enterprises/ent-harbour/assets';
-const VALIDATE = '/v1/license-orders?validateOnly=true';
-const MIB = 1024 * 1024;
-
-type Measured = { readonly measured: string; readonly holds: boolean };
-type Scenario = (fleet: Fleet, sandbox: TestSandbox) => Promise<Measured>;
-
-const gatewayOf = ({ gateways: [gateway] }: Fleet) => gateway as NonNullable<typeof gateway>;
-
-/** Sends and reads, and gives the status; 0 where there was no answer. */
-async function ask(fleet: Fleet, path: string, body?: string | Buffer, more: object = {}): Promise<number> {
-  try {
-    const answer = await send(fleet, path, body, more);
-    await answer.arrayBuffer();
-    return answer.status;
-  } catch {
-    return 0;
-  }
-}
-
-function send(fleet: Fleet, path: string, body?: string | Buffer, more: object = {}): Promise<Response> {
-  const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json', ...more };
-  return fetch(gatewayOf(fleet).url + path, { method: body === undefined ? 'GET' : 'POST', headers, body });
-}
-
-/** An order of so many items, as long as it is to be. */
-function orderOf(items: number, noteLength = 0): string {
-  const note = 'n'.repeat(noteLength);
-  const item = {
-    orderType: 'new_buy',
-    licenseType: 'softkey',
-    customer: { customerId: 'cus-harbour-default' },
-    assets: [{ products: [{ productUri: 'draft.pro' }] }],
-    ...(note && { branch: { name: note } }),
-  };
-  return JSON.stringify({
-    channelCode: 'crm',
-    channelOrderId: 'SO-bench',
-    orders: Array.from({ length: items }, () => item),
-  });
-}
 
 /** Resident memory now, and the most since {@link forgetPeak}, in MiB. */
 function memoryOf(fleet: Fleet): { now: number; peak: number } {
@@ -151,65 +110,6 @@ const weight =
       holds: times <= 10,
     };
   };
-
-/** CPU time of the gateway so far (s). */
-function cpuOf(fleet: Fleet): number {
-  const fields =
-    readFileSync(`/proc/${gatewayOf(fleet).child.pid}/stat`, 'utf8')
-      .split(') ')[1]
-      ?.split(' ') ?? [];
-  const TICKS_A_SECOND = 100;
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
-}
-
-/** Served requests for each second of CPU time, since on a shared machine the gateway may get less of it at one time than at another. */
-const overload: Scenario = async (fleet) => {
-  const body = orderOf(50);
-  const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
-  // Lighter than fetch: what is measured must not be the one who measures.
-  const agent = new Agent({ pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
-  const one = async (path = VALIDATE): Promise<Response> => {
-    const order = path === VALIDATE ? { method: 'POST' as const, body } : {};
-    const answer = await request(gatewayOf(fleet).url + path, { dispatcher: agent, headers, ...order });
-    await answer.body.dump();
-    return new Response(null, { status: answer.statusCode });
-  };
-  const served = (samples: readonly Sample[]) => samples.filter(({ status }) => status === 200);
-  /** As fast as eight callers, each with one request at a time, are served. */
-  const saturate = async (seconds: number) => {
-    const end = performance.now() + seconds * 1_000;
-    const before = cpuOf(fleet);
-    let count = 0;
-    const caller = async () => {
-      while (performance.now() < end) if ((await one()).status === 200) count++;
-    };
-    await Promise.all(Array.from({ length: 8 }, caller));
-    return { rate: count / seconds, perCpuSecond: count / (cpuOf(fleet) - before) };
-  };
-  await saturate(5);
-  const peak = await saturate(10);
-  // Connections that are open already: opening them is work as well.
-  await Promise.all(Array.from({ length: 1_500 }, () => one('/health/live')));
-  const seconds = 30;
-  const before = cpuOf(fleet);
-  const over = await load({ rate: 2 * peak.rate, seconds, send: () => one() });
-  const share = served(over).length / (cpuOf(fleet) - before) / peak.perCpuSecond;
-  const after = await load({ rate: peak.rate / 2, seconds: 10, send: () => one() });
-  await agent.destroy();
-  const refused = over.filter(({ status }) => status === 503);
-  const late = after.filter(({ status, ms }) => status !== 200 || ms > 500);
-  const recovery = Math.max(0, ...late.map(({ at, ms }) => at + ms / 1_000));
-  const refusal = percentile(refused, 0.99);
-  const lost = over.length - served(over).length - refused.length;
-  const took = (samples: readonly Sample[], part: number) => `${percentile(samples, part).toFixed(0)} ms`;
-  return {
-    measured:
-      `peak ${peak.rate.toFixed(0)}/s; ${(share * 100).toFixed(0)} % of it served per CPU second (${(served(over).length / seconds).toFixed(0)}/s), ` +
-      `half in ${took(served(over), 0.5)}; half refused in ${took(refused, 0.5)}, 99 % in ${took(refused, 0.99)}; ` +
-      `${lost} neither; recovered after ${recovery.toFixed(1)} s`,
-    holds: share >= 0.9 && refusal <= 50 && recovery <= 5 && lost === 0,
-  };
-};
 
 const deep = `{"size":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
 const keys = `{${Array.from({ length: 90_000 }, (_, index) => `"${index.toString(36)}":1`).join()}}`;

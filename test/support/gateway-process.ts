@@ -31,13 +31,6 @@ interface How {
   readonly logFile?: string;
 }
 
-/** What `npm start` has after `exec node`: tests and bench run the gateway as it is shipped. */
-const shipped = (
-  JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } }
-).scripts.start
-  .split(' ')
-  .slice(2);
-
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
@@ -49,7 +42,7 @@ export async function startGatewayProcess(
   const keeping = keepingAnswers();
   const start = maxFiles === undefined ? 'exec "$@"' : `ulimit -n ${maxFiles} && exec "$@"`;
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
-  const child = spawn('sh', ['-c', start, 'sh', process.execPath, ...shipped], {
+  const child = spawn('sh', ['-c', start, 'sh', process.execPath, 'dist/main.js'], {
     env: {
       PATH: process.env['PATH'],
       PORT: '0',
