@@ -115,6 +115,7 @@ export const variants = {
       around<Promise<unknown>>(RedisGuard.prototype, 'begin', (goOn, all) =>
         goOn(...all).catch(() => ({ kind: 'begun', submittedAt: Date.now() })),
       );
+      around<Promise<unknown>>(RedisGuard.prototype, 'holds', (goOn, all) => goOn(...all).catch(() => true));
     },
   },
   'emptied-store-without-canary': {
