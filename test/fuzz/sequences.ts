@@ -491,7 +491,7 @@ const acts: Readonly<Record<string, Act>> = {
   'reserve numbers under a key': {
     weight: 1,
     run: async (world) => {
-      const headers = { 'idempotency-key': `key-of-${world.fresh(world.crm)}` };
+      const headers = { 'idempotency-key': `key-of-numbers-of-${world.fresh(world.crm)}` };
       const reserve = (size: number, who: 'fleet' | 'meridian' = 'fleet') =>
         world.ask('POST', '/v1/asset-nums', { who, headers, body: { size } });
       const first = await reserve(1);
