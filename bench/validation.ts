@@ -22,7 +22,7 @@ const { readRequestBody } = await built<{ readRequestBody: (bytes: Buffer) => ob
   'validation/request-body.js',
 );
 const { parseJson } = await built<{ parseJson: (bytes: Buffer, limits: { maxDepth: number }) => unknown }>(
-  'json/parse-json.js',
+  'shared/json.js',
 );
 const { PlaceOrderDto } = await built<{ PlaceOrderDto: ClassOf }>('order/dto/license-order.dto.js');
 const { ListMembersQuery } = await built<{ ListMembersQuery: ClassOf }>('member/dto/member.dto.js');

@@ -21,7 +21,7 @@ async function openApi(): Promise<string> {
     'config/app-config.js',
   );
   const { buildApp } = await built<{ buildApp: (config: object) => Promise<App> }>('app.js');
-  const { openApiDocument } = await built<{ openApiDocument: (app: App) => object }>('openapi/document.js');
+  const { openApiDocument } = await built<{ openApiDocument: (app: App) => object }>('operation/document.js');
 
   const folder = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
   const callersFile = join(folder, 'callers.json');

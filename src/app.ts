@@ -3,11 +3,11 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { SwaggerModule } from '@nestjs/swagger';
 import { AppModule } from './app.module.ts';
 import { type AppConfig, secretsOf } from './config/app-config.ts';
-import { answerBadHttp, serverLimits } from './http-server.ts';
-import { answerBadUrl, connectHttp } from './http.ts';
+import { answerBadHttp, serverLimits } from './http/server-limits.ts';
+import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
 import { MetricsListener } from './observability/metrics.listener.ts';
-import { openApiDocument } from './openapi/document.ts';
+import { openApiDocument } from './operation/document.ts';
 
 /**
  * Connections that wait for a busy process to accept them; the system may allow fewer (`somaxconn`). With Node's 511 a crowd that opens

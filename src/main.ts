@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
 import { ConfigError, loadConfig, secretsOf } from './config/app-config.ts';
-import { Concealed } from './observability/concealed.ts';
-import { endInOrder } from './shutdown.ts';
+import { Concealed } from './observability/redactor.ts';
+import { endInOrder } from './http/shutdown.ts';
 
 const concealed = new Concealed();
 

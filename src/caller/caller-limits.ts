@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { MAX_IN_FLIGHT_OF_ONE } from '../health/intake.ts';
+import { MAX_IN_FLIGHT_OF_ONE } from '../http/admission.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName } from '../redis/key-names.ts';

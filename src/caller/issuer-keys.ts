@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { Agent, request } from 'undici';
-import { parseJson } from '../json/parse-json.ts';
+import { parseJson } from '../shared/json.ts';
 import type { Log } from '../observability/log.ts';
 
 const TIMEOUT_MS = 3_000;

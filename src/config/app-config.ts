@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseRedisUrl } from '../redis/redis-url.ts';
+import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
 

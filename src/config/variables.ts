@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { parseRedisUrl, REDIS_URL_FORMS } from '../redis/redis-url.ts';
+import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 import { Secret } from './secret.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { cleanText } from '../upstream/clean-text.ts';
+import { cleanText } from '../shared/clean-text.ts';
 import { type ContractNotes, type Reader, readObject, WireMisfit } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {

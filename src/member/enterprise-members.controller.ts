@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
-import { Call } from '../caller/request-call.ts';
-import { Operation } from '../openapi/operation.decorator.ts';
+import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
+import { Call } from '../operation/request-state.ts';
+import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AddMembersService } from './add-members.service.ts';
 import {

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Param, Patch, Post } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
-import { Call } from '../caller/request-call.ts';
-import { Operation } from '../openapi/operation.decorator.ts';
+import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
+import { Call } from '../operation/request-state.ts';
+import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import { EnterprisePath, MemberPath } from './dto/member.dto.ts';

@@ -1,8 +1,8 @@
 import type { Log } from '../observability/log.ts';
 import { problemDefinition } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { logFields } from '../problem/problem.filter.ts';
-import { asProblem } from '../problem/as-problem.ts';
+import { logFields } from '../http/problem.filter.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
 
 /** How one of several calls upstream ended. */
 export type Settled<T> = { readonly value: T } | { readonly problem: ProblemException };

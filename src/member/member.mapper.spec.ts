@@ -3,7 +3,7 @@ import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import fc from 'fast-check';
-import { parseJson } from '../json/parse-json.ts';
+import { parseJson } from '../shared/json.ts';
 import { Reader, WireMisfit } from '../upstream/wire/reader.ts';
 import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { ReadCacheModule } from '../cache/read-cache.module.ts';
-import { GuardModule } from '../guard/guard.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { GuardModule } from '../order-ledger/order-ledger.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AddMembersService } from './add-members.service.ts';
 import { EnterpriseMembersController } from './enterprise-members.controller.ts';

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
-import { Call } from '../caller/request-call.ts';
-import { Operation } from '../openapi/operation.decorator.ts';
+import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
+import { Call } from '../operation/request-state.ts';
+import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import {
   BindCustomerDto,

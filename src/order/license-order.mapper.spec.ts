@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { getMetadataStorage } from 'class-validator';
 import fc from 'fast-check';
-import { parseJson } from '../json/parse-json.ts';
+import { parseJson } from '../shared/json.ts';
 import { IncompleteAnswer } from '../upstream/wire/reader.ts';
 import { DeleteAssetDto, DeleteProductDto, NewBuyDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { placeOf } from '../guard/guard-answers.ts';
-import type { Evidence } from '../guard/guard-record.ts';
-import { GuardService } from '../guard/guard.service.ts';
+import { placeOf } from '../order-ledger/ledger-responses.ts';
+import type { Evidence } from '../order-ledger/ledger-record.ts';
+import { GuardService } from '../order-ledger/order-ledger.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';

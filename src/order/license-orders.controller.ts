@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Read, ReadAnswers, type Reading } from '../cache/read-answers.ts';
-import { Call } from '../caller/request-call.ts';
+import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
+import { Call } from '../operation/request-state.ts';
 import type { Scope } from '../caller/scopes.ts';
-import { IdempotencyKey } from '../guard/idempotency-key.ts';
-import { Operation } from '../openapi/operation.decorator.ts';
+import { IdempotencyKey } from '../order-ledger/idempotency-key.ts';
+import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
 import {

@@ -1,8 +1,8 @@
 import { Body, Controller, Post, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Call } from '../caller/request-call.ts';
-import { Operation, type OperationSpec } from '../openapi/operation.decorator.ts';
+import { Call } from '../operation/request-state.ts';
+import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetNumDigitsListDto, ReserveAssetNumsDto } from './dto/asset-num.dto.ts';
 import { LockResultsDto, LocksDto } from './dto/lock.dto.ts';

@@ -1,4 +1,4 @@
-import type { GuardRecord, State } from '../guard/guard-record.ts';
+import type { GuardRecord, State } from '../order-ledger/ledger-record.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 
 /** `accepted`: only taken over by the platform; the others wait for somebody to settle them. */

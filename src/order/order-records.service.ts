@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { placeOf, problemFor } from '../guard/guard-answers.ts';
-import { GuardKeeper } from '../guard/guard-keeper.ts';
-import type { GuardRecord, State } from '../guard/guard-record.ts';
-import { orderName } from '../guard/guard-store.ts';
+import { placeOf, problemFor } from '../order-ledger/ledger-responses.ts';
+import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import type { GuardRecord, State } from '../order-ledger/ledger-record.ts';
+import { orderName } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
 import type {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseJson } from '../json/parse-json.ts';
+import { parseJson } from '../shared/json.ts';
 import { WireMisfit } from '../upstream/wire/reader.ts';
 import {
   toAssetNumDigits,

@@ -1,4 +1,4 @@
-import { isJsonText, numberText } from '../json/parse-json.ts';
+import { isJsonText, numberText } from '../shared/json.ts';
 import {
   type ContractNotes,
   type Reader,

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
-import { ReadCache } from '../cache/read-cache.ts';
-import { ReadCacheModule } from '../cache/read-cache.module.ts';
-import { GuardKeeper } from '../guard/guard-keeper.ts';
-import { GuardModule } from '../guard/guard.module.ts';
+import { ReadCache } from '../read-cache/read-cache.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { GuardModule } from '../order-ledger/order-ledger.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CustomersController } from './customers.controller.ts';
 import { EnterprisesController } from './enterprises.controller.ts';

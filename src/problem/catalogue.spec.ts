@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from './catalogue.ts';
 import { ProblemException } from './problem.exception.ts';
-import { catalogueHtml, problemHtml } from './problem-pages.ts';
+import { catalogueHtml, problemHtml } from '../meta/problem-pages.ts';
 
 /** errors.md, both tables: every problem with its statuses and outcomes. The usual outcome stands first. */
 const documented: Record<string, [statuses: number[], outcomes: string[]]> = {

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisAddress } from './redis-url.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
 
 /** Also for what the client sends itself while it connects. Requests wait less, see in-time.ts. */
 const COMMAND_TIMEOUT_MS = 1_000;

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 import type { EncryptionKey } from '../config/variables.ts';
-import { freshBytes } from '../random.ts';
+import { freshBytes } from '../shared/random-bytes.ts';
 
 const FORMAT = 'v1';
 const IV_BYTES = 12;

@@ -8,7 +8,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { inTime } from './in-time.ts';
 import { redisClient } from './redis-client.ts';
 import { redisErrorReason, type RedisErrorReason } from './redis-error.ts';
-import { parseRedisUrl } from './redis-url.ts';
+import { parseRedisUrl } from '../config/redis-url.ts';
 import { Sealer } from './sealer.ts';
 
 /** A start does not wait longer: what needs Redis says so by itself, and the rest works. */

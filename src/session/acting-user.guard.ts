@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { RequestState } from '../caller/request-call.ts';
+import type { RequestState } from '../operation/request-state.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
 import { AliasUsers } from './alias-users.ts';

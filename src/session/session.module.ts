@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { ReadCacheModule } from '../cache/read-cache.module.ts';
-import { GuardModule } from '../guard/guard.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { GuardModule } from '../order-ledger/order-ledger.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Call, HeaderValue } from '../caller/request-call.ts';
-import { Operation } from '../openapi/operation.decorator.ts';
+import { Call, HeaderValue } from '../operation/request-state.ts';
+import { Operation } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { CreateSessionDto, SessionCreatedDto, SessionDto } from './session.dto.ts';

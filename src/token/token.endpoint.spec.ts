@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { freePort } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, raw, TokenServer } from '../../test/support/token-server.ts';
-import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
+import { UpstreamPools } from '../transport/upstream-pools.ts';
 import type { AccessToken } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';

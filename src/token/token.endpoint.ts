@@ -4,10 +4,10 @@ import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { WatchedFile } from '../config/watched-file.ts';
-import { numberText, parseJson } from '../json/parse-json.ts';
+import { numberText, parseJson } from '../shared/json.ts';
 import { Log } from '../observability/log.ts';
 import { retryAfterSeconds } from '../upstream/classify.ts';
-import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
+import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { TokenFailure } from './token-failure.ts';
 

@@ -5,7 +5,7 @@ import { issueTokens, json, TokenServer } from '../../test/support/token-server.
 import { Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { UpstreamPools } from '../upstream/transport/upstream-pools.ts';
+import { UpstreamPools } from '../transport/upstream-pools.ts';
 import type { Principal } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';

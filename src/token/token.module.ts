@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { TransportModule } from '../upstream/transport/transport.module.ts';
+import { TransportModule } from '../transport/transport.module.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenManager } from './token.manager.ts';
 import { TokenStore } from './token.store.ts';

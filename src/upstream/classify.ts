@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { isJsonText, parseJson } from '../json/parse-json.ts';
-import { cleanText } from './clean-text.ts';
+import { isJsonText, parseJson } from '../shared/json.ts';
+import { cleanText } from '../shared/clean-text.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 
 /** Deeper answers are refused before anything walks them; the interface's own deepest shape is a merchandise tree. */

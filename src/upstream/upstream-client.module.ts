@@ -1,10 +1,10 @@
 import { HttpService } from '@nestjs/axios';
 import { Module } from '@nestjs/common';
 import { TokenModule } from '../token/token.module.ts';
-import { slimAxios, undiciAdapter } from './transport/undici.adapter.ts';
-import { TransportModule } from './transport/transport.module.ts';
-import { UpstreamPools } from './transport/upstream-pools.ts';
-import { OperationGroups } from './operation-groups.ts';
+import { slimAxios, undiciAdapter } from '../transport/undici.adapter.ts';
+import { TransportModule } from '../transport/transport.module.ts';
+import { UpstreamPools } from '../transport/upstream-pools.ts';
+import { OperationGroups } from './resilience/operation-groups.ts';
 import type { GroupName } from './operations.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';

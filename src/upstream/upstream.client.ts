@@ -3,7 +3,7 @@ import { Metrics } from '../observability/metrics.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';
-import { type OperationGroup, OperationGroups } from './operation-groups.ts';
+import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
 import { type Operation, type OperationName, operations } from './operations.ts';
 import { assertOwnTenants } from './tenancy.ts';
 import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';

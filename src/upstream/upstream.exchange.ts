@@ -3,12 +3,12 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { freshBytes } from '../random.ts';
+import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
-import { secretValues } from './clean-text.ts';
+import { secretValues } from '../shared/clean-text.ts';
 import type { Operation, UpstreamModule } from './operations.ts';
-import { TransportError } from './transport/transport-error.ts';
+import { TransportError } from '../transport/transport-error.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
 
 const NONCE_BYTES = 16;

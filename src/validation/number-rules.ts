@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { isJsonText, numberText } from '../json/parse-json.ts';
+import { isJsonText, numberText } from '../shared/json.ts';
 import { type FieldDoc, rule } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;

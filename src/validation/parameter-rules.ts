@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { isJsonText } from '../json/parse-json.ts';
+import { isJsonText } from '../shared/json.ts';
 import { type FieldDoc, Flag, WholeNumber } from './rules.ts';
 
 /** Rules of query parameters, which all arrive as text: what is spelled exactly becomes a value, anything else is refused. */

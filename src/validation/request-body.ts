@@ -1,4 +1,4 @@
-import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../json/parse-json.ts';
+import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../shared/json.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { OBJECT_RULE } from './rules.ts';

@@ -2,8 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
-import { isJsonText } from '../json/parse-json.ts';
-import { DISGUISING } from '../upstream/clean-text.ts';
+import { isJsonText } from '../shared/json.ts';
+import { DISGUISING } from '../shared/clean-text.ts';
 import { PATH_ID } from '../upstream/upstream-path.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { isJsonText } from '../json/parse-json.ts';
+import { isJsonText } from '../shared/json.ts';
 import { type FieldDoc, rule, Word } from './rules.ts';
 
 const RFC3339 =

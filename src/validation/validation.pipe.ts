@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { pointerToken } from '../json/parse-json.ts';
+import { pointerToken } from '../shared/json.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { MAX_FAULTS, validated } from './compiled-validation.ts';
 import { isPolluting, UnreadableBody } from './request-body.ts';

@@ -1,4 +1,4 @@
-import type { State } from '../../src/guard/guard-record.ts';
+import type { State } from '../../src/order-ledger/ledger-record.ts';
 
 /** One answer to one request; `status` 0: the connection ended before there was any. */
 export interface Answer {

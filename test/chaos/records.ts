@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as AppConfigModule from '../../src/config/app-config.ts';
-import type { State } from '../../src/guard/guard-record.ts';
-import type * as GuardRedisModule from '../../src/guard/guard-redis.ts';
-import type * as GuardStoreModule from '../../src/guard/guard-store.ts';
-import type * as RedisGuardModule from '../../src/guard/redis-guard.ts';
+import type { State } from '../../src/order-ledger/ledger-record.ts';
+import type * as GuardRedisModule from '../../src/order-ledger/order-ledger-redis.ts';
+import type * as GuardStoreModule from '../../src/order-ledger/order-ledger-store.ts';
+import type * as RedisGuardModule from '../../src/order-ledger/redis-order-ledger.ts';
 import type * as LogModule from '../../src/observability/log.ts';
 import type * as MetricsModule from '../../src/observability/metrics.ts';
 import type * as KeyNamesModule from '../../src/redis/key-names.ts';
@@ -30,9 +30,9 @@ export class Records {
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
-    const { GuardRedis } = await built<typeof GuardRedisModule>('guard/guard-redis.js');
-    const { RedisGuard, canaryKey } = await built<typeof RedisGuardModule>('guard/redis-guard.js');
-    const { orderName } = await built<typeof GuardStoreModule>('guard/guard-store.js');
+    const { GuardRedis } = await built<typeof GuardRedisModule>('order-ledger/order-ledger-redis.js');
+    const { RedisGuard, canaryKey } = await built<typeof RedisGuardModule>('order-ledger/redis-order-ledger.js');
+    const { orderName } = await built<typeof GuardStoreModule>('order-ledger/order-ledger-store.js');
     const { environmentName } = await built<typeof KeyNamesModule>('redis/key-names.js');
     const { createLog } = await built<typeof LogModule>('observability/log.js');
     const { Metrics } = await built<typeof MetricsModule>('observability/metrics.js');

@@ -8,9 +8,9 @@ import { resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import type { ExecutionContext } from '@nestjs/common';
 import type * as Callers from '../../src/caller/caller.guard.ts';
-import type { RequestState } from '../../src/caller/request-call.ts';
-import type * as GuardRecords from '../../src/guard/guard-record.ts';
-import type * as Guard from '../../src/guard/redis-guard.ts';
+import type { RequestState } from '../../src/operation/request-state.ts';
+import type * as GuardRecords from '../../src/order-ledger/ledger-record.ts';
+import type * as Guard from '../../src/order-ledger/redis-order-ledger.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import type * as Client from '../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
@@ -20,8 +20,8 @@ import { built } from './records.ts';
 
 const load = {
   callers: () => built<typeof Callers>('caller/caller.guard.js'),
-  guard: () => built<typeof Guard>('guard/redis-guard.js'),
-  records: () => built<typeof GuardRecords>('guard/guard-record.js'),
+  guard: () => built<typeof Guard>('order-ledger/redis-order-ledger.js'),
+  records: () => built<typeof GuardRecords>('order-ledger/ledger-record.js'),
   client: () => built<typeof Client>('upstream/upstream.client.js'),
   exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
 };
@@ -44,7 +44,7 @@ function around<R>(
 
 /** The guard's scripts with a piece changed. One that does not have the piece would be no variant at all. */
 async function inScripts(piece: string, other: string): Promise<void> {
-  const source = await readFile(resolve('dist/guard/redis-guard.js'), 'utf8');
+  const source = await readFile(resolve('dist/order-ledger/redis-order-ledger.js'), 'utf8');
   if (!source.includes(piece)) throw new Error(`the guard's scripts have no longer: ${piece}`);
   // Nobody is known by its hash then, so that every text comes along.
   around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));

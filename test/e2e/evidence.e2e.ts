@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EvidenceTimes } from '../../src/evidence/evidence-times.ts';
-import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
-import type { Evidence, GuardRecord } from '../../src/guard/guard-record.ts';
-import { GuardService } from '../../src/guard/guard.service.ts';
-import { orderName } from '../../src/guard/guard-store.ts';
+import { EvidenceTimes } from '../../src/reconciliation/schedule.ts';
+import { GuardKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
+import type { Evidence, GuardRecord } from '../../src/order-ledger/ledger-record.ts';
+import { GuardService } from '../../src/order-ledger/order-ledger.service.ts';
+import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { toPlacedItems } from '../../src/order/license-order.mapper.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';

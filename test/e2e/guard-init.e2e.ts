@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, jest } from '@jest/globals';
-import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
-import { orderName } from '../../src/guard/guard-store.ts';
+import { GuardKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
+import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { GuardService } from '../../src/guard/guard.service.ts';
+import { GuardService } from '../../src/order-ledger/order-ledger.service.ts';
 import type { SendOnce } from '../../src/upstream/upstream-path.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Intake } from '../../src/health/intake.ts';
+import { Intake } from '../../src/http/admission.ts';
 import { order, read } from '../support/expected.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';

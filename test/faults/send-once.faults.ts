@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { UpstreamPools } from '../../src/upstream/transport/upstream-pools.ts';
+import { UpstreamPools } from '../../src/transport/upstream-pools.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';

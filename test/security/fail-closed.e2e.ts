@@ -9,7 +9,7 @@ import { CallerRegistry } from '../../src/caller/caller.registry.ts';
 import { JwtCallers } from '../../src/caller/jwt-callers.ts';
 import { RateWindow } from '../../src/caller/rate-window.ts';
 import { scopes } from '../../src/caller/scopes.ts';
-import { GuardKeeper } from '../../src/guard/guard-keeper.ts';
+import { GuardKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { AliasUsers } from '../../src/session/alias-users.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { caseOf } from '../support/expected.ts';

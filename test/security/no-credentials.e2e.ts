@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../../src/app.module.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
-import { connectHttp } from '../../src/http.ts';
+import { connectHttp } from '../../src/http/request-hooks.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { type DocumentedRoute, routes } from '../support/contract.ts';
 import { TestGateway } from '../support/gateway.ts';

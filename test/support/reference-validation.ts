@@ -1,7 +1,7 @@
 import type { ArgumentMetadata, Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
-import { pointerToken } from '../../src/json/parse-json.ts';
+import { pointerToken } from '../../src/shared/json.ts';
 import { ProblemException, type RequestFault } from '../../src/problem/problem.exception.ts';
 import { isPolluting, UnreadableBody } from '../../src/validation/request-body.ts';
 import { OBJECT_RULE } from '../../src/validation/rules.ts';

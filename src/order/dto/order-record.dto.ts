@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type State, states } from '../../guard/guard-record.ts';
+import { type State, states } from '../../order-ledger/ledger-record.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import {
   Identifier,

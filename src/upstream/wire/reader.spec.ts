@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseJson } from '../../json/parse-json.ts';
+import { parseJson } from '../../shared/json.ts';
 import { type ContractNotes, Reader, readList, readObject, WireMisfit } from './reader.ts';
 
 interface Wire {

@@ -1,5 +1,5 @@
-import { isJsonText, numberText } from '../../json/parse-json.ts';
-import { rfc3339 } from '../../rfc3339.ts';
+import { isJsonText, numberText } from '../../shared/json.ts';
+import { rfc3339 } from '../../shared/rfc3339.ts';
 import { readTime, type TimestampUnit } from './time.ts';
 
 /** Upstream's data is not of the shape its interface gives. Names the place, never the value. */

@@ -1,4 +1,4 @@
-import { isJsonText, numberText } from '../../json/parse-json.ts';
+import { isJsonText, numberText } from '../../shared/json.ts';
 
 /** Times on the wire are longs in a unit that the interface does not show; callers get RFC 3339. */
 export type TimestampUnit = 'ms' | 's';

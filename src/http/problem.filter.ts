@@ -1,0 +1,100 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { kindAndPlace } from '../observability/error-summary.ts';
+import { Log } from '../observability/log.ts';
+import { TokenFailure } from '../token/token-failure.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { WireMisfit } from '../upstream/wire/reader.ts';
+import { AllowedMethods } from './allowed-methods.ts';
+import type { ProblemSlug } from '../problem/catalogue.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+
+/** What the HTTP layer itself refuses, by status. */
+const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
+  400: 'validation-failed',
+  404: 'not-found',
+  413: 'payload-too-large',
+  414: 'uri-too-long',
+  415: 'unsupported-media-type',
+  431: 'headers-too-large',
+};
+
+/** The one place where errors become answers: `application/problem+json`, whatever went wrong. */
+@Catch()
+@Injectable()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly allowed: AllowedMethods,
+    private readonly log: Log,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const problem = error instanceof ProblemException ? error : this.#translate(error, request);
+    sendProblem(problem, request, http.getResponse<FastifyReply>());
+  }
+
+  #translate(error: unknown, request: FastifyRequest): ProblemException {
+    const status =
+      error instanceof HttpException
+        ? error.getStatus()
+        : (error as { statusCode?: number } | null)?.statusCode;
+    // Also where the HTTP layer already found fault with what was sent there.
+    if (status === 404 || request.is404) {
+      const allow = this.allowed.of(request.url);
+      if (allow.length > 0) return new ProblemException('method-not-allowed', { allow });
+    }
+    // What else the HTTP layer refuses (a file outside the documentation's folder) is not there for anybody.
+    const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
+    if (slug) return new ProblemException(slug);
+    this.#logInternal(error, request);
+    return new ProblemException('internal-error', { cause: error });
+  }
+
+  #logInternal(error: unknown, request: FastifyRequest): void {
+    this.log.error(
+      { event: 'internal-error', requestId: request.state.requestId, ...kindAndPlace(error) },
+      'A request failed inside the gateway',
+    );
+  }
+}
+
+/** Sends a problem, and leaves for the log line of the request what happened. */
+export function sendProblem(problem: ProblemException, request: FastifyRequest, reply: FastifyReply): void {
+  const { body } = problem;
+  request.state.problem = logFields(problem);
+  void reply
+    .status(body.status)
+    .headers(problem.headers)
+    .type('application/problem+json')
+    .send(problem.answer(request.state.requestId));
+}
+
+type LogFields = Record<string, string | number | boolean | undefined>;
+
+/** What the log says of a problem; upstream's own words (`reason`) appear nowhere else. */
+export function logFields({ body, cause }: ProblemException): LogFields {
+  return { problem: body.code, outcome: body.outcome, detail: body.detail, ...causeFields(cause) };
+}
+
+function causeFields(cause: unknown): LogFields {
+  if (cause instanceof UpstreamFailure) {
+    const { status, code, message, reason, body, cause: inner } = cause.details;
+    return {
+      upstreamOperation: cause.operation.name,
+      upstreamFailure: cause.kind,
+      sent: cause.sent,
+      upstreamStatus: status,
+      upstreamCode: code,
+      upstreamMessage: message,
+      upstreamReason: reason,
+      upstreamBytes: body?.bytes,
+      upstreamSha256: body?.sha256,
+      misfit: inner instanceof WireMisfit ? inner.message : undefined,
+      error: (inner as { code?: string } | undefined)?.code,
+    };
+  }
+  if (cause instanceof TokenFailure) return { tokenFailure: cause.kind, tokenReason: cause.reason };
+  return {};
+}

@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import type { Metrics } from '../observability/metrics.ts';
+import type { ProblemSlug } from '../problem/catalogue.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+
+/** What a connection may cost before anybody knows who is calling: Node's limits, and what Node leaves open. */
+
+const MAX_BODY_BYTES = 1024 * 1024;
+/** Node counts the path and query too: a URL of 16 KiB, which is answered as such, fits in with 2 KiB of headers. */
+const MAX_HEAD_BYTES = 18 * 1024;
+const MAX_HEADERS = 100;
+/** Far beyond any request of the contract. */
+export const MAX_URL = 8 * 1024;
+
+/** From the first byte of a request, or from the start of a connection that sends none. */
+const HEADERS_MS = 4_000;
+/** From the first byte of a request to its last. */
+const REQUEST_MS = 9_000;
+const TOO_LATE = `The request did not arrive in time: its headers have ${HEADERS_MS / 1000} s, all of it has ${REQUEST_MS / 1000} s.`;
+/** How often these two are looked at. */
+const CHECK_MS = 250;
+/** Node looks once more whether a reader took anything, so one that takes nothing is given up after twice that at most. */
+const STALLED_MS = 14_000;
+/** Node closes a second after what it promises. */
+const KEEP_ALIVE_MS = 71_000;
+/** How long a client may go on sending what was refused, until it reads that: garbage, and a body that is too large. */
+const LINGER_MS = 5_000;
+const LINGER_BODY_MS = 20_000;
+
+const MAX_CONNECTIONS = 10_000;
+/** Open files that are left for the platform, Redis and the log. */
+const RESERVED_FILES = 1_024;
+
+/** For Fastify. */
+export const serverLimits = {
+  bodyLimit: MAX_BODY_BYTES,
+  requestTimeout: REQUEST_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  connectionTimeout: STALLED_MS,
+  http: {
+    headersTimeout: HEADERS_MS,
+    connectionsCheckingInterval: CHECK_MS,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    insecureHTTPParser: false,
+    // Its answer would be an empty one: misfit() looks.
+    requireHostHeader: false,
+  },
+} as const;
+
+/** Connections on which nothing more is served. */
+const givenUp = new WeakSet<Socket>();
+/** Requests that were refused before they had arrived whole, and must not be carried out should the rest arrive. */
+const cutShort = new WeakSet<IncomingMessage>();
+
+/** What cannot be set through Fastify. */
+export function limitConnections(server: Server, metrics: Metrics): void {
+  server.maxConnections = maxConnections();
+  server.on('drop', () => metrics.requestRefused('connections'));
+  // Node drops what is beyond silently: one more than allowed is how that shows.
+  server.maxHeadersCount = MAX_HEADERS + 1;
+  server.on('timeout', (socket) => {
+    // Whoever waits for the platform does not have to move; who does not take an answer, or keeps silent for long, has to go.
+    if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
+    else socket.destroy();
+  });
+  // Nobody is asked for a body that is refused by its length.
+  server.on('checkContinue', (request, response) => {
+    if (!(Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES)) response.writeContinue();
+    server.emit('request', request, response);
+  });
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+function maxConnections(): number {
+  const files = openFiles();
+  return Math.min(MAX_CONNECTIONS, Math.max(files - RESERVED_FILES, Math.floor(files / 2)));
+}
+
+/** How many files this process may have open. */
+function openFiles(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  } catch {
+    // No Linux.
+    return Infinity;
+  }
+}
+
+/** The answer that this connection waits for; Node has no other word for it. */
+function answering(socket: Socket): ServerResponse | null {
+  return (socket as unknown as Record<'_httpMessage', ServerResponse | null>)['_httpMessage'];
+}
+
+/** Whether the connection has had its last answer: whatever follows may be part of the body of a request that was refused. */
+export function isGivenUp({ raw }: FastifyRequest): boolean {
+  return givenUp.has(raw.socket);
+}
+
+/** Whether the request was refused while it was still arriving. */
+export function isCutShort({ raw }: FastifyRequest): boolean {
+  return cutShort.has(raw);
+}
+
+const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
+
+/**
+ * What the parser lets through and RFC 9112 does not, or what another server on the way may have read otherwise: after it the connection
+ * is given up.
+ */
+export function misfit({ raw }: FastifyRequest): ProblemException | undefined {
+  const { headers, rawHeaders, url = '', method, httpVersionMajor, httpVersionMinor } = raw;
+  if (rawHeaders.length > 2 * MAX_HEADERS) return giveUp(raw, 'headers-too-large');
+  if (httpVersionMajor !== 1) return giveUp(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
+  if (!url.startsWith('/')) return giveUp(raw, 'validation-failed', 'path', 'must begin with a slash');
+  const { host, expect } = headers;
+  const isOld = httpVersionMinor === 0;
+  if (!isHost(host, isOld, rawHeaders))
+    return giveUp(raw, 'validation-failed', 'Host', 'must be given once, as the name and port of the server');
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked'))
+    return giveUp(raw, 'validation-failed', 'Transfer-Encoding', 'must be chunked, in HTTP/1.1');
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue')
+    return giveUp(raw, 'validation-failed', 'Expect', 'must be 100-continue');
+  if (method === 'GET' && (coding !== undefined || Number(headers['content-length'] ?? 0) > 0))
+    return giveUp(raw, 'validation-failed', 'Content-Length', 'must be 0 on a GET');
+  return undefined;
+}
+
+function isHost(host: string | undefined, isOld: boolean, rawHeaders: readonly string[]): boolean {
+  if (host === undefined) return isOld;
+  let count = 0;
+  for (let name = 0; name < rawHeaders.length; name += 2) {
+    const header = rawHeaders[name] as string;
+    if (header.length === 4 && header.toLowerCase() === 'host') count++;
+  }
+  return count === 1 && HOST.test(host);
+}
+
+function giveUp(
+  { socket }: IncomingMessage,
+  slug: ProblemSlug,
+  parameter?: string,
+  detail = '',
+): ProblemException {
+  givenUp.add(socket);
+  return new ProblemException(slug, {
+    errors: parameter === undefined ? undefined : [{ parameter, detail }],
+  });
+}
+
+/**
+ * Closes the connection after an answer that came before the end of its request. What the client still sends is read and thrown away
+ * for a while: were it refused, most clients would fail at sending and never see the answer.
+ */
+export function closeAfterAnswer(request: IncomingMessage): void {
+  const { socket } = request;
+  givenUp.add(socket);
+  const destroySoon = socket.destroySoon.bind(socket);
+  // Node calls it when the answer is written.
+  socket.destroySoon = () => {
+    socket.end();
+    request.once('end', destroySoon).resume();
+    setTimeout(destroySoon, LINGER_BODY_MS).unref();
+  };
+}
+
+/** What is no HTTP that can be served; after it the connection is of no use. */
+export function answerBadHttp(error: HttpFault, socket: Socket): void {
+  // The rest of what was refused is thrown away, for as long as that may take.
+  if (givenUp.has(socket) && isAboutRequest(error)) return;
+  givenUp.add(socket);
+  answerInTurn(error, socket);
+}
+
+/** Node's code for headers or a request that took too long. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
+
+function answerInTurn(error: HttpFault, socket: Socket): void {
+  const answer = answering(socket);
+  // Nothing may be taken for the answer to a request that is under way, which may be an order.
+  if (answer?.req.complete && socket.writable) {
+    answer.once('close', () => answerInTurn(error, socket));
+    return;
+  }
+  if (answer) cutShort.add(answer.req);
+  // Who sent nothing asked nothing: a client that connects in advance would take it for the answer to its first request.
+  if (!socket.writable || socket.bytesRead === 0) socket.destroy();
+  else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
+  // Its body is here, and nobody had the time to read it.
+  else if (answer && answer.req.readableLength > 0) {
+    refuse(socket, new ProblemException('overloaded'));
+    answer.req.resume();
+  } else {
+    refuse(socket, new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
+    socket.destroySoon();
+  }
+}
+
+/** Unlike the end of the connection. */
+function isAboutRequest({ code = '' }: HttpFault): boolean {
+  return code === TOO_SLOW || (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE');
+}
+
+function problemOf({ code, rawPacket }: HttpFault): ProblemException {
+  switch (code) {
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ProblemException('payload-too-large');
+    case 'HPE_HEADER_OVERFLOW': {
+      // What overflowed was the URL, if it is all that there is.
+      const [, url = ''] = /^[A-Z]+ ([^ ]*)/.exec(String(rawPacket)) ?? [];
+      return new ProblemException(url.length > MAX_URL ? 'uri-too-long' : 'headers-too-large');
+    }
+    default:
+      return new ProblemException('validation-failed');
+  }
+}
+
+/** On the bare socket, since there is no request that could be answered. */
+function refuse(socket: Socket, problem: ProblemException): void {
+  const requestId = randomUUID();
+  const body = problem.answer(requestId);
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
+      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}

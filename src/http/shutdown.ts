@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Intake } from './admission.ts';
+import { kindAndPlace } from '../observability/error-summary.ts';
+import { Log } from '../observability/log.ts';
+import { UpstreamPools } from '../transport/upstream-pools.ts';
+
+interface Ending {
+  /** How long connections are still accepted, since a load balancer takes a moment to hear of it. */
+  readonly lingerMs: number;
+  /** When calls to the platform that are still under way are given up and answered as timed out. */
+  readonly giveUpMs: number;
+  /** When the process ends whatever is left. */
+  readonly exitMs: number;
+  readonly code: 0 | 1;
+}
+
+const TERM: Ending = { lingerMs: 5_000, giveUpMs: 33_000, exitMs: 35_000, code: 0 };
+/** By hand: nobody balances load there, and nobody likes to wait. */
+const INTERRUPT: Ending = { ...TERM, lingerMs: 0 };
+/** What the process knows may be wrong by then, so it takes nothing new and does not stay for long. */
+const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
+
+/**
+ * Ends the process without losing what it has: on SIGTERM, on SIGINT, and on a failure that nobody caught. A second signal
+ * changes nothing: the end is on its way.
+ */
+export function endInOrder(app: NestFastifyApplication): void {
+  const intake = app.get(Intake);
+  const log = app.get(Log);
+  let code: 0 | 1 = 0;
+
+  const end = async (ending: Ending): Promise<void> => {
+    code = code || ending.code;
+    setTimeout(() => process.exit(1), ending.exitMs).unref();
+    setTimeout(() => app.get(UpstreamPools).endExchanges(), ending.giveUpMs).unref();
+    if (intake.draining) return;
+    intake.draining = true;
+    await sleep(ending.lingerMs);
+    await app.close();
+    process.exit(code);
+  };
+
+  const fatal = (kind: string, error: unknown): void => {
+    log.error({ event: kind, ...kindAndPlace(error) }, 'Nobody caught a failure: the process ends');
+    void end(FATAL);
+  };
+
+  process.on('SIGTERM', () => void end(TERM));
+  process.on('SIGINT', () => void end(INTERRUPT));
+  process.on('uncaughtException', (error) => fatal('uncaught-exception', error));
+  process.on('unhandledRejection', (reason) => fatal('unhandled-rejection', reason));
+}

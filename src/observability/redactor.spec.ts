@@ -1,0 +1,73 @@
+import { PassThrough } from 'node:stream';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { newSecret } from '../../test/support/canary.ts';
+import { leakShapes } from '../../test/support/leak-shapes.ts';
+import { Concealed } from './redactor.ts';
+import { createLog } from './log.ts';
+
+function concealing(...secrets: string[]): Concealed {
+  const concealed = new Concealed();
+  concealed.add(() => secrets);
+  return concealed;
+}
+
+describe('a known secret in a text', () => {
+  const secret = `${newSecret('s')}:+%/é"\\`;
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+  it.each<[string, string]>([
+    ['in JSON', JSON.stringify({ reason: secret })],
+    ['in JSON in JSON', JSON.stringify({ reason: JSON.stringify({ password: secret }) })],
+    ['in a URL', `redis://user:${encodeURIComponent(secret)}@host`],
+    ['in base64', base64(secret)],
+    ['in Basic authentication', base64(`k:${secret}`)],
+    ['in other Basic authentication', base64(`ke:${secret}`)],
+    ['in base64url', Buffer.from(`kk:${secret}`).toString('base64url')],
+    ['in hex', Buffer.from(secret).toString('hex')],
+  ])('%s is masked', (_, text) => {
+    const masked = concealing('another', secret).inText(`before ${text} after`);
+    expect(masked).toMatch(/^before .*\[secret\].* after$/);
+    // Of base64 the digits that belong to its neighbours too are left.
+    expect(masked.length).toBeLessThan(60);
+  });
+
+  it('is masked whole, where another is its beginning', () => {
+    expect(concealing('abcdef', 'abcdefghij').inText('x abcdefghij abcdef')).not.toMatch(/ghij|abc/);
+  });
+
+  it('leaves everything else, and a secret too short to be one masks nothing', () => {
+    const text = '{"level":"error","event":"internal-error","stack":"    at place (file:///x.js:1:1)"}';
+    expect(concealing('e', '', 'abc', secret).inText(text)).toBe(text);
+  });
+});
+
+describe('the log', () => {
+  /** What a careless line may put into a field: the log takes texts only. */
+  const textsOf = (thing: unknown) => [
+    String(thing),
+    inspect(thing, { depth: 9 }),
+    JSON.stringify(thing) ?? '',
+    ...(thing instanceof Error ? [thing.message, String(thing.stack)] : []),
+  ];
+  const secret = newSecret('t');
+
+  it.each(Object.entries(leakShapes(secret)))('S3 shows no known secret, leaked by %s', (_, thing) => {
+    const stream = new PassThrough();
+    const log = createLog('debug', stream);
+    const current: string[] = [];
+    log.conceal(() => current);
+    // Known a moment later, as tokens are.
+    current.push(secret);
+    for (const text of textsOf(thing)) {
+      log.debug({ event: 'framework', reason: text }, text);
+      log.info({ event: 'request', problem: 'upstream-rejected', detail: text }, 'x');
+      log.warn({ event: 'x', stack: text }, 'x');
+      log.error({ event: 'x', cause: text }, text);
+    }
+    const written = String(stream.read());
+    expect(written.split('\n').length).toBe(textsOf(thing).length * 4 + 1);
+    expect(written).not.toContain(secret);
+    for (const line of written.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
+  });
+});

@@ -1,0 +1,143 @@
+import { applyDecorators, HttpCode, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
+import { ApiBody, ApiExtension, ApiHeader, ApiOperation, ApiResponse, ApiSecurity } from '@nestjs/swagger';
+import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
+import type { Scope } from '../caller/scopes.ts';
+import type { ProblemSlug } from '../problem/catalogue.ts';
+import {
+  modulePrefix,
+  type Operation as UpstreamOperation,
+  type OperationName,
+  operations,
+} from '../upstream/operations.ts';
+import { WriteInterceptor } from './write.interceptor.ts';
+import { onceHeaders, onceParameter, onceProblems } from './idempotency-responses.ts';
+import { OF_ANY_REQUEST, problemResponses, problemsOf } from './problem-responses.ts';
+import { readResponses } from './read-responses.ts';
+
+export const API_KEY = 'apiKey';
+export const BEARER = 'bearer';
+
+const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
+
+/** Who the platform takes the caller for; without either the alias `default` (api.md, "For whom"). */
+const userHeaders = [
+  ApiHeader({
+    name: 'X-Acting-User',
+    required: false,
+    description: 'Alias of a configured user; by default `default`',
+  }),
+  ApiHeader({
+    name: 'X-Session-Id',
+    required: false,
+    description: 'A session of `createSession`, instead of an alias',
+  }),
+];
+
+interface Success {
+  readonly status: number;
+  readonly description: string;
+  readonly type?: Type;
+}
+
+interface RequestExample {
+  readonly summary: string;
+  readonly value: object;
+}
+
+export interface OperationSpec {
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly scope: Scope;
+  /** See {@link OperationPolicy}. */
+  readonly alsoScopes?: OperationPolicy['alsoScopes'];
+  /** The platform's operation behind it, where there is one. */
+  readonly upstream?: OperationName;
+  /** Whether the platform is called on behalf of a user; by default where the operation behind it is a member operation. */
+  readonly actsAsUser?: boolean;
+  /** Whether answers may be cached; by default where the operation behind it is a read. */
+  readonly cached?: boolean;
+  /** See {@link OperationPolicy}. */
+  readonly once?: OperationPolicy['once'];
+  /** Whether the answer is a page, with `Link` to others. */
+  readonly paged?: boolean;
+  /** Problems beyond those that every operation, and the one upstream, has. */
+  readonly problems?: readonly ProblemSlug[];
+  /** The first is the usual one. */
+  readonly success: readonly [Success, ...Success[]];
+  /** Bodies that work against the demo as they stand. */
+  readonly body?: { readonly type: Type; readonly examples: Readonly<Record<string, RequestExample>> };
+}
+
+/**
+ * Everything a route declares, in one place: who may have it, what the OpenAPI document says of it, every problem it can
+ * answer with, and where it leads upstream.
+ */
+export function Operation(spec: OperationSpec): MethodDecorator {
+  const upstream = spec.upstream && operations[spec.upstream];
+  const actsAsUser = spec.actsAsUser ?? upstream?.module === 'member';
+  const cached = spec.cached ?? upstream?.effect === 'read';
+  const policy: OperationPolicy = {
+    operationId: spec.id,
+    scope: spec.scope,
+    alsoScopes: spec.alsoScopes,
+    actsAsUser,
+    cached,
+    once: spec.once,
+  };
+  return applyDecorators(
+    SetMetadata(OPERATION_POLICY, policy),
+    HttpCode(spec.success[0].status),
+    ApiOperation({
+      operationId: spec.id,
+      summary: spec.summary,
+      description: `${spec.description ?? ''}\n\nScope: \`${spec.scope}\``.trim(),
+    }),
+    // Either of the two.
+    ApiSecurity(API_KEY),
+    ApiSecurity(BEARER),
+    ...(upstream ? [ApiExtension('x-upstream', place(upstream))] : []),
+    ...(actsAsUser ? userHeaders : []),
+    ...(spec.once ? [onceParameter(spec.once)] : []),
+    ...(spec.body
+      ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
+      : []),
+    ...(isRead(spec) ? [] : [UseInterceptors(WriteInterceptor)]),
+    ...(isRead(spec)
+      ? readResponses(spec.success, { cached, paged: spec.paged ?? false })
+      : spec.success.map((success) =>
+          ApiResponse({ ...success, headers: onceHeaders(spec.once, success.status) }),
+        )),
+    ...problemResponses(
+      [
+        ...problemsOf(spec.upstream, spec.body !== undefined),
+        ...(actsAsUser ? USER_PROBLEMS : []),
+        ...(spec.once ? onceProblems : []),
+        ...(spec.problems ?? []),
+      ],
+      (status) => onceHeaders(spec.once, status),
+    ),
+  );
+}
+
+function isRead({ scope }: OperationSpec): boolean {
+  return scope.endsWith(':read');
+}
+
+function place({ name, method, module, path }: UpstreamOperation): object {
+  return { operation: name, method, path: modulePrefix[module] + path };
+}
+
+/** A route without a caller: health, problems. The list of them is frozen in a test. */
+export function PublicOperation(
+  id: string,
+  summary: string,
+  problems: readonly ProblemSlug[] = [],
+): MethodDecorator {
+  const policy: OperationPolicy = { operationId: id, scope: 'public' };
+  return applyDecorators(
+    SetMetadata(OPERATION_POLICY, policy),
+    ApiOperation({ operationId: id, summary, security: [] }),
+    ...problemResponses([...OF_ANY_REQUEST, ...problems]),
+  );
+}

@@ -1,0 +1,97 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import { ConfigError, loadConfig } from '../config/app-config.ts';
+import { CONFIRMED } from './order-ledger-keeper.ts';
+import { GuardRedis } from './order-ledger-redis.ts';
+import { states } from './ledger-record.ts';
+import { canaryKey, stateKey } from './redis-order-ledger.ts';
+import { storeFaults } from './store-settings.ts';
+import { createLog } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { redisErrorReason } from '../redis/redis-error.ts';
+
+/**
+ * `npm run guard-init [-- --yes]`: an operator's word that the guard store may be trusted, whatever is or is not in it. It is of the
+ * build, so that the image has it too (`node dist/order-ledger/guard-init.js`).
+ */
+
+const OPTION = '--yes';
+
+class Refused extends Error {}
+
+async function main(options: readonly string[]): Promise<void> {
+  if (options.some((option) => option !== OPTION))
+    throw new Refused(`usage: npm run guard-init [-- ${OPTION}]`);
+  const { guard, upstream } = loadConfig(process.env);
+  if (!guard.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no guard store');
+  const redis = new GuardRedis(guard, createLog('silent'), new Metrics());
+  try {
+    await redis.onModuleInit();
+    if (redis.status !== 'up')
+      throw new Refused(
+        'The guard store does not answer: see GUARD_REDIS_URL, its password, and the network',
+      );
+    await makeReady(redis, environmentName(upstream.baseUrl), options.includes(OPTION));
+  } finally {
+    redis.onApplicationShutdown();
+  }
+}
+
+async function makeReady(redis: GuardRedis, environment: string, confirmed: boolean): Promise<void> {
+  const { refuse, warn } = await storeFaults(redis);
+  if (refuse.length > 0) throw new Refused(`The guard store ${refuse.join(', and ')}`);
+  for (const fault of warn) say(`Warning: the guard store ${fault}.`);
+
+  const counts = await Promise.all(
+    states.map(async (state) => {
+      const count = await redis.run((client) => client.zcard(stateKey(environment, state)));
+      return [state, count] as const;
+    }),
+  );
+  const there = counts.filter(([, count]) => count > 0);
+  const canary = await redis.run((client) => client.get(canaryKey(environment)));
+  say(
+    there.length > 0
+      ? `Orders in the guard store: ${there.map(([state, count]) => `${count} ${state}`).join(', ')}. They stay as they are.`
+      : 'The guard store has no orders.',
+  );
+  if (canary?.startsWith(CONFIRMED)) {
+    say('An operator has confirmed it before: nothing to do.');
+    return;
+  }
+  if (canary) say('A gateway made it ready at its start; gateways that know another store wait for you.');
+  say(
+    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. Look such orders up at the platform first.',
+  );
+  if (!confirmed) await confirm();
+
+  const made = await redis.run((client) =>
+    client.set(canaryKey(environment), CONFIRMED + randomBytes(16).toString('base64url')),
+  );
+  if (made !== 'OK') throw new Refused('The guard store did not take it');
+  say('Ready. Gateways that run take notice within 5 seconds.');
+}
+
+async function confirm(): Promise<void> {
+  if (!process.stdin.isTTY) throw new Refused(`Nobody is there to confirm: give ${OPTION}`);
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await terminal.question('Type "yes" to make it ready: ');
+  terminal.close();
+  if (answer.trim() !== 'yes') throw new Refused('Nothing was changed');
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+try {
+  await main(process.argv.slice(2));
+  process.exit(0);
+} catch (error) {
+  const known = error instanceof Refused || error instanceof ConfigError;
+  // Other messages may quote what Redis was asked, and with it a password.
+  process.stderr.write(`${known ? error.message : `The guard store failed: ${redisErrorReason(error)}`}\n`);
+  process.exit(1);
+}

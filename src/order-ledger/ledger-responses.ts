@@ -1,0 +1,34 @@
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { ProblemBody } from '../problem/problem.exception.ts';
+import type { GuardRecord } from './ledger-record.ts';
+
+/** Where the record of an order can be read; undefined for other writes. */
+export function placeOf({ details: { order } }: GuardRecord): string | undefined {
+  return (
+    order &&
+    `/v1/license-orders/${encodeURIComponent(order.channelCode)}/${encodeURIComponent(order.channelOrderId)}`
+  );
+}
+
+/** The answer to a write that did not end well, now (`replayed` false) or earlier (orders.md, "Answers to placeOrder"). */
+export function problemFor(record: GuardRecord, replayed = true, cause?: unknown): ProblemException {
+  const location = placeOf(record);
+  if (record.state === 'sending')
+    return new ProblemException('request-in-progress', { retryAfter: 1, location });
+  const kept = record.details.answer?.body as ProblemBody | undefined;
+  // A lease that ran out: whoever sent it can no longer say.
+  if (!kept)
+    return new ProblemException('outcome-unknown', { status: 502, retryable: false, location, replayed });
+  const { code, status, detail, outcome, retryable, upstream, errors } = kept;
+  return new ProblemException(code, {
+    status,
+    detail,
+    outcome,
+    retryable,
+    upstream,
+    errors,
+    location,
+    replayed,
+    cause,
+  });
+}

@@ -1,0 +1,157 @@
+import { type GuardRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
+import type { Begin, Begun, GuardStore, Listing, Move, Moved } from './order-ledger-store.ts';
+
+interface Kept extends GuardRecord {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly leaseUntil: number;
+  /** When it may be forgotten; infinite while it is open. */
+  readonly until: number;
+}
+
+/** Records live for days: those whose time is over may stay a little longer. */
+const FORGET_MS = 60_000;
+
+/**
+ * The guard of one process without Redis: the same machine as {@link RedisGuard}, for as long as the process lives. `now` is in ms
+ * since the epoch and never goes back.
+ */
+export class MemoryGuard implements GuardStore {
+  readonly #records = new Map<string, Kept>();
+  /** Those of them that are being sent or in doubt: what is looked through twice a second. */
+  readonly #open = new Map<string, Kept>();
+  readonly #aliases = new Map<string, string>();
+  #forgottenAt = -Infinity;
+
+  constructor(
+    private readonly now: () => number = monotonicNow,
+    private readonly rules = transitions,
+  ) {}
+
+  begin(write: Begin): Promise<Begun> {
+    const { name, owner, fingerprints, leaseMs, details, alias } = write;
+    const target = alias && this.#aliases.get(alias);
+    if (target && target !== name && this.#find(target)) return Promise.resolve({ kind: 'taken' });
+    const kept = this.#find(name);
+    if (kept?.state === 'sending' && kept.owner === owner)
+      return Promise.resolve({ kind: 'begun', submittedAt: kept.submittedAt });
+    const same = kept !== undefined && fingerprints.includes(kept.fingerprint);
+    const free = !kept || released.includes(kept.state) || (kept.state === 'rejected' && !same);
+    if (!free) return Promise.resolve({ kind: 'there', same, record: recordOf(kept) });
+    const submittedAt = this.now();
+    // The newest last, which the list turns around.
+    this.#records.delete(name);
+    this.#keep({
+      name,
+      state: 'sending',
+      submittedAt,
+      settledAt: null,
+      details,
+      owner,
+      fingerprint: fingerprints[0] as string,
+      leaseUntil: submittedAt + leaseMs,
+      until: Infinity,
+    });
+    if (alias) this.#aliases.set(alias, name);
+    return Promise.resolve({ kind: 'begun', submittedAt });
+  }
+
+  holds(name: string, owner: string): Promise<boolean> {
+    const kept = this.#find(name);
+    return Promise.resolve(kept?.state === 'sending' && kept.owner === owner);
+  }
+
+  move(move: Move): Promise<Moved> {
+    const kept = this.#find(move.name);
+    if (!kept) return Promise.resolve({ kind: 'missing' });
+    const allowed = this.rules[move.by][kept.state]?.includes(move.to) ?? false;
+    if (!allowed || (move.owner !== undefined && move.owner !== kept.owner))
+      return Promise.resolve({ kind: 'refused', record: recordOf(kept) });
+    const leftMs = kept.submittedAt + (move.minAgeMs ?? 0) - this.now();
+    if (leftMs > 0) return Promise.resolve({ kind: 'early', leftMs });
+    return Promise.resolve({ kind: 'moved', record: recordOf(this.#put(kept, move.to, move.details)) });
+  }
+
+  read(name: string): Promise<GuardRecord | undefined> {
+    const kept = this.#find(name);
+    return Promise.resolve(kept && recordOf(kept));
+  }
+
+  list(state: State | undefined, offset: number, count: number): Promise<Listing> {
+    const all = [...this.#records.keys()]
+      .reverse()
+      .map((name) => this.#find(name))
+      .filter((kept) => kept?.details.order && (state === undefined || kept.state === state)) as Kept[];
+    const records = all.slice(offset, offset + count).map(recordOf);
+    return Promise.resolve({ records, total: all.length });
+  }
+
+  sweep(): Promise<readonly string[]> {
+    const ended: string[] = [];
+    for (const { name, state, leaseUntil } of this.#open.values())
+      if (state === 'sending' && leaseUntil <= this.now()) {
+        ended.push(name);
+        this.#find(name);
+      }
+    if (this.now() - this.#forgottenAt >= FORGET_MS) this.#forget();
+    return Promise.resolve(ended);
+  }
+
+  doubts(): Promise<{ count: number; oldestMs: number }> {
+    const open = [...this.#open.values()].filter(
+      ({ state, details }) => state === 'in_doubt' && details.order,
+    );
+    const oldest = Math.min(...open.map(({ submittedAt }) => submittedAt));
+    return Promise.resolve({ count: open.length, oldestMs: open.length > 0 ? this.now() - oldest : 0 });
+  }
+
+  /** The record as it stands now: its lease may have run out, or its time. */
+  #find(name: string): Kept | undefined {
+    const kept = this.#records.get(name);
+    if (!kept) return undefined;
+    if (kept.until <= this.now()) {
+      this.#records.delete(name);
+      this.#open.delete(name);
+      return undefined;
+    }
+    const ended = kept.state === 'sending' && kept.leaseUntil <= this.now();
+    return ended ? this.#put(kept, 'in_doubt') : kept;
+  }
+
+  #put(kept: Kept, state: State, details = kept.details): Kept {
+    const now = this.now();
+    const keptMs = keptFor(state, details);
+    const settledAt = state === 'in_doubt' ? null : now;
+    const next = {
+      ...kept,
+      state,
+      details,
+      settledAt,
+      until: keptMs === undefined ? Infinity : now + keptMs,
+    };
+    this.#keep(next);
+    return next;
+  }
+
+  #keep(kept: Kept): void {
+    this.#records.set(kept.name, kept);
+    if (kept.state === 'sending' || kept.state === 'in_doubt') this.#open.set(kept.name, kept);
+    else this.#open.delete(kept.name);
+  }
+
+  /** What nobody asks for any more. */
+  #forget(): void {
+    this.#forgottenAt = this.now();
+    for (const name of this.#records.keys()) this.#find(name);
+    for (const [alias, name] of this.#aliases) if (!this.#records.has(name)) this.#aliases.delete(alias);
+  }
+}
+
+function recordOf({ name, state, submittedAt, settledAt, details }: Kept): GuardRecord {
+  return { name, state, submittedAt, settledAt, details };
+}
+
+/** Starts at the wall clock's time and goes on by the monotonic one: a step of the wall clock ends no lease. */
+function monotonicNow(): number {
+  return Math.floor(performance.timeOrigin + performance.now());
+}

@@ -1,0 +1,216 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { newEncryptionKey } from '../../test/support/canary.ts';
+import { endings } from '../../test/support/endings.ts';
+import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { ConfigError } from '../config/app-config.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { GuardKeeper } from './order-ledger-keeper.ts';
+import type { Details } from './ledger-record.ts';
+import { GuardRedis } from './order-ledger-redis.ts';
+import { orderName } from './order-ledger-store.ts';
+import { canaryKey } from './redis-order-ledger.ts';
+
+jest.setTimeout(120_000);
+
+const keys = newEncryptionKey();
+const environment = environmentName(settings().upstream.baseUrl);
+const name = orderName('crm', 'SO-1');
+
+const { atEnd } = endings();
+
+async function newServer(...args: string[]): Promise<RunningRedis> {
+  const server = await startRedis(args);
+  atEnd(() => server.stop());
+  return server;
+}
+
+/** A gateway's keeper on that store, as it starts. */
+async function keeperOf({ url }: { url: string }, more: Record<string, string> = {}) {
+  const config = settings({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
+  const recorded = new RecordedLog();
+  const metrics = new Metrics();
+  const redis = new GuardRedis(config.guard, recorded.log, metrics);
+  atEnd(() => redis.onApplicationShutdown());
+  await redis.onModuleInit();
+  const keeper = new GuardKeeper(config.guard, config.upstream, redis, recorded.log, metrics);
+  atEnd(() => keeper.onApplicationShutdown());
+  await keeper.onModuleInit();
+  return { keeper, recorded, redis };
+}
+
+type Kept = Awaited<ReturnType<typeof keeperOf>>;
+
+const order: NonNullable<Details['order']> = {
+  channelCode: 'crm',
+  channelOrderId: 'SO-1',
+  syncMode: 'sync',
+  items: [],
+  reason: null,
+};
+
+const begin = ({ keeper }: Kept, channelOrderId = 'SO-1') =>
+  keeper.store.begin({
+    name: orderName('crm', channelOrderId),
+    owner: 'me',
+    fingerprints: ['k1:x'],
+    leaseMs: 60_000,
+    details: { caller: 'tester', order: { ...order, channelOrderId } },
+  });
+
+const told = ({ recorded }: Kept) =>
+  recorded.lines
+    .filter(({ event }) => event === 'guard-stopped' || event === 'guard-away')
+    .map(({ msg }) => String(msg));
+
+const warned = ({ recorded }: Kept) =>
+  recorded.lines.filter(({ event }) => event === 'guard-weak').map(({ msg }) => String(msg));
+
+const refusal = (start: Promise<unknown>) =>
+  start.then(
+    () => 'started',
+    (error: unknown) => (error instanceof ConfigError ? error.message : error),
+  );
+
+describe('a guard store that is not fit', () => {
+  it('is no reason to start where it evicts', async () => {
+    const server = await newServer('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
+    expect(await refusal(keeperOf(server))).toMatch(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
+  });
+
+  it('is no reason to start where it is a replica', async () => {
+    const master = await newServer();
+    const replica = await newServer('--replicaof', '127.0.0.1', String(master.port));
+    expect(await refusal(keeperOf(replica))).toMatch(/GUARD_REDIS_URL is a replica/);
+  });
+
+  it.each([
+    ['forgets when it restarts', ['--appendonly', 'no'], [/appendonly yes/]],
+    ['writes to disk once a second', ['--appendonly', 'yes', '--appendfsync', 'everysec'], [/fsync always/]],
+    ['does none of that', ['--appendonly', 'yes', '--appendfsync', 'always'], []],
+  ])('is used, with a warning for each promise that it weakens: it %s', async (_, args, warnings) => {
+    const kept = await keeperOf(await newServer(...args));
+    expect(warned(kept)).toEqual(warnings.map((warning) => expect.stringMatching(warning)));
+    expect(told(kept)).toEqual([]);
+  });
+
+  it('stops orders where it turns out to evict after the start, and goes on when that is mended', async () => {
+    const port = await freePort();
+    const kept = await keeperOf({ url: `redis://127.0.0.1:${port}` });
+    const server = await newServer('--port', String(port), '--maxmemory-policy', 'allkeys-lru');
+    await until('it is connected', () => kept.redis.status === 'up');
+    await until('it is told', () => told(kept).some((line) => line.includes('noeviction')));
+    await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
+    await ask(server, (client) => client.config('SET', 'maxmemory-policy', 'noeviction'));
+    await kept.keeper.tick();
+    expect(await begin(kept)).toMatchObject({ kind: 'begun' });
+  });
+});
+
+describe('a guard store that is fit', () => {
+  it('is made ready at the first start, and known again at the next', async () => {
+    const server = await newServer();
+    const first = await keeperOf(server);
+    expect(await begin(first)).toMatchObject({ kind: 'begun' });
+    const second = await keeperOf(server);
+    expect(await second.keeper.store.read(name)).toMatchObject({ name, state: 'sending' });
+    expect([...told(first), ...told(second)]).toEqual([]);
+  });
+
+  it('waits for an operator where GUARD_INIT is manual, who needs no restart', async () => {
+    const server = await newServer();
+    const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
+    await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
+    expect(told(kept)).toEqual([expect.stringMatching(/never made ready.*guard-init/)]);
+    await ask(server, (client) => client.set(canaryKey(environment), 'operator:1'));
+    await kept.keeper.tick();
+    expect(await begin(kept)).toMatchObject({ kind: 'begun' });
+  });
+
+  it.each(['auto', 'manual'])(
+    'stops orders when it is emptied, until an operator says that it is fine (GUARD_INIT=%s)',
+    async (init) => {
+      const server = await newServer();
+      await ask(server, (client) => client.set(canaryKey(environment), 'operator:1'));
+      const kept = await keeperOf(server, { GUARD_INIT: init });
+      await begin(kept);
+      await ask(server, (client) => client.flushall());
+      await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
+      await kept.keeper.tick();
+      expect(told(kept)).toEqual([expect.stringMatching(/emptied/)]);
+      await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
+
+      // Another gateway's first start is no operator.
+      await ask(server, (client) => client.set(canaryKey(environment), 'auto:2'));
+      await kept.keeper.tick();
+      await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
+      expect(told(kept)).toHaveLength(2);
+
+      await ask(server, (client) => client.set(canaryKey(environment), 'operator:3'));
+      await kept.keeper.tick();
+      expect(await begin(kept)).toMatchObject({ kind: 'begun' });
+    },
+  );
+
+  it('adopts what an operator says by itself within seconds', async () => {
+    const server = await newServer();
+    const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
+    await ask(server, (client) => client.set(canaryKey(environment), 'operator:1'));
+    await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');
+    expect(told(kept)).toHaveLength(1);
+  });
+
+  it('may be away at the start: orders are refused until it is there', async () => {
+    const port = await freePort();
+    const kept = await keeperOf({ url: `redis://127.0.0.1:${port}` });
+    await expect(begin(kept)).rejects.toMatchObject({ name: 'GuardUnavailable' });
+    expect(told(kept)).toEqual([expect.stringMatching(/is away/)]);
+    await newServer('--port', String(port));
+    await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');
+  });
+});
+
+describe('a record that cannot be read', () => {
+  const key = `{${environment}:guard}:${name}`;
+
+  it.each([
+    ['is of a version to come', (server: RunningRedis) => ask(server, (c) => c.hset(key, 'version', '2'))],
+    ['was damaged', (server: RunningRedis) => ask(server, (c) => c.hset(key, 'details', 'v1.k1.AAAA'))],
+    ['has lost a field', (server: RunningRedis) => ask(server, (c) => c.hdel(key, 'state'))],
+  ])('is never taken for an order that was not sent: it %s', async (_, spoil) => {
+    const server = await newServer();
+    const kept = await keeperOf(server);
+    await begin(kept);
+    await spoil(server);
+    await expect(kept.keeper.store.read(name)).rejects.toMatchObject({ reason: 'broken' });
+    await expect(
+      kept.keeper.store.begin({
+        name,
+        owner: 'another',
+        fingerprints: ['k1:x'],
+        leaseMs: 1_000,
+        details: { caller: 'tester', order },
+      }),
+    ).rejects.toMatchObject({ reason: 'broken' });
+    // Others are served.
+    expect(await begin(kept, 'SO-2')).toMatchObject({ kind: 'begun' });
+  });
+
+  it('O2 keeps a gateway without its key from starting, with the number of them', async () => {
+    const server = await newServer();
+    const kept = await keeperOf(server);
+    for (const number of ['SO-1', 'SO-2', 'SO-3']) await begin(kept, number);
+    await kept.keeper.store.move({ name, by: 'owner', owner: 'me', to: 'in_doubt' });
+    // What is settled is not needed as much.
+    const settled = orderName('crm', 'SO-3');
+    await kept.keeper.store.move({ name: settled, by: 'owner', owner: 'me', to: 'succeeded' });
+
+    const other = newEncryptionKey('k2');
+    expect(await refusal(keeperOf(server, { ENCRYPTION_KEYS: other }))).toMatch(
+      /^configuration: ENCRYPTION_KEYS lacks .* 2 orders/,
+    );
+    const rotated = await keeperOf(server, { ENCRYPTION_KEYS: `${other},${keys}` });
+    expect(await rotated.keeper.store.read(name)).toMatchObject({ state: 'in_doubt' });
+  });
+});

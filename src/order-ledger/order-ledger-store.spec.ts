@@ -1,0 +1,428 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../../test/support/canary.ts';
+import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
+import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { GuardRedis } from './order-ledger-redis.ts';
+import { type Details, type Mover, type State, states, transitions } from './ledger-record.ts';
+import { type Begin, type GuardStore, GuardUnavailable, orderName } from './order-ledger-store.ts';
+import { MemoryGuard } from './memory-order-ledger.ts';
+import { canaryKey, RedisGuard } from './redis-order-ledger.ts';
+
+/** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
+
+const MINUTE_MS = 60_000;
+const encryptionKeys = newEncryptionKey();
+const CANARY = 'auto:spec';
+
+let redis: RunningRedis;
+let direct: Redis;
+const connections: GuardRedis[] = [];
+
+beforeAll(async () => {
+  redis = await startRedis();
+  direct = new Redis(redis.url);
+});
+beforeEach(async () => {
+  await direct.flushall();
+  await direct.set(canaryKey('env'), CANARY);
+});
+afterEach(() => {
+  for (const each of connections.splice(0)) each.onApplicationShutdown();
+});
+afterAll(async () => {
+  direct.disconnect();
+  await redis.stop();
+});
+
+async function redisGuard(keys = encryptionKeys, canary: () => string | undefined = () => CANARY) {
+  const { guard } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
+  const connection = new GuardRedis(guard, new RecordedLog().log, new Metrics());
+  connections.push(connection);
+  await connection.onModuleInit();
+  return new RedisGuard(connection, 'env', canary);
+}
+
+let numbers = 0;
+function newOrder(given: Partial<Begin> = {}): Begin {
+  const channelOrderId = `SO-${++numbers}`;
+  const order = { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null } as const;
+  return {
+    name: orderName('crm', channelOrderId),
+    owner: randomUUID(),
+    fingerprints: ['k1:payload'],
+    leaseMs: MINUTE_MS,
+    details: { caller: 'billing', order },
+    ...given,
+  };
+}
+
+const newWrite = (given: Partial<Begin> = {}): Begin =>
+  newOrder({ name: `write/billing/${++numbers}`, details: { caller: 'billing' }, ...given });
+
+const byOwner = ({ name, owner }: Begin, to: State, details?: Details) =>
+  ({ name, owner, by: 'owner', to, ...(details && { details }) }) as const;
+
+/** Every way through the machine that ends in that state. */
+const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
+  sending: [],
+  succeeded: [['owner', 'succeeded']],
+  accepted: [['owner', 'accepted']],
+  incomplete: [['owner', 'incomplete']],
+  rejected: [['owner', 'rejected']],
+  not_sent: [['owner', 'not_sent']],
+  in_doubt: [['owner', 'in_doubt']],
+  not_placed: [
+    ['owner', 'in_doubt'],
+    ['operator', 'not_placed'],
+  ],
+};
+
+describe.each<[string, () => Promise<GuardStore>]>([
+  ['in Redis', () => redisGuard()],
+  ['in the process', () => Promise.resolve(new MemoryGuard())],
+])('a guard %s', (_, start) => {
+  let store: GuardStore;
+  beforeEach(async () => {
+    store = await start();
+  });
+
+  async function inState(state: State, given: Partial<Begin> = {}): Promise<Begin> {
+    const write = newOrder(given);
+    await store.begin(write);
+    for (const [by, to] of pathsTo[state])
+      await store.move({ name: write.name, by, to, ...(by === 'owner' && { owner: write.owner }) });
+    expect((await store.read(write.name))?.state).toBe(state);
+    return write;
+  }
+
+  it('begins a write once, and tells everybody else that it is there', async () => {
+    const write = newOrder();
+    expect(await store.begin(write)).toMatchObject({ kind: 'begun' });
+    const other = await store.begin({ ...write, owner: randomUUID() });
+    expect(other).toMatchObject({ kind: 'there', same: true, record: { state: 'sending', settledAt: null } });
+    const changed = await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k1:other'] });
+    expect(changed).toMatchObject({ kind: 'there', same: false });
+  });
+
+  it('begins again for the same owner: the answer may have been lost', async () => {
+    const write = newOrder();
+    const first = await store.begin(write);
+    expect(await store.begin(write)).toEqual(first);
+  });
+
+  it('is held by whoever began it, for as long as it is being sent', async () => {
+    const write = newOrder();
+    expect(await store.holds(write.name, write.owner)).toBe(false);
+    await store.begin(write);
+    expect(await store.holds(write.name, write.owner)).toBe(true);
+    expect(await store.holds(write.name, randomUUID())).toBe(false);
+    await store.move(byOwner(write, 'not_sent'));
+    expect(await store.holds(write.name, write.owner)).toBe(false);
+  });
+
+  it('of two hundred that begin at once lets one', async () => {
+    const write = newOrder();
+    const begun = await Promise.all(
+      Array.from({ length: 200 }, () => store.begin({ ...write, owner: randomUUID() })),
+    );
+    expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(1);
+  });
+
+  it('recognises a payload under any key that the caller of it knows', async () => {
+    const write = newOrder({ fingerprints: ['k1:a'] });
+    await store.begin(write);
+    const rotated = await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k2:b', 'k1:a'] });
+    expect(rotated).toMatchObject({ kind: 'there', same: true });
+  });
+
+  it('keeps what is known of the write', async () => {
+    const write = newOrder();
+    await store.begin(write);
+    const { order } = write.details;
+    const items = [{ sequence: 1, licenseOrderId: '9007199254740993', customerId: null }];
+    const details = { caller: 'billing', order: { ...(order as NonNullable<typeof order>), items } };
+    const moved = await store.move(byOwner(write, 'succeeded', details));
+    expect(moved).toMatchObject({ kind: 'moved', record: { state: 'succeeded', details } });
+    expect(await store.read(write.name)).toEqual((moved as { record: unknown }).record);
+  });
+
+  describe('moves', () => {
+    const movers: readonly Mover[] = ['owner', 'evidence', 'operator'];
+    const cases = movers.flatMap((by) =>
+      states.flatMap((from) => states.filter((to) => to !== 'sending').map((to) => [by, from, to] as const)),
+    );
+    it.each(cases)('by %s from %s to %s only as the machine says', async (by, from, to) => {
+      const write = await inState(from);
+      const before = await store.read(write.name);
+      const moved = await store.move({
+        name: write.name,
+        by,
+        to,
+        ...(by === 'owner' && { owner: write.owner }),
+      });
+      const allowed = transitions[by][from]?.includes(to) ?? false;
+      expect(moved.kind).toBe(allowed ? 'moved' : 'refused');
+      const after = await store.read(write.name);
+      if (allowed) expect(after?.state).toBe(to);
+      else expect(after).toEqual(before);
+    });
+
+    it.each(['sending', 'in_doubt'] as const)('from %s not by another owner', async (from) => {
+      const write = await inState(from);
+      const moved = await store.move({ ...byOwner(write, 'succeeded'), owner: randomUUID() });
+      expect(moved).toMatchObject({ kind: 'refused', record: { state: from } });
+    });
+
+    it('are refused while the write is too young for them', async () => {
+      const write = await inState('in_doubt');
+      const move = { name: write.name, by: 'operator', to: 'not_placed', minAgeMs: MINUTE_MS } as const;
+      const early = await store.move(move);
+      if (early.kind !== 'early') throw new Error(`is ${early.kind}`);
+      expect(early.leftMs).toBeGreaterThan(MINUTE_MS / 2);
+      expect(await store.move({ ...move, minAgeMs: 0 })).toMatchObject({ kind: 'moved' });
+    });
+
+    it('of nothing are missing', async () => {
+      expect(await store.move(byOwner(newOrder(), 'succeeded'))).toEqual({ kind: 'missing' });
+      expect(await store.read(newOrder().name)).toBeUndefined();
+    });
+  });
+
+  describe('lets a number be used again', () => {
+    it.each(['not_sent', 'not_placed'] as const)('after %s, with any payload', async (state) => {
+      const write = await inState(state);
+      expect(
+        await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k1:corrected'] }),
+      ).toMatchObject({
+        kind: 'begun',
+      });
+    });
+
+    it('after rejected, with a corrected payload only', async () => {
+      const write = await inState('rejected');
+      expect(await store.begin({ ...write, owner: randomUUID() })).toMatchObject({
+        kind: 'there',
+        same: true,
+        record: { state: 'rejected' },
+      });
+      const corrected = { ...write, owner: randomUUID(), fingerprints: ['k1:corrected'] };
+      expect(await store.begin(corrected)).toMatchObject({ kind: 'begun' });
+    });
+
+    it.each(['succeeded', 'accepted', 'incomplete', 'in_doubt'] as const)('after %s never', async (state) => {
+      const write = await inState(state);
+      for (const fingerprints of [write.fingerprints, ['k1:corrected']])
+        expect(await store.begin({ ...write, owner: randomUUID(), fingerprints })).toMatchObject({
+          kind: 'there',
+          record: { state },
+        });
+    });
+  });
+
+  describe('a lease that ran out', () => {
+    it('is ended by the sweep, once, and never taken over', async () => {
+      const write = newOrder({ leaseMs: 1 });
+      await store.begin(write);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(await store.sweep()).toEqual([write.name]);
+      expect(await store.sweep()).toEqual([]);
+      expect(await store.begin({ ...write, owner: randomUUID() })).toMatchObject({
+        kind: 'there',
+        record: { state: 'in_doubt' },
+      });
+    });
+
+    it('is over for its owner too, who may only say that the write was carried out', async () => {
+      const write = newOrder({ leaseMs: 1 });
+      await store.begin(write);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(await store.holds(write.name, write.owner)).toBe(false);
+      expect(await store.begin(write)).toMatchObject({ kind: 'there', record: { state: 'in_doubt' } });
+      expect(await store.move(byOwner(write, 'not_sent'))).toMatchObject({ kind: 'refused' });
+      expect(await store.move(byOwner(write, 'succeeded'))).toMatchObject({ kind: 'moved' });
+    });
+
+    it('that lasts is left alone', async () => {
+      await store.begin(newOrder());
+      expect(await store.sweep()).toEqual([]);
+    });
+  });
+
+  describe('a second name', () => {
+    it('belongs to the write that it was used for first', async () => {
+      const first = newOrder({ alias: 'billing/key-1' });
+      await store.begin(first);
+      expect(await store.begin(newOrder({ alias: 'billing/key-1' }))).toEqual({ kind: 'taken' });
+      expect(await store.begin({ ...first, owner: randomUUID() })).toMatchObject({ kind: 'there' });
+      expect(await store.begin(newOrder({ alias: 'billing/key-2' }))).toMatchObject({ kind: 'begun' });
+    });
+  });
+
+  describe('the list', () => {
+    it('has orders, newest first, all or of one state', async () => {
+      const begun = [];
+      for (const state of ['succeeded', 'in_doubt', 'succeeded', 'not_placed'] as const) {
+        begun.push((await inState(state)).name);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      await store.begin(newWrite());
+      const all = await store.list(undefined, 0, 10);
+      expect(all.records.map(({ name }) => name)).toEqual(begun.toReversed());
+      expect(all.total).toBe(4);
+      const succeeded = await store.list('succeeded', 1, 1);
+      expect(succeeded.records.map(({ name }) => name)).toEqual([begun[0]]);
+      expect(succeeded.total).toBe(2);
+      expect((await store.list('sending', 0, 10)).total).toBe(0);
+    });
+
+    it('has an order that was begun again once', async () => {
+      const write = await inState('not_sent');
+      await store.begin({ ...write, owner: randomUUID() });
+      expect((await store.list(undefined, 0, 10)).total).toBe(1);
+      expect((await store.list('not_sent', 0, 10)).total).toBe(0);
+      expect((await store.list('sending', 0, 10)).total).toBe(1);
+    });
+  });
+
+  it('knows how many orders are in doubt, and for how long', async () => {
+    expect(await store.doubts()).toEqual({ count: 0, oldestMs: 0 });
+    await inState('in_doubt');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await inState('in_doubt');
+    const { count, oldestMs } = await store.doubts();
+    expect(count).toBe(2);
+    expect(oldestMs).toBeGreaterThanOrEqual(15);
+    expect(oldestMs).toBeLessThan(60_000);
+  });
+});
+
+describe('in Redis', () => {
+  const DAY_MS = 24 * 3_600_000;
+  const ttl = (name: string) => direct.pttl(`{env:guard}:${name}`);
+
+  it('a record is kept for as long as it may be asked for', async () => {
+    const store = await redisGuard();
+    const order = newOrder();
+    await store.begin(order);
+    expect(await ttl(order.name)).toBe(-1);
+    await store.move(byOwner(order, 'in_doubt'));
+    expect(await ttl(order.name)).toBe(-1);
+    await store.move(byOwner(order, 'succeeded'));
+    expect(await ttl(order.name)).toBeGreaterThan(399 * DAY_MS);
+    const write = newWrite();
+    await store.begin(write);
+    await store.move(byOwner(write, 'in_doubt'));
+    expect(await ttl(write.name)).toBeGreaterThan(6 * DAY_MS);
+    expect(await ttl(write.name)).toBeLessThanOrEqual(7 * DAY_MS);
+  });
+
+  it('what has been kept for its time leaves every list, and no other does', async () => {
+    const store = await redisGuard();
+    const [over, kept, again] = [newOrder(), newOrder(), newOrder()];
+    for (const write of [over, kept, again]) {
+      await store.begin(write);
+      await store.move(byOwner(write, 'not_sent'));
+    }
+    const ends = '{env:guard}:orders:ends';
+    await store.begin({ ...again, owner: randomUUID() });
+    expect(await direct.zrange(ends, '0', '-1')).toEqual(
+      [over, kept].map(({ name }) => `{env:guard}:${name}`),
+    );
+    await direct.del(`{env:guard}:${over.name}`);
+    await direct.zadd(ends, 1, `{env:guard}:${over.name}`);
+    expect(await store.list(undefined, 0, 10)).toMatchObject({
+      total: 2,
+      records: [{ name: again.name }, { name: kept.name }],
+    });
+    expect(await store.list('not_sent', 0, 10)).toMatchObject({ total: 1, records: [{ name: kept.name }] });
+    expect(await direct.zcard(ends)).toBe(1);
+  });
+
+  it('is sealed: what is answered cannot be read there', async () => {
+    const store = await redisGuard();
+    const write = newWrite();
+    await store.begin(write);
+    const secret = credential();
+    await store.move(
+      byOwner(write, 'succeeded', { caller: 'billing', answer: { status: 201, body: { secret } } }),
+    );
+    const keys = await direct.keys('*');
+    const dump = await Promise.all(keys.map((key) => direct.dump(key)));
+    expect(dump.join()).not.toContain(secret);
+    const values = await direct.hgetall(`{env:guard}:${write.name}`);
+    expect(JSON.stringify(values)).not.toContain(secret);
+    expect(await store.read(write.name)).toMatchObject({ details: { answer: { body: { secret } } } });
+  });
+
+  it.each<[string, (key: string) => Promise<unknown>]>([
+    ['of another version', (key) => direct.hset(key, 'version', '2')],
+    ['without a state', (key) => direct.hdel(key, 'state')],
+    ['in no state that there is', (key) => direct.hset(key, 'state', 'lost')],
+    ['with details that do not open', (key) => direct.hset(key, 'details', 'v1.k1.AAAA')],
+    ['of another type', (key) => direct.set(key, 'text')],
+  ])('a record %s is never a miss', async (_, spoil) => {
+    const store = await redisGuard();
+    const write = newOrder();
+    await store.begin(write);
+    await store.move(byOwner(write, 'succeeded'));
+    await spoil(`{env:guard}:${write.name}`);
+    await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toBeInstanceOf(GuardUnavailable);
+    await expect(store.read(write.name)).rejects.toBeInstanceOf(GuardUnavailable);
+    await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(GuardUnavailable);
+  });
+
+  it('under another encryption key a record is no miss either', async () => {
+    const write = newOrder();
+    await (await redisGuard()).begin(write);
+    const other = await redisGuard(newEncryptionKey('k9'));
+    await expect(other.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason: 'broken' });
+  });
+
+  it('nothing is begun in a store that was emptied, or never made ready, or is another', async () => {
+    const store = await redisGuard();
+    await direct.flushall();
+    await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
+    await direct.set(canaryKey('env'), 'auto:other');
+    await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
+    expect(await direct.keys('*order*')).toEqual([]);
+    const fresh = await redisGuard(encryptionKeys, () => undefined);
+    await expect(fresh.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
+  });
+
+  it('is away where nobody answers', async () => {
+    const mortal = await startRedis();
+    const { guard } = settings({ GUARD_REDIS_URL: mortal.url, ENCRYPTION_KEYS: encryptionKeys });
+    const connection = new GuardRedis(guard, new RecordedLog().log, new Metrics());
+    connections.push(connection);
+    await connection.onModuleInit();
+    const store = new RedisGuard(connection, 'env', () => CANARY);
+    await mortal.stop();
+    await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'away' });
+  });
+
+  it('all of it stands in one slot of a cluster', async () => {
+    const store = await redisGuard();
+    await store.begin(newOrder({ alias: 'billing/key' }));
+    const tags = (await direct.keys('*')).map((key) => /^\{(.+?)\}/.exec(key)?.[1]);
+    expect(new Set(tags)).toEqual(new Set(['env:guard']));
+  });
+});
+
+describe('in the process', () => {
+  it('time is the process’ own: records end with it, open ones do not', async () => {
+    let now = 1_000_000;
+    const store = new MemoryGuard(() => now);
+    const [done, open] = [newOrder(), newOrder()];
+    for (const each of [done, open]) await store.begin(each);
+    await store.move(byOwner(done, 'succeeded'));
+    await store.move(byOwner(open, 'in_doubt'));
+    now += 399 * 24 * 3_600_000;
+    expect(await store.read(done.name)).toBeDefined();
+    now += 2 * 24 * 3_600_000;
+    expect(await store.read(done.name)).toBeUndefined();
+    expect(await store.read(open.name)).toMatchObject({ state: 'in_doubt' });
+  });
+});

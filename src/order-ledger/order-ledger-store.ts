@@ -1,0 +1,88 @@
+import type { Details, GuardRecord, Mover, State } from './ledger-record.ts';
+
+export interface Begin {
+  /** Names the write for good: an order by channel and number, another write by caller and key. */
+  readonly name: string;
+  /** 128 random bits of whoever sends: only they may say what became of it. */
+  readonly owner: string;
+  /** Of the payload, under every key that is known; the first is kept, and any of them is recognised. */
+  readonly fingerprints: readonly string[];
+  /** After this time nobody is believed to be sending any more. */
+  readonly leaseMs: number;
+  readonly details: Details;
+  /** A second name for it (an Idempotency-Key of an order). */
+  readonly alias?: string;
+}
+
+export type Begun =
+  | { readonly kind: 'begun'; readonly submittedAt: number }
+  /** It was begun before; `same`: with this payload. */
+  | { readonly kind: 'there'; readonly same: boolean; readonly record: GuardRecord }
+  /** The alias belongs to another write. */
+  | { readonly kind: 'taken' };
+
+export interface Move {
+  readonly name: string;
+  readonly by: Mover;
+  /** For `owner`. */
+  readonly owner?: string;
+  readonly to: State;
+  /** Replaces what is kept; absent: it stays. */
+  readonly details?: Details;
+  /** Refused (`early`) while the write is younger than this. */
+  readonly minAgeMs?: number;
+}
+
+export type Moved =
+  | { readonly kind: 'moved' | 'refused'; readonly record: GuardRecord }
+  | { readonly kind: 'early'; readonly leftMs: number }
+  | { readonly kind: 'missing' };
+
+/** Which writes a page has: newest first. */
+export interface Listing {
+  readonly records: readonly GuardRecord[];
+  readonly total: number;
+}
+
+/**
+ * Where guarded writes are kept: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
+ * store's own clock. Rejects with {@link GuardUnavailable}, and then nothing may be sent.
+ */
+export interface GuardStore {
+  /** Durable before it resolves. May be repeated by the same owner, whose first answer got lost. */
+  begin(write: Begin): Promise<Begun>;
+  /** Whether that owner is sending it, and its lease has not run out. */
+  holds(name: string, owner: string): Promise<boolean>;
+  move(move: Move): Promise<Moved>;
+  read(name: string): Promise<GuardRecord | undefined>;
+  /** Orders in that state, or all. */
+  list(state: State | undefined, offset: number, count: number): Promise<Listing>;
+  /** Moves every write whose lease ran out to in doubt; returns their names. */
+  sweep(): Promise<readonly string[]>;
+  /** How many orders nobody knows the outcome of, and the age of the oldest in ms. */
+  doubts(): Promise<{ count: number; oldestMs: number }>;
+}
+
+/** The guard cannot say whether a write may be sent, so it may not. */
+export class GuardUnavailable extends Error {
+  override readonly name = 'GuardUnavailable';
+
+  constructor(
+    /** `away`: no answer; `stopped`: emptied or not made ready; `broken`: a record cannot be read. */
+    readonly reason: 'away' | 'stopped' | 'broken',
+    cause?: unknown,
+  ) {
+    super(`guard store: ${reason}`, { cause });
+  }
+}
+
+const ORDER = 'order/';
+
+/** The name of an order. */
+export function orderName(channelCode: string, channelOrderId: string): string {
+  return `${ORDER}${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
+}
+
+export function isOrder(name: string): boolean {
+  return name.startsWith(ORDER);
+}

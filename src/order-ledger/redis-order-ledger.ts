@@ -1,0 +1,323 @@
+import { Script } from '../redis/script.ts';
+import type { SharedRedis } from '../redis/shared-redis.ts';
+import {
+  type Details,
+  type GuardRecord,
+  keptFor,
+  released,
+  type State,
+  states,
+  transitions,
+} from './ledger-record.ts';
+import {
+  type Begin,
+  type Begun,
+  type GuardStore,
+  GuardUnavailable,
+  type Listing,
+  type Move,
+  type Moved,
+} from './order-ledger-store.ts';
+
+/*
+ * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. Orders are
+ * indexed by submittedAt, all and by state, until their time is over; what is being sent by the end of its lease. Times are Redis' own. Every script
+ * compares the canary first: a store that lost it has lost the records too.
+ *
+ * KEYS: canary, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
+ */
+const VERSION = '1';
+const FIELDS = ['version', 'state', 'submittedAt', 'settledAt', 'details'] as const;
+const COMMON = `
+local canary, record, leases, all, ends = unpack(KEYS, 1, 5)
+if redis.call('GET', canary) ~= ARGV[1] then return {'stopped'} end
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local index = {}
+for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do index[state] = KEYS[5 + i] end
+local function fields(key)
+  return redis.call('HMGET', key, ${FIELDS.map((field) => `'${field}'`).join(',')})
+end
+local function put(key, from, to, keptMs)
+  local listed = redis.call('HGET', key, 'listed') == '1'
+  redis.call('HSET', key, 'state', to, 'settledAt', to == 'in_doubt' and '' or now)
+  redis.call('ZREM', leases, key)
+  if listed then
+    if index[from] then redis.call('ZREM', index[from], key) end
+    redis.call('ZADD', index[to], redis.call('HGET', key, 'submittedAt'), key)
+  end
+  if keptMs == '' then
+    redis.call('PERSIST', key)
+    redis.call('ZREM', ends, key)
+  else
+    redis.call('PEXPIRE', key, keptMs)
+    if listed then redis.call('ZADD', ends, now + keptMs, key) end
+  end
+end
+-- Orders whose time is over leave the lists.
+local function forget()
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 500)) do
+    if redis.call('EXISTS', key) == 0 then
+      redis.call('ZREM', ends, key)
+      redis.call('ZREM', all, key)
+      for _, zset in pairs(index) do redis.call('ZREM', zset, key) end
+    end
+  end
+end
+`;
+
+/** ARGV: canary, version, owner, lease ms, details, listed (1 or 0), alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
+const BEGIN = new Script(`${COMMON}
+local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 2, 9)
+if alias ~= '' then
+  local target = redis.call('GET', alias)
+  if target and target ~= record and redis.call('EXISTS', target) == 1 then return {'taken'} end
+end
+local known = redis.call('HMGET', record, 'version', 'state', 'owner', 'fingerprint', 'leaseUntil', 'submittedAt')
+local state = known[2]
+if known[1] or redis.call('EXISTS', record) == 1 then
+  if known[1] ~= version or not state then return {'broken'} end
+  -- Before anything else: an owner that slept through its lease must not send.
+  if state == 'sending' and tonumber(known[5]) <= now then
+    put(record, state, 'in_doubt', doubtMs)
+    state = 'in_doubt'
+  end
+  if state == 'sending' and known[3] == owner then return {'begun', tonumber(known[6])} end
+  local same = 0
+  for i = 10, #ARGV do if ARGV[i] == known[4] then same = 1 end end
+  local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
+  if not free then return {'there', same, fields(record)} end
+  if index[state] then redis.call('ZREM', index[state], record) end
+  redis.call('ZREM', ends, record)
+  redis.call('DEL', record)
+end
+-- The first write of a new record: a script that has written before is not told any more that memory is full.
+redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[10],
+  'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', listed)
+redis.call('ZADD', leases, now + leaseMs, record)
+if listed == '1' then
+  redis.call('ZADD', all, now, record)
+  redis.call('ZADD', index['sending'], now, record)
+end
+if alias ~= '' then redis.call('SET', alias, record, 'PX', aliasMs) end
+return {'begun', now}
+`);
+
+/** ARGV: canary, version, owner. */
+const HOLDS = new Script(`${COMMON}
+local version, state, owner, leaseUntil = unpack(redis.call('HMGET', record, 'version', 'state', 'owner', 'leaseUntil'))
+local holds = version == ARGV[2] and state == 'sending' and owner == ARGV[3] and tonumber(leaseUntil) > now
+return {holds and 'held' or 'lost'}
+`);
+
+/** ARGV: canary, version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
+const MOVE = new Script(`${COMMON}
+local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 2, 7)
+local known = redis.call('HMGET', record, 'version', 'state', 'owner', 'submittedAt')
+if not known[1] and redis.call('EXISTS', record) == 0 then return {'missing'} end
+if known[1] ~= version or not known[2] then return {'broken'} end
+local allowed = owner == '' or owner == known[3]
+local fits = false
+for i = 8, #ARGV do if ARGV[i] == known[2] then fits = true end end
+if not (allowed and fits) then return {'refused', fields(record)} end
+local leftMs = known[4] + minAgeMs - now
+if leftMs > 0 then return {'early', leftMs} end
+if details ~= '' then redis.call('HSET', record, 'details', details) end
+put(record, known[2], to, keptMs)
+return {'moved', fields(record)}
+`);
+
+/** ARGV: canary. */
+const READ = new Script(`${COMMON}
+if redis.call('EXISTS', record) == 0 then return {'missing'} end
+return {'there', fields(record)}
+`);
+
+/** ARGV: canary, state or empty, first, last. */
+const LIST = new Script(`${COMMON}
+forget()
+local zset = ARGV[2] == '' and all or index[ARGV[2]]
+local found = {}
+for _, key in ipairs(redis.call('ZREVRANGE', zset, ARGV[3], ARGV[4])) do
+  local known = fields(key)
+  if known[1] then table.insert(found, {key, known}) else redis.call('ZREM', zset, key) end
+end
+return {'there', redis.call('ZCARD', zset), found}
+`);
+
+/** ARGV: canary, kept ms of an order in doubt or empty, of another write. */
+const SWEEP = new Script(`${COMMON}
+forget()
+local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
+for _, key in ipairs(ended) do
+  local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
+  if state == 'sending' then put(key, state, 'in_doubt', listed == '1' and ARGV[2] or ARGV[3]) end
+  redis.call('ZREM', leases, key)
+end
+return {'swept', ended}
+`);
+
+/** ARGV: canary. */
+const DOUBTS = new Script(`${COMMON}
+local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
+return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - oldest[2]) or 0}
+`);
+
+type Fields = (string | null)[];
+
+function prefixOf(environment: string): string {
+  return `{${environment}:guard}:`;
+}
+
+/** Where the value stands that says that the store has not been emptied. */
+export function canaryKey(environment: string): string {
+  return `${prefixOf(environment)}canary`;
+}
+
+/** The set of all orders that are in that state, by the time they were submitted. */
+export function stateKey(environment: string, state: State): string {
+  return `${prefixOf(environment)}orders:${state}`;
+}
+
+/** The guard of all replicas: one Lua script a step. */
+export class RedisGuard implements GuardStore {
+  readonly #places: readonly string[];
+  readonly #prefix: string;
+
+  constructor(
+    private readonly redis: SharedRedis,
+    environment: string,
+    /** The canary as this process found it when it started, or an operator made it. */
+    private readonly canary: () => string | undefined,
+    private readonly rules = transitions,
+  ) {
+    // In braces what decides the slot: a script needs all of it.
+    this.#prefix = prefixOf(environment);
+    this.#places = [
+      `${this.#prefix}leases`,
+      `${this.#prefix}orders`,
+      `${this.#prefix}orders:ends`,
+      ...states.map((state) => stateKey(environment, state)),
+    ];
+  }
+
+  async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
+    const [kind, ...rest] = await this.#run(BEGIN, name, [
+      VERSION,
+      owner,
+      leaseMs,
+      this.#sealed(name, details),
+      details.order ? 1 : 0,
+      alias === undefined ? '' : this.#key(`alias:${alias}`),
+      keptFor('rejected', details) ?? '',
+      keptFor('in_doubt', details) ?? '',
+      ...fingerprints,
+    ]);
+    if (kind === 'begun') return { kind, submittedAt: Number(rest[0]) };
+    if (kind === 'taken') return { kind };
+    return { kind: 'there', same: rest[0] === 1, record: this.#opened(name, rest[1] as Fields) };
+  }
+
+  async holds(name: string, owner: string): Promise<boolean> {
+    const [kind] = await this.#run(HOLDS, name, [VERSION, owner]);
+    return kind === 'held';
+  }
+
+  async move({ name, by, owner, to, details, minAgeMs }: Move): Promise<Moved> {
+    const from = states.filter((state) => this.rules[by][state]?.includes(to));
+    const kept = details ?? (await this.read(name))?.details;
+    if (!kept) return { kind: 'missing' };
+    const [kind, ...rest] = await this.#run(MOVE, name, [
+      VERSION,
+      owner ?? '',
+      to,
+      details ? this.#sealed(name, details) : '',
+      keptFor(to, kept) ?? '',
+      minAgeMs ?? 0,
+      ...from,
+    ]);
+    if (kind === 'missing') return { kind };
+    if (kind === 'early') return { kind, leftMs: Number(rest[0]) };
+    const fields = rest[0] as Fields;
+    // What was given with a move that was made is what is kept now: it need not be opened.
+    if (kind === 'moved') return { kind, record: this.#opened(name, fields, details) };
+    return { kind: 'refused', record: this.#opened(name, fields) };
+  }
+
+  async read(name: string): Promise<GuardRecord | undefined> {
+    const [kind, fields] = await this.#run(READ, name, []);
+    return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
+  }
+
+  async list(state: State | undefined, offset: number, count: number): Promise<Listing> {
+    const [, total, found] = await this.#run(LIST, '', [state ?? '', offset, offset + count - 1]);
+    const records = (found as [string, Fields][]).flatMap(([key, fields]) => {
+      try {
+        return this.#opened(key.slice(this.#prefix.length), fields);
+      } catch {
+        // Asked for by its number it is 503; the others of the page can be told all the same.
+        return [];
+      }
+    });
+    return { records, total: Number(total) };
+  }
+
+  async sweep(): Promise<readonly string[]> {
+    const order = { order: {} } as Details;
+    const [, ended] = await this.#run(SWEEP, '', [
+      keptFor('in_doubt', order) ?? '',
+      keptFor('in_doubt', { caller: '' }) ?? '',
+    ]);
+    return (ended as string[]).map((key) => key.slice(this.#prefix.length));
+  }
+
+  async doubts(): Promise<{ count: number; oldestMs: number }> {
+    const [, count, oldestMs] = await this.#run(DOUBTS, '', []);
+    return { count: Number(count), oldestMs: Number(oldestMs) };
+  }
+
+  async #run(script: Script, name: string, values: (string | number)[]): Promise<unknown[]> {
+    const canary = this.canary();
+    if (canary === undefined) throw new GuardUnavailable('stopped');
+    const keys = [this.#key('canary'), this.#key(name), ...this.#places];
+    let answer: unknown[];
+    try {
+      answer = await this.redis.run((client) => script.run<unknown[]>(client, keys, [canary, ...values]));
+    } catch (error) {
+      throw new GuardUnavailable('away', error);
+    }
+    if (answer[0] === 'stopped') throw new GuardUnavailable('stopped');
+    if (answer[0] === 'broken') throw new GuardUnavailable('broken');
+    return answer;
+  }
+
+  #key(name: string): string {
+    return this.#prefix + name;
+  }
+
+  #sealed(name: string, details: Details): string {
+    return this.redis.sealer?.seal(JSON.stringify(details), this.#key(name)) ?? '';
+  }
+
+  #opened(
+    name: string,
+    [version, state, submittedAt, settledAt, sealed]: Fields,
+    details = this.#detailsIn(name, sealed),
+  ): GuardRecord {
+    const known = version === VERSION && states.includes(state as State) && Number(submittedAt) > 0;
+    // Never a miss: what cannot be read may well have been sent.
+    if (!known || !details) throw new GuardUnavailable('broken');
+    return {
+      name,
+      state: state as State,
+      submittedAt: Number(submittedAt),
+      settledAt: settledAt ? Number(settledAt) : null,
+      details,
+    };
+  }
+
+  #detailsIn(name: string, sealed: string | null | undefined): Details | undefined {
+    const text = sealed ? this.redis.sealer?.open(sealed, this.#key(name)) : undefined;
+    return text === undefined ? undefined : (JSON.parse(text) as Details);
+  }
+}

@@ -1,0 +1,54 @@
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { GuardRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+
+/** What a failed write came to, what is kept of its answer, and what was carried out of it all the same. */
+export interface End {
+  readonly state: State;
+  readonly problem: ProblemException;
+  readonly answer: KeptAnswer;
+  readonly items: readonly PlacedItem[];
+}
+
+/**
+ * The state after a failure, by what its problem says of the outcome: `not_processed` only where that is proved, `unknown` for
+ * everything that is not understood. A refusal of the gateway's own credentials is no answer to the order, so its number is free.
+ */
+export function endOf(error: unknown): End {
+  const problem = asProblem(error);
+  if (!(problem instanceof ProblemException)) {
+    const unknown = new ProblemException('internal-error', { cause: error });
+    return { state: 'in_doubt', problem: unknown, answer: { status: 500, body: unknown.body }, items: [] };
+  }
+  const answer = { status: problem.getStatus(), body: problem.body };
+  switch (problem.body.outcome) {
+    case 'processed':
+      return { state: 'incomplete', problem, answer, items: itemsOf(error) };
+    case 'unknown':
+      return { state: 'in_doubt', problem, answer, items: [] };
+    case 'not_processed':
+      return { state: isRefusal(error, problem) ? 'rejected' : 'not_sent', problem, answer, items: [] };
+  }
+}
+
+/** A documented refusal of the request itself: the same body gets it again. */
+function isRefusal(error: unknown, problem: ProblemException): boolean {
+  return (
+    error instanceof UpstreamFailure &&
+    error.kind === 'refused' &&
+    problem.slug !== 'upstream-credential-rejected' &&
+    problem.slug !== 'session-expired'
+  );
+}
+
+function itemsOf(error: unknown): readonly PlacedItem[] {
+  return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
+}
+
+/** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */
+export function agrees({ state, details }: GuardRecord, items: readonly PlacedItem[]): boolean {
+  if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
+  const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
+  return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));
+}

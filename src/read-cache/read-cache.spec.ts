@@ -1,0 +1,286 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createCache } from 'cache-manager';
+import { Redis } from 'ioredis';
+import { Keyv } from 'keyv';
+import { newEncryptionKey } from '../../test/support/canary.ts';
+import { startRedis, type RunningRedis, until } from '../../test/support/redis.ts';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AnswerStore, type Content } from './response-store.ts';
+import { Generations } from './generations.ts';
+import { ReadCache } from './read-cache.ts';
+import { ReadKeys } from './read-keys.ts';
+import { RedisStore } from './redis-store.ts';
+
+const config = settings();
+const noRedis = () =>
+  new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log, new Metrics());
+/** Configured, and never connected. */
+const someRedis = () => {
+  const { redis } = settings({
+    REDIS_URL: 'redis://127.0.0.1:9',
+    ENCRYPTION_KEYS: newEncryptionKey(),
+  });
+  return new SharedRedis(redis, new RecordedLog().log, new Metrics());
+};
+
+function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
+  const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
+  const keys = new ReadKeys(generations, config.upstream);
+  const cache = createCache({ stores: shared ? [shared] : [] });
+  const answers = new AnswerStore(cache, shared ? redis : noRedis(), { ttlMs: 60_000 });
+  return new ReadCache(answers, keys, new Metrics());
+}
+
+function reading(
+  user?: { kind: 'alias' | 'session'; name: string },
+  enterprises = ['*'],
+  params: object = {},
+) {
+  const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
+  const call = { requestId: 'r', caller: { name: 'c', grants }, user, upstreamMs: 0 } as CallContext;
+  return { operation: 'listMembers', params, query: {}, call };
+}
+
+/** A platform that counts: its answers say which call they are. */
+function platform(size = 1) {
+  let calls = 0;
+  const load = (): Promise<Content> => Promise.resolve({ body: Buffer.from(String(++calls).padEnd(size)) });
+  return { load, calls: () => calls };
+}
+
+describe('a cached answer', () => {
+  it('is for one user with one set of rights only', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform();
+    const askers = [
+      () => reading(),
+      () => reading({ kind: 'alias', name: 'anna' }),
+      () => reading({ kind: 'session', name: 'anna' }),
+      () => reading({ kind: 'alias', name: 'bo' }),
+      () => reading(undefined, ['a', 'b']),
+      () => reading(undefined, ['a,b']),
+      () => reading(undefined, []),
+    ];
+    for (const asker of askers) await cache.read(asker(), false, load);
+    expect(calls()).toBe(askers.length);
+    for (const asker of askers) await cache.read(asker(), false, load);
+    expect(calls()).toBe(askers.length);
+    // The same rights in another order are the same.
+    await cache.read(reading(undefined, ['b', 'a']), false, load);
+    expect(calls()).toBe(askers.length);
+  });
+
+  it('is dropped by a write to its enterprise or to none in particular, and not by one to another', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform();
+    const ofOne = () => cache.read(reading(undefined, ['*'], { enterpriseGlobalId: 'one' }), false, load);
+    const ofNone = () => cache.read(reading(), false, load);
+    await ofOne();
+    await ofNone();
+    await cache.written({ enterpriseGlobalId: 'two' });
+    await ofOne();
+    expect(calls()).toBe(2);
+    await ofNone();
+    expect(calls()).toBe(3);
+    await cache.written({ enterpriseGlobalId: 'one' });
+    await ofOne();
+    expect(calls()).toBe(4);
+    await cache.written({ memberGlobalId: 'm' });
+    await ofOne();
+    expect(calls()).toBe(5);
+  });
+
+  it('is not kept where it is huge', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform(2_000_000);
+    await cache.read(reading(), false, load);
+    await cache.read(reading(), false, load);
+    expect(calls()).toBe(2);
+  });
+
+  it('is fetched where a store fails at everything', async () => {
+    const fail = () => Promise.reject(new Error('broken'));
+    const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
+    const cache = cacheOf(broken);
+    const { load, calls } = platform();
+    const read = async (fresh: boolean) => String((await cache.read(reading(), fresh, load)).answer.body);
+    expect(await read(false)).toBe('1');
+    expect(await read(false)).toBe('1');
+    expect(await read(true)).toBe('2');
+    expect(calls()).toBe(2);
+  });
+});
+
+describe('a failure', () => {
+  const failing = (slug: 'session-expired' | 'upstream-unavailable') => {
+    let calls = 0;
+    const load = async (): Promise<Content> => {
+      await wait(20);
+      if (++calls === 1) throw new ProblemException(slug);
+      return { body: Buffer.from(String(calls)) };
+    };
+    return { load, calls: () => calls };
+  };
+
+  it('of everybody is shared by those who wait, and not kept', async () => {
+    const cache = cacheOf();
+    const { load, calls } = failing('upstream-unavailable');
+    const both = await Promise.allSettled([
+      cache.read(reading(), false, load),
+      cache.read(reading(), false, load),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(calls()).toBe(1);
+    expect(String((await cache.read(reading(), false, load)).answer.body)).toBe('2');
+  });
+
+  it('of one session is its own', async () => {
+    const cache = cacheOf();
+    const { load, calls } = failing('session-expired');
+    const both = await Promise.allSettled([
+      cache.read(reading(), false, load),
+      cache.read(reading(), false, load),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(calls()).toBe(2);
+  });
+});
+
+describe('with Redis', () => {
+  let server: RunningRedis;
+  let redis: SharedRedis;
+  let direct: Redis;
+  const metrics = new Metrics();
+
+  beforeAll(async () => {
+    server = await startRedis();
+    direct = new Redis(server.url);
+    const { redis: slice } = settings({
+      REDIS_URL: server.url,
+      ENCRYPTION_KEYS: newEncryptionKey(),
+    });
+    redis = new SharedRedis(slice, new RecordedLog().log, metrics);
+    await redis.onModuleInit();
+  });
+  afterAll(async () => {
+    redis.onApplicationShutdown();
+    direct.disconnect();
+    await server.stop();
+  });
+
+  async function unreadable(): Promise<number> {
+    const { values } = (await metrics.registry.getSingleMetric('gateway_redis_unreadable_total')?.get()) ?? {
+      values: [],
+    };
+    return values.find(({ labels }) => labels['store'] === 'cache')?.value ?? 0;
+  }
+
+  it('the store keeps values sealed, at their key, and for a time', async () => {
+    const store = new RedisStore(redis, metrics);
+    expect(await store.get('none')).toBeUndefined();
+    expect(await store.set('key', 'value', 5_000.7)).toBe(true);
+    expect(await store.get('key')).toBe('value');
+    expect(await direct.pttl('key')).toBeLessThanOrEqual(5_000);
+    expect(await direct.get('key')).not.toContain('value');
+    await direct.copy('key', 'elsewhere');
+    expect(await store.get('elsewhere')).toBeUndefined();
+    expect(await store.delete('key')).toBe(true);
+    expect(await store.delete('key')).toBe(false);
+    for (const endless of [undefined, 0, 0.4, -1])
+      expect(await store.set('key', 'value', endless)).toBe(false);
+    expect(await direct.exists('key')).toBe(0);
+    expect(() => store.clear()).toThrow('end by themselves');
+  });
+
+  it('an answer that did not change is neither made nor stored again, and one that did is', async () => {
+    const unchanged = () => Promise.resolve({ body: Buffer.from('the same') });
+    const { load: changed } = platform();
+    const cache = cacheOf(new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined }), redis);
+    const stored = async () => {
+      const [key = ''] = await direct.keys('r2:*');
+      return direct.get(key);
+    };
+    const first = await cache.read(reading(), true, unchanged);
+    await until('Redis has the answer', async () => (await stored()) !== null);
+    const before = await stored();
+    const second = await cache.read(reading(), true, unchanged);
+    expect(second.answer).toMatchObject({ etag: first.answer.etag, body: first.answer.body });
+    expect(await stored()).toBe(before);
+    const third = await cache.read(reading(), true, changed);
+    expect(third.answer.etag).not.toBe(first.answer.etag);
+    await until('Redis has the changed answer', async () => (await stored()) !== before);
+  });
+
+  it('the store takes what does not open, or is of another type, for missing, and counts it', async () => {
+    const store = new RedisStore(redis, metrics);
+    await store.set('one', 'value', 5_000);
+    await direct.copy('one', 'other');
+    await direct.lpush('list', 'value');
+    const before = await unreadable();
+    expect(await store.get('other')).toBeUndefined();
+    expect(await store.get('list')).toBeUndefined();
+    expect(await unreadable()).toBe(before + 2);
+    expect(await store.set('list', 'value', 5_000)).toBe(true);
+    expect(await store.get('list')).toBe('value');
+  });
+
+  it('a write that Redis did not take is made up for before anything is read again', async () => {
+    const { log, lines } = new RecordedLog();
+    const generations = new Generations(config.upstream, redis, log, metrics);
+    const before = await generations.current(['one']);
+    await direct.acl('SETUSER', 'default', '-set');
+    await generations.advance(['one']);
+    expect(lines.map(({ event }) => event)).toContain('cache-not-advanced');
+    expect(await generations.current(['one'])).toBeUndefined();
+    await direct.acl('SETUSER', 'default', '+set');
+    const after = await generations.current(['one']);
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(before);
+  });
+
+  it('something else at the place of a generation costs one reader its cache', async () => {
+    const generations = new Generations(config.upstream, redis, new RecordedLog().log, metrics);
+    const others = await direct.keys('*:gen}:*');
+    const [before] = (await generations.current(['taken'])) ?? [];
+    const mine = (await direct.keys('*:gen}:*')).filter((key) => !others.includes(key));
+    for (const key of mine) await direct.multi().del(key).lpush(key, 'x').exec();
+    expect(await generations.current(['taken'])).toBeUndefined();
+    const [after] = (await generations.current(['taken'])) ?? [];
+    expect(after).toBeDefined();
+    expect(after).not.toBe(before);
+  });
+
+  describe.each([
+    ['in the process', () => noRedis()],
+    ['in Redis', () => redis],
+  ])('generations %s', (_, shared) => {
+    const log = new RecordedLog();
+    const generations = () => new Generations(config.upstream, shared(), log.log, new Metrics());
+
+    it('stay until they are advanced, each by itself, and never come back', async () => {
+      const all = generations();
+      const [one, two] = (await all.current(['one', 'two'])) ?? [];
+      expect(await all.current(['two', 'one'])).toEqual([two, one]);
+      expect(one).not.toBe(two);
+      const seen = new Set([one]);
+      for (let write = 1; write <= 20; write++) {
+        await all.advance(['one']);
+        const [now] = (await all.current(['one'])) ?? [];
+        seen.add(now);
+        expect(seen.size).toBe(write + 1);
+      }
+      expect(await all.current(['two'])).toEqual([two]);
+    });
+
+    it('are the same for all who find none', async () => {
+      const all = generations();
+      const found = await Promise.all(Array.from({ length: 50 }, () => all.current(['new', 'newer'])));
+      expect(new Set(found.map((words) => words?.join())).size).toBe(1);
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import type { Job, Queue, Worker } from 'bullmq';
+import type { Log } from '../observability/log.ts';
+import { queueClient } from '../redis/redis-client.ts';
+import { redisErrorReason } from '../redis/redis-error.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
+import type { Look, LookAt, Looks } from './runner.ts';
+
+const QUEUE = 'looks';
+/** Longer than a look stays due (an hour at most), so that no replica asks for it a second time. */
+const REMEMBERED_S = 2 * 3_600;
+
+type Asked = Pick<Look, 'write'>;
+
+interface Opened {
+  readonly client: ReturnType<typeof queueClient>;
+  readonly queue: Queue<Asked>;
+  readonly worker: Worker<Asked>;
+}
+
+/**
+ * The looks of all replicas: a job has the look's id, so asking for it again is asking for nothing, and one worker takes it. A job
+ * whose worker died is taken again by another, which is fine for reading, and why no order is ever sent from a queue.
+ *
+ * Opened by the first look that is due: until then there is neither a connection nor the library, which is large. Every replica reads
+ * the same list of orders in doubt, so all of them open it when there is work.
+ */
+export class QueuedLooks implements Looks {
+  readonly #abandon = new AbortController();
+  #lookAt: LookAt = () => Promise.resolve();
+  #opened: Promise<Opened> | undefined;
+
+  constructor(
+    private readonly address: RedisAddress,
+    private readonly environment: string,
+    private readonly log: Log,
+  ) {}
+
+  start(lookAt: LookAt): void {
+    this.#lookAt = lookAt;
+  }
+
+  async ask(looks: readonly Look[]): Promise<void> {
+    if (this.#abandon.signal.aborted) return;
+    const { queue } = await (this.#opened ??= this.#open());
+    await queue.addBulk(
+      looks.map(({ id, write }) => ({ name: 'look', data: { write }, opts: { jobId: id } })),
+    );
+  }
+
+  /**
+   * Without waiting for Redis, which may be away: a look that is cut off is made by another replica. The connection was given to
+   * the queue, so the queue leaves it open.
+   */
+  async close(): Promise<void> {
+    this.#abandon.abort();
+    if (!this.#opened) return;
+    const { client, queue, worker } = await this.#opened;
+    await worker.close(true);
+    await queue.close();
+    client.disconnect();
+  }
+
+  async #open(): Promise<Opened> {
+    const bull = await import('bullmq');
+    const client = queueClient(this.address);
+    const options = {
+      connection: client,
+      // In braces, since the queue's scripts touch several keys: on a cluster they must be in one slot.
+      prefix: `{${this.environment}:evidence}`,
+    };
+    const kept = { age: REMEMBERED_S };
+    const queue = new bull.Queue<Asked>(QUEUE, {
+      ...options,
+      streams: { events: { maxLen: 100 } },
+      defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
+    });
+    const look = async ({ data }: Job<Asked>) => {
+      await this.#lookAt(data.write, this.#abandon.signal);
+    };
+    const worker = new bull.Worker<Asked>(QUEUE, look, options);
+    const failed = (error: Error) => {
+      this.log.debug(
+        { event: 'evidence-queue', reason: redisErrorReason(error) },
+        'The queue of looks failed',
+      );
+    };
+    client.on('error', failed);
+    queue.on('error', failed);
+    worker.on('error', failed);
+    return { client, queue, worker };
+  }
+}

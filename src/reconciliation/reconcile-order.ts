@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import type { Evidence, GuardRecord, PlacedItem } from '../order-ledger/ledger-record.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { type Findings, PlatformFindings } from './platform-findings.ts';
+
+/** What one look came to. */
+export type LookResult = 'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
+
+/**
+ * Looks for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: somebody has to
+ * know. Not found proves nothing: it may come yet.
+ */
+@Injectable()
+export class OrderEvidence {
+  constructor(
+    private readonly keeper: GuardKeeper,
+    private readonly platform: PlatformFindings,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Never fails. `write` is the name of the record. */
+  async look(write: string, abandon: AbortSignal): Promise<LookResult> {
+    const result = await this.#look(write, abandon).catch((error: unknown): LookResult => {
+      const reason = error instanceof Error ? error.name : typeof error;
+      if (!abandon.aborted)
+        this.log.warn({ event: 'evidence-failed', write, reason }, 'An order could not be looked for');
+      return 'failed';
+    });
+    this.metrics.evidence(result);
+    return result;
+  }
+
+  async #look(write: string, abandon: AbortSignal): Promise<LookResult> {
+    const before = await this.keeper.store.read(write);
+    const { order } = before?.details ?? {};
+    if (!isOpen(before) || !order?.evidence || !this.platform.possible) return 'not_needed';
+    const { enterpriseGlobalId, items } = order.evidence;
+    const found = await this.platform.of(order, enterpriseGlobalId, abandon);
+    if (found.size === 0) return 'not_found';
+    if (found.size > items) {
+      this.log.error(
+        { event: 'order-placed-twice', write, items, licenseOrders: [...found.keys()].join(' ') },
+        'An order stands at the platform more than once',
+      );
+      return 'placed_twice';
+    }
+    if (found.size < items) return 'incomplete';
+    // The look may have taken minutes, and the number may have been settled and sent again meanwhile.
+    const now = await this.keeper.store.read(write);
+    if (!isOpen(now) || now.submittedAt !== before.submittedAt) return 'not_needed';
+    const { caller } = now.details;
+    const placed = placedItems(order.evidence, found);
+    const reason = reasonOf(placed, found);
+    const details = { caller, order: { ...order, items: placed, reason } };
+    const moved = await this.keeper.store.move({ name: write, by: 'evidence', to: 'succeeded', details });
+    if (moved.kind !== 'moved') return 'not_needed';
+    this.log.warn({ event: 'order-found', write }, 'An order in doubt was found at the platform');
+    return 'settled';
+  }
+}
+
+function isOpen(record: GuardRecord | undefined): record is GuardRecord {
+  return record?.state === 'in_doubt';
+}
+
+/** The platform does not say which item a licence order is of, so only a single one can be told. */
+function placedItems({ sequences }: Evidence, found: Findings): PlacedItem[] {
+  const [only, ...others] = found;
+  if (!only || others.length > 0) return [];
+  const [licenseOrderId, customerId] = only;
+  return [{ sequence: sequences?.[0] ?? 1, licenseOrderId, customerId }];
+}
+
+function reasonOf(placed: readonly PlacedItem[], found: Findings): string {
+  if (placed.length > 0) return 'found at the platform';
+  return `found at the platform, as licence orders ${[...found.keys()].join(', ')} in no particular order`;
+}

@@ -1,0 +1,359 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import tls, { type TLSSocket } from 'node:tls';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import axios, { type AxiosResponse } from 'axios';
+import { makeCertificates, type TestCertificates } from '../../test/support/certificates.ts';
+import { heads, ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
+import { freePort } from '../../test/support/redis.ts';
+import { settings } from '../../test/support/settings.ts';
+import type { Ending } from './exchange.ts';
+import { OwnConnections } from './own-connections.ts';
+import { TransportError } from './transport-error.ts';
+import { type Route, undiciAdapter } from './undici.adapter.ts';
+import { UpstreamPools } from './upstream-pools.ts';
+
+const LONG_MS = 60_000;
+let server: RawServer;
+const cleanUps: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  server = await raw();
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function raw(...how: Parameters<typeof RawServer.start>): Promise<RawServer> {
+  const started = await RawServer.start(...how);
+  cleanUps.push(() => started.close());
+  return started;
+}
+
+function limited(connections: number, origin = server.origin): OwnConnections {
+  return new OwnConnections(new URL(origin), {
+    connections,
+    connectTimeoutMs: LONG_MS,
+    maxHeaderSize: 16 * 1024,
+  });
+}
+
+interface Call {
+  readonly via?: Route;
+  readonly url?: string;
+  readonly timeout?: number;
+  readonly confirm?: () => Promise<void>;
+  readonly underWay?: Set<Ending>;
+}
+
+const yes = () => Promise.resolve();
+
+/** An order as the upstream client sends it. */
+function place({ via = limited(8), url = '/order', timeout = LONG_MS, confirm = yes, underWay }: Call = {}) {
+  return axios
+    .create({ adapter: undiciAdapter(() => via, underWay), maxContentLength: 100_000, transformResponse: [] })
+    .request<Buffer>({ url, method: 'POST', data: '{}', timeout, confirm });
+}
+
+async function failureOf(call: Promise<AxiosResponse<Buffer>>): Promise<TransportError> {
+  const outcome: unknown = await call.catch((error: unknown) => error);
+  if (outcome instanceof TransportError) return outcome;
+  throw new Error('was no transport error', { cause: outcome });
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5);
+}
+
+/** Requests as they arrive, none of them answered yet. */
+function unanswered(): { sockets: Socket[] } {
+  const sockets: Socket[] = [];
+  server.respond = (socket) => sockets.push(socket);
+  return { sockets };
+}
+
+function blockFor(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+const gone = (seen: Seen | undefined) =>
+  seen?.socket.closed ? undefined : once(seen?.socket as Socket, 'close');
+
+describe('before the first byte', () => {
+  it('a connection is there when leave to send is asked for, and nothing was written to it', async () => {
+    let asked = 0;
+    const confirm = async () => {
+      asked++;
+      await until(() => server.connections.length === 1);
+      // Time enough for bytes that should not be there.
+      await sleep(50);
+      expect(server.connections[0]?.bytes).toBe('');
+    };
+    expect((await place({ confirm })).status).toBe(200);
+    expect(asked).toBe(1);
+    expect(server.requests).toEqual(['POST /order HTTP/1.1']);
+    expect(server.connections).toHaveLength(1);
+  });
+
+  it('a refusal is what the call fails with: nothing was written, and the connection is closed', async () => {
+    const refusal = new Error('in doubt already');
+    const call = place({ confirm: () => Promise.reject(refusal) });
+    await expect(call).rejects.toBe(refusal);
+    await until(() => server.connections.length === 1);
+    await gone(server.connections[0]);
+    expect(server.connections[0]?.bytes).toBe('');
+  });
+
+  it('nobody is asked where there is no connection', async () => {
+    const via = limited(8, `http://127.0.0.1:${await freePort()}`);
+    const confirm = () => Promise.reject(new Error('was asked'));
+    expect(await failureOf(place({ via, confirm }))).toMatchObject({
+      kind: 'unreachable',
+      sent: false,
+      cause: { code: 'ECONNREFUSED' },
+    });
+  });
+
+  it('time may run out while leave is asked for: then it is not sent, whatever the answer', async () => {
+    const asked = Promise.withResolvers<void>();
+    const underWay = new Set<Ending>();
+    const call = failureOf(place({ timeout: 50, confirm: () => asked.promise, underWay }));
+    expect(await call).toMatchObject({ kind: 'timeout', sent: false });
+    expect(underWay.size).toBe(0);
+    asked.resolve();
+    await until(() => server.connections.length === 1);
+    await gone(server.connections[0]);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('P8 leave that is older than 100 ms does not count: the process was busy in between', async () => {
+    const confirm = () => {
+      const given = Promise.resolve();
+      // After the call has heard of it, and before it has written.
+      void given.then(() => undefined).then(() => queueMicrotask(() => blockFor(150)));
+      return given;
+    };
+    expect(await failureOf(place({ confirm }))).toMatchObject({ kind: 'delayed', sent: false });
+    await until(() => server.connections.length === 1);
+    await gone(server.connections[0]);
+    expect(server.connections[0]?.bytes).toBe('');
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['is closed', (socket) => socket.end()],
+    ['is reset', (socket) => socket.resetAndDestroy()],
+    ['speaks first', (socket) => socket.write(ok('"not an answer"'))],
+    ['speaks first and is closed', (socket) => socket.end(ok('"not an answer"'))],
+  ])('a connection that %s is not written to, and no other is opened', async (_, spoil) => {
+    server.connected = spoil;
+    const confirm = async () => {
+      await until(() => server.connections.length === 1);
+      await sleep(100);
+    };
+    expect(await failureOf(place({ confirm }))).toMatchObject({ kind: 'unreachable', sent: false });
+    await gone(server.connections[0]);
+    expect(server.connections).toHaveLength(1);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('a connection', () => {
+  it('carries one request and is closed after its answer, also where the platform would keep it', async () => {
+    const via = limited(4);
+    await Promise.all(Array.from({ length: 40 }, (_, index) => place({ via, url: `/order-${index}` })));
+    expect(server.connections).toHaveLength(40);
+    for (const seen of server.connections) {
+      expect(heads(seen.bytes)).toHaveLength(1);
+      expect(seen.bytes).toMatch(/^connection: close\r$/im);
+      await gone(seen);
+    }
+    expect(new Set(server.requests).size).toBe(40);
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['reset', (socket) => socket.resetAndDestroy()],
+    ['closed', (socket) => socket.end()],
+  ])('%s after the request is lost, and nothing is sent again', async (_, end) => {
+    server.respond = end;
+    expect(await failureOf(place())).toMatchObject({ kind: 'lost', sent: true });
+    await sleep(50);
+    expect(server.connections).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is waited for where all are taken, in turn, and given on with every end', async () => {
+    const via = limited(2);
+    const { sockets } = unanswered();
+    const calls = ['/1', '/2', '/3', '/4'].map((url) => place({ via, url }));
+    await until(() => sockets.length === 2);
+    await sleep(50);
+    expect(server.connections).toHaveLength(2);
+    sockets[0]?.write(ok('{}'));
+    await until(() => sockets.length === 3);
+    sockets[1]?.resetAndDestroy();
+    await until(() => sockets.length === 4);
+    expect(server.requests.slice(2)).toEqual(['POST /3 HTTP/1.1', 'POST /4 HTTP/1.1']);
+    for (const socket of sockets.slice(2)) socket.write(ok('{}'));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  });
+
+  it('is waited for until the deadline, and then nothing is opened or asked any more', async () => {
+    const via = limited(1);
+    const { sockets } = unanswered();
+    const first = place({ via });
+    await until(() => sockets.length === 1);
+    const confirm = () => Promise.reject(new Error('was asked'));
+    expect(await failureOf(place({ via, timeout: 30, confirm }))).toMatchObject({
+      kind: 'timeout',
+      sent: false,
+    });
+    sockets[0]?.write(ok('{}'));
+    await first;
+    await setImmediate();
+    expect(server.connections).toHaveLength(1);
+  });
+});
+
+describe('an answer after the deadline', () => {
+  async function late(call: Call = {}): Promise<{ socket: Socket; answer: Promise<AxiosResponse<Buffer>> }> {
+    const { sockets } = unanswered();
+    const failure = await failureOf(place({ timeout: 1_000, ...call }));
+    expect(failure).toMatchObject({ kind: 'timeout', sent: true });
+    await until(() => sockets.length === 1);
+    return { socket: sockets[0] as Socket, answer: failure.late as Promise<AxiosResponse<Buffer>> };
+  }
+
+  it('is kept, and then it is over', async () => {
+    const underWay = new Set<Ending>();
+    const { socket, answer } = await late({ underWay });
+    expect(underWay.size).toBe(1);
+    socket.write(ok('"late"'));
+    expect(String((await answer).data)).toBe('"late"');
+    expect(underWay.size).toBe(0);
+    if (!socket.closed) await once(socket, 'close');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('may never come, and that is told', async () => {
+    const { socket, answer } = await late();
+    socket.resetAndDestroy();
+    expect(await failureOf(answer)).toMatchObject({ kind: 'lost', sent: true });
+  });
+
+  it('is not waited for where nobody asked for leave to send', async () => {
+    const { sockets } = unanswered();
+    const call = axios
+      .create({ adapter: undiciAdapter(() => limited(1)) })
+      .request<Buffer>({ url: '/order', method: 'POST', data: '{}', timeout: 200 });
+    expect((await failureOf(call)).late).toBeUndefined();
+    const [socket] = sockets;
+    if (socket && !socket.closed) await once(socket, 'close');
+  });
+
+  it('takes no connection from others', async () => {
+    const via = limited(1);
+    await late({ via });
+    server.respond = (socket) => socket.write(ok('{}'));
+    expect((await place({ via })).status).toBe(200);
+  });
+
+  it('is waited for in 256 exchanges at most: the oldest makes room', async () => {
+    const via = limited(300);
+    const { answer, socket } = await late({ via });
+    const failed = failureOf(answer);
+    const more = await Promise.all(
+      Array.from({ length: 256 }, () => failureOf(place({ via, timeout: 5_000 }))),
+    );
+    expect(new Set(more.map(({ kind, sent }) => `${kind} ${sent}`))).toEqual(new Set(['timeout true']));
+    expect(await failed).toMatchObject({ kind: 'timeout', sent: true });
+    if (!socket.closed) await once(socket, 'close');
+    await via.close();
+    for (const each of more) await failureOf(each.late as Promise<AxiosResponse<Buffer>>);
+  });
+
+  it.each<[string, (pools: UpstreamPools) => unknown]>([
+    ['the process has no time left', (pools) => pools.endExchanges()],
+    ['the application has shut down', (pools) => pools.onApplicationShutdown()],
+  ])('is not waited for when %s', async (_, end) => {
+    const pools = new UpstreamPools(settings({ UPSTREAM_BASE_URL: server.origin }).upstream);
+    cleanUps.push(() => pools.destroy());
+    const { socket, answer } = await late({ via: pools.of('orders'), underWay: pools.exchanges });
+    await end(pools);
+    expect(await failureOf(answer)).toMatchObject({ kind: 'timeout', sent: true });
+    if (!socket.closed) await once(socket, 'close');
+    expect(pools.exchanges.size).toBe(0);
+  });
+});
+
+it('the end waits for those whose callers wait, and takes no more', async () => {
+  const via = limited(1);
+  const { sockets } = unanswered();
+  const first = place({ via });
+  await until(() => sockets.length === 1);
+  const waiting = place({ via });
+  let isClosed = false;
+  const closed = via.close().then(() => (isClosed = true));
+  expect(await failureOf(place({ via }))).toMatchObject({ kind: 'unreachable', sent: false });
+  sockets[0]?.write(ok('{}'));
+  expect((await first).status).toBe(200);
+  await until(() => sockets.length === 2);
+  expect(isClosed).toBe(false);
+  sockets[1]?.write(ok('{}'));
+  expect((await waiting).status).toBe(200);
+  await closed;
+});
+
+describe('behind TLS', () => {
+  let certificates: TestCertificates;
+  const trusted = tls.getCACertificates('default');
+  beforeAll(async () => {
+    certificates = await makeCertificates();
+  });
+  beforeEach(() => {
+    tls.setDefaultCACertificates([...trusted, certificates.ca]);
+    cleanUps.push(() => tls.setDefaultCACertificates(trusted));
+  });
+
+  it('leave is asked for after the handshake; HTTP/2 is not spoken, even where it is offered', async () => {
+    const secure = await raw({ ...certificates.good, ALPNProtocols: ['h2', 'http/1.1'] });
+    const confirm = async () => {
+      await until(() => secure.connections.length === 1);
+      await sleep(50);
+      expect(secure.connections[0]?.bytes).toBe('');
+    };
+    const via = limited(2, secure.origin);
+    for (let each = 0; each < 3; each++) {
+      expect((await place({ via, confirm: each === 0 ? confirm : yes })).status).toBe(200);
+    }
+    expect(secure.connections.map(({ socket }) => (socket as TLSSocket).alpnProtocol)).toEqual(
+      Array.from({ length: 3 }, () => 'http/1.1'),
+    );
+    for (const { bytes } of secure.connections) expect(heads(bytes)).toHaveLength(1);
+  });
+
+  it('a refusal leaves no byte', async () => {
+    const secure = await raw(certificates.good);
+    const refusal = new Error('no');
+    const confirm = async () => {
+      await until(() => secure.connections.length === 1);
+      throw refusal;
+    };
+    await expect(place({ via: limited(1, secure.origin), confirm })).rejects.toBe(refusal);
+    await gone(secure.connections[0]);
+    expect(secure.connections[0]?.bytes).toBe('');
+  });
+
+  it.each(['expired', 'wrongName', 'untrusted'] as const)(
+    'nobody is asked where the certificate is %s',
+    async (kind) => {
+      const secure = await raw(certificates[kind]);
+      const confirm = () => Promise.reject(new Error('was asked'));
+      const call = place({ via: limited(1, secure.origin), confirm });
+      expect(await failureOf(call)).toMatchObject({ kind: 'unreachable', sent: false });
+      expect(secure.requests).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,72 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Agent, Pool } from 'undici';
+import { UpstreamConfig } from '../config/app-config.ts';
+import type { GroupName } from '../upstream/operations.ts';
+import type { Ending } from './exchange.ts';
+import { OwnConnections } from './own-connections.ts';
+import type { Route } from './undici.adapter.ts';
+
+/** Each group's own, so that one that stalls takes none from the others; reads get more, since there are more of them. */
+export const connections: Readonly<Record<GroupName, number>> = {
+  orderReads: 128,
+  orders: 64,
+  orderWrites: 64,
+  memberReads: 128,
+  memberWrites: 64,
+};
+const MAX_HEADER_BYTES = 16 * 1024;
+const KEEP_ALIVE_MS = 4_000;
+
+/**
+ * The only connections to the platform. No redirects, no proxies: undici's pools know neither, and nothing is added. Orders
+ * have a connection each. No HTTP/2: there one connection carries many requests, and whether one of them left is another question.
+ */
+@Injectable()
+export class UpstreamPools implements OnApplicationShutdown {
+  readonly tokens: Agent;
+  /** Exchanges under way, of all groups. */
+  readonly exchanges = new Set<Ending>();
+  readonly #orders: OwnConnections;
+  readonly #shared: ReadonlyMap<GroupName, Pool>;
+
+  constructor(config: UpstreamConfig) {
+    const { baseUrl, connectTimeoutMs } = config;
+    const options = {
+      connect: { timeout: connectTimeoutMs },
+      allowH2: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    };
+    const { orders, ...shared } = connections;
+    this.#orders = new OwnConnections(new URL(baseUrl.origin), {
+      connections: orders,
+      connectTimeoutMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    this.#shared = new Map(
+      Object.entries(shared).map(([name, limit]) => [
+        name as GroupName,
+        new Pool(baseUrl.origin, { ...options, connections: limit }),
+      ]),
+    );
+    this.tokens = new Agent({ ...options, connections: 4 });
+  }
+
+  of(group: GroupName): Route {
+    return this.#shared.get(group) ?? this.#orders;
+  }
+
+  /** Ends what is still under way: the process cannot wait for it any longer. */
+  endExchanges(): void {
+    for (const each of this.exchanges) each.timeUp();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.#shared.values(), this.tokens, this.#orders].map((each) => each.close()));
+  }
+
+  async destroy(): Promise<void> {
+    this.endExchanges();
+    await Promise.all([...this.#shared.values(), this.tokens].map((each) => each.destroy()));
+  }
+}

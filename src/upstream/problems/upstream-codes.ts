@@ -1,0 +1,67 @@
+import type { ProblemSlug } from '../../problem/catalogue.ts';
+import type { OperationName } from '../operations.ts';
+
+/** What a documented business code of the platform means to a caller (interface section 7, errors.md). */
+export interface UpstreamCode {
+  readonly slug: ProblemSlug;
+  /** Its message is written for the user and reaches `detail`. */
+  readonly speaks?: true;
+  /** The member of the request body that the code speaks of. */
+  readonly field?: string;
+  /** Operations it is documented for. */
+  readonly of: readonly OperationName[];
+}
+
+const ORDER = [
+  'bindCustomer',
+  'createEnterprise',
+  'queryCustomers',
+  'updateCustomer',
+  'batchOrder',
+  'disableLocks',
+  'enableLocks',
+  'listAssets',
+  'obtainAssetNums',
+] as const satisfies OperationName[];
+
+const rejected = (of: readonly OperationName[], field?: string): UpstreamCode => ({
+  slug: 'upstream-rejected',
+  speaks: true,
+  field,
+  of,
+});
+const state = (slug: ProblemSlug, ...of: OperationName[]): UpstreamCode => ({ slug, of });
+
+/**
+ * The codes whose meaning does not depend on read or write. 500, 80001 and 70001 do, and stand with 60000 and 60005 in
+ * `upstream-failure.problem.ts`; 60027 is no failure.
+ */
+export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
+  ['13004', rejected(ORDER)],
+  ['40000', rejected(['addMembers', 'editMember', 'resetPassword', 'listMembers', 'borrowAssets'])],
+  ['40001', rejected(['addMembers', 'resetPassword'], 'password')],
+  ['40006', rejected(['addMembers'], 'userName')],
+  ['40008', rejected(['addMembers'], 'userName')],
+  ['40009', rejected(['addMembers'], 'departmentId')],
+  ['40021', rejected(['addMembers'], 'members')],
+  ['40022', rejected(['addMembers'], 'name')],
+  ['10003', rejected(['addMembers'], 'userName')],
+  ['10004', rejected(['addMembers'], 'passwordMobile')],
+  ['30002', rejected(['addMembers', 'editMember'], 'name')],
+  ['30003', rejected(['addMembers', 'editMember'], 'remark')],
+  ['50003', rejected(['addMembers', 'resetPassword'], 'password')],
+  ['60013', rejected(['addMembers'], 'members')],
+  ['60009', { slug: 'trial-member-limit', speaks: true, of: ['addMembers'] }],
+  ['60002', state('member-not-found', 'editMember', 'resetPassword', 'deleteMember')],
+  ['60026', state('member-not-found', 'changePrivileges', 'borrowAssets')],
+  ['60023', state('member-ambiguous', 'changePrivileges')],
+  ['60024', state('asset-not-found', 'listAssetProducts', 'changePrivileges')],
+  ['60025', state('asset-of-other-customer', 'changePrivileges')],
+  ['60028', state('asset-assigned-twice', 'changePrivileges')],
+  ['60017', state('account-not-bound', 'listAssetNums', 'listAssetProducts', 'listLentLocks')],
+  ['33003', state('member-permission-insufficient', 'borrowAssets')],
+  ['33006', state('not-enough-nodes', 'borrowAssets')],
+  ['33007', state('already-lent', 'borrowAssets')],
+  ['33008', state('lent-lock-abnormal', 'borrowAssets')],
+  ['33018', state('lent-to-other-member', 'borrowAssets')],
+]);

@@ -1,0 +1,386 @@
+import { describe, expect, it } from '@jest/globals';
+import { of, throwError } from 'rxjs';
+import { TokenFailure } from '../../token/token-failure.ts';
+import { ForeignTenant } from '../tenancy.ts';
+import { type Effect, type Operation, operationList, operations } from '../operations.ts';
+import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream-failure.ts';
+import { outcomeOf } from '../../operation/write.interceptor.ts';
+import { problemOf } from './upstream-failure.problem.ts';
+
+const MESSAGE = 'the words of the platform';
+
+/** One operation for each effect; `operationList` decides for the codes that speak of one operation only. */
+const byEffect: Readonly<Record<Effect, Operation>> = {
+  read: operations.listMembers,
+  repeatable: operations.editMember,
+  once: operations.batchOrder,
+};
+const effects = ['read', 'repeatable', 'once'] as const;
+
+const problemFor = (operation: Operation, kind: FailureKind, details: FailureDetails = {}, sent = true) =>
+  problemOf(new UpstreamFailure(operation, kind, sent, details));
+
+const refused = (operation: Operation, code: string, message: string | undefined = MESSAGE) =>
+  problemFor(operation, 'refused', { status: 299, code, message, reason: 'never for callers' });
+
+interface Said {
+  readonly slug: string;
+  readonly status: number;
+  readonly outcome: 'not_processed' | 'processed' | 'unknown';
+  readonly retryable: boolean;
+}
+
+const said = (slug: string, status: number, outcome: Said['outcome'], retryable: boolean): Said => ({
+  slug,
+  status,
+  outcome,
+  retryable,
+});
+
+/** errors.md, "Upstream codes", row by row: the rows that say the same for reads and writes. */
+const rows: [code: string, slug: string, status: number, speaks: boolean][] = [
+  ['13004', 'upstream-rejected', 422, true],
+  ['40000', 'upstream-rejected', 422, true],
+  ['40001', 'upstream-rejected', 422, true],
+  ['40006', 'upstream-rejected', 422, true],
+  ['40008', 'upstream-rejected', 422, true],
+  ['40009', 'upstream-rejected', 422, true],
+  ['40021', 'upstream-rejected', 422, true],
+  ['40022', 'upstream-rejected', 422, true],
+  ['10003', 'upstream-rejected', 422, true],
+  ['10004', 'upstream-rejected', 422, true],
+  ['30002', 'upstream-rejected', 422, true],
+  ['30003', 'upstream-rejected', 422, true],
+  ['50003', 'upstream-rejected', 422, true],
+  ['60013', 'upstream-rejected', 422, true],
+  ['60009', 'trial-member-limit', 409, true],
+  ['60002', 'member-not-found', 404, false],
+  ['60026', 'member-not-found', 404, false],
+  ['60023', 'member-ambiguous', 409, false],
+  ['60024', 'asset-not-found', 404, false],
+  ['60025', 'asset-of-other-customer', 409, false],
+  ['60028', 'asset-assigned-twice', 409, false],
+  ['60017', 'account-not-bound', 409, false],
+  ['33003', 'member-permission-insufficient', 403, false],
+  ['33006', 'not-enough-nodes', 409, false],
+  ['33007', 'already-lent', 409, false],
+  ['33008', 'lent-lock-abnormal', 409, false],
+  ['33018', 'lent-to-other-member', 409, false],
+  ['60000', 'upstream-credential-rejected', 502, false],
+  // The acting user is an alias here; a session's end is `session-expired` and known to the session only.
+  ['60005', 'upstream-credential-rejected', 502, false],
+];
+
+describe.each(rows)('upstream code %s', (code, slug, status, speaks) => {
+  it.each(effects)(`is ${slug} after a %s operation: nothing happened, and repeating is no use`, (effect) => {
+    const problem = refused(byEffect[effect], code);
+    expect(problem.body).toMatchObject({
+      type: `/problems/${slug}`,
+      code: slug,
+      status,
+      outcome: 'not_processed',
+      retryable: false,
+    });
+    expect(problem.getStatus()).toBe(status);
+    expect(problem.headers).toEqual({});
+  });
+
+  it(
+    speaks ? "speaks: upstream's message is the detail" : "does not speak: upstream's message stays hidden",
+    () => {
+      for (const effect of effects) {
+        const { body } = refused(byEffect[effect], code);
+        expect(body.detail).toBe(speaks ? MESSAGE : undefined);
+        if (!speaks) expect(JSON.stringify(body)).not.toContain(MESSAGE);
+        expect(JSON.stringify(body)).not.toContain('never for callers');
+      }
+    },
+  );
+});
+
+describe('upstream codes that mean something else after a write', () => {
+  const open: [code: string, Readonly<Record<Effect, Said>>][] = [
+    [
+      '33009',
+      {
+        read: said('outcome-unknown', 502, 'unknown', false),
+        repeatable: said('outcome-unknown', 502, 'unknown', false),
+        once: said('outcome-unknown', 502, 'unknown', false),
+      },
+    ],
+    [
+      '70001',
+      {
+        read: said('upstream-credential-rejected', 502, 'not_processed', false),
+        repeatable: said('upstream-credential-rejected', 502, 'unknown', false),
+        once: said('upstream-credential-rejected', 502, 'unknown', false),
+      },
+    ],
+    ...['500', '80001'].map((code): [string, Readonly<Record<Effect, Said>>] => [
+      code,
+      {
+        read: said('upstream-unavailable', 503, 'not_processed', true),
+        repeatable: said('outcome-unknown', 502, 'unknown', true),
+        once: said('outcome-unknown', 502, 'unknown', false),
+      },
+    ]),
+    ...['1', '-1', '00', '13005', '99999', 'E_UNKNOWN'].map(
+      (code): [string, Readonly<Record<Effect, Said>>] => [
+        code,
+        {
+          read: said('upstream-unmapped-error', 502, 'not_processed', false),
+          repeatable: said('upstream-unmapped-error', 502, 'unknown', false),
+          once: said('upstream-unmapped-error', 502, 'unknown', false),
+        },
+      ],
+    ),
+  ];
+
+  it.each(open)('%s', (code, expected) => {
+    for (const effect of effects) {
+      const { slug, body } = refused(byEffect[effect], code);
+      const { status, outcome, retryable } = body;
+      expect({ effect, slug, status, outcome, retryable }).toEqual({ effect, ...expected[effect] });
+      expect(JSON.stringify(body)).not.toContain(MESSAGE);
+    }
+  });
+
+  it('may be repeated as it is only on the four writes whose repeat has the same effect', () => {
+    const repeatable = operationList
+      .filter(({ effect }) => effect !== 'read')
+      .filter((operation) => refused(operation, '500').body.retryable)
+      .map(({ name }) => name);
+    expect(repeatable.sort()).toEqual(['deleteMember', 'editMember', 'resetPassword', 'updateCustomer']);
+  });
+
+  it('says 503 with a time to come back on a read', () => {
+    expect(refused(byEffect.read, '500').headers['retry-after']).toBe('1');
+  });
+});
+
+describe('every kind of failure without a business code', () => {
+  const unavailable = said('upstream-unavailable', 503, 'not_processed', true);
+  const timeout = said('upstream-timeout', 504, 'not_processed', true);
+  const violation = said('upstream-contract-violation', 502, 'not_processed', false);
+  const credential = said('upstream-credential-rejected', 502, 'not_processed', false);
+  const unknown = (status: number, retryable: boolean) =>
+    said('outcome-unknown', status, 'unknown', retryable);
+  const openViolation = said('upstream-contract-violation', 502, 'unknown', false);
+
+  interface Row {
+    readonly when: string;
+    readonly kind: FailureKind;
+    readonly sent: boolean;
+    readonly details?: FailureDetails;
+    readonly read: Said;
+    readonly repeatable: Said;
+    readonly once: Said;
+  }
+  const all = (same: Said) => ({ read: same, repeatable: same, once: same });
+  const writes = (read: Said, status: number) => ({
+    read,
+    repeatable: unknown(status, true),
+    once: unknown(status, false),
+  });
+
+  const table: Row[] = [
+    { when: 'no connection', kind: 'unreachable', sent: false, ...all(unavailable) },
+    { when: 'a process that was busy for too long', kind: 'delayed', sent: false, ...all(unavailable) },
+    { when: 'a group that is shut', kind: 'shut', sent: false, ...all(unavailable) },
+    {
+      when: 'no connection in time',
+      kind: 'connect-timeout',
+      sent: false,
+      ...all(unavailable),
+      read: timeout,
+    },
+    {
+      when: 'the deadline, before it was sent',
+      kind: 'timeout',
+      sent: false,
+      ...all(unavailable),
+      read: timeout,
+    },
+    { when: 'the deadline, after it was sent', kind: 'timeout', sent: true, ...writes(timeout, 504) },
+    { when: 'a lost connection', kind: 'lost', sent: true, ...writes(unavailable, 502) },
+    {
+      when: 'an unreadable answer',
+      kind: 'unreadable',
+      sent: true,
+      details: { status: 200 },
+      ...writes(violation, 502),
+    },
+    { when: 'an unreadable answer cut off', kind: 'unreadable', sent: true, ...writes(violation, 502) },
+    {
+      when: 'an answer against the interface',
+      kind: 'nonconforming',
+      sent: true,
+      details: { status: 200 },
+      read: violation,
+      repeatable: openViolation,
+      once: openViolation,
+    },
+    {
+      when: 'an answer that does not tell all of what was carried out',
+      kind: 'incomplete',
+      sent: true,
+      details: { status: 200, matched: [] },
+      ...all(said('outcome-unknown', 502, 'processed', false)),
+    },
+    { when: 'HTTP 401', kind: 'unauthorized', sent: true, details: { status: 401 }, ...all(credential) },
+    { when: 'HTTP 403', kind: 'unauthorized', sent: true, details: { status: 403 }, ...all(credential) },
+    ...[429, 500, 502, 503].map((status) => ({
+      when: `HTTP ${status}`,
+      kind: 'unavailable' as const,
+      sent: true,
+      details: { status, retryAfter: 7 },
+      ...writes(unavailable, 502),
+    })),
+    { when: 'HTTP 504', kind: 'unavailable', sent: true, details: { status: 504 }, ...writes(timeout, 502) },
+  ];
+
+  it.each(table)('$when', ({ kind, sent, details, ...expected }) => {
+    for (const effect of effects) {
+      const { slug, body } = problemFor(byEffect[effect], kind, details, sent);
+      const { status, outcome, retryable } = body;
+      expect({ effect, slug, status, outcome, retryable }).toEqual({ effect, ...expected[effect] });
+    }
+  });
+
+  it('never says "not processed" of a write that may have left and was not refused', () => {
+    const kinds = ['unavailable', 'timeout', 'lost', 'unreadable', 'nonconforming'] as const;
+    for (const operation of operationList.filter(({ effect }) => effect !== 'read')) {
+      for (const kind of kinds) {
+        const { outcome, retryable } = problemFor(operation, kind, { status: 200 }).body;
+        expect({ kind, outcome }).toEqual({ kind, outcome: 'unknown' });
+        if (operation.effect === 'once') expect(retryable).toBe(false);
+      }
+    }
+  });
+
+  it('passes on when upstream wants to be asked again', () => {
+    const problem = problemFor(byEffect.read, 'unavailable', { status: 503, retryAfter: 7 });
+    expect(problem.headers['retry-after']).toBe('7');
+  });
+
+  it('gives a time to come back with every 503', () => {
+    const waits = table
+      .flatMap(({ kind, sent, details }) =>
+        effects.map((effect) => problemFor(byEffect[effect], kind, details, sent)),
+      )
+      .filter((problem) => problem.getStatus() === 503)
+      .map(({ headers }) => Number(headers['retry-after']));
+    expect(waits.length).toBeGreaterThan(0);
+    expect(waits.every((seconds) => seconds > 0)).toBe(true);
+  });
+});
+
+describe('the member `upstream`', () => {
+  it('names operation, code and HTTP status where upstream answered', () => {
+    const { upstream } = refused(operations.editMember, '60002').body;
+    expect(upstream).toEqual({ operation: 'editMember', code: '60002', status: 299 });
+  });
+
+  it('has no code where upstream gave none', () => {
+    const { upstream } = problemFor(operations.listAssets, 'unavailable', { status: 503 }).body;
+    expect(JSON.parse(JSON.stringify(upstream))).toEqual({ operation: 'listAssets', status: 503 });
+  });
+
+  it.each(['unreachable', 'connect-timeout', 'timeout', 'lost'] as const)(
+    'is absent where upstream did not answer (%s)',
+    (kind) => {
+      expect(problemFor(operations.listAssets, kind).body.upstream).toBeUndefined();
+    },
+  );
+});
+
+describe('the pointer of a refusal', () => {
+  const pointers: [code: string, operation: Operation, pointer: string][] = [
+    ['40001', operations.addMembers, '/members'],
+    ['40006', operations.addMembers, '/members'],
+    ['40008', operations.addMembers, '/members'],
+    ['40009', operations.addMembers, '/members'],
+    ['40021', operations.addMembers, '/members'],
+    ['40022', operations.addMembers, '/members'],
+    ['10003', operations.addMembers, '/members'],
+    ['10004', operations.addMembers, '/members'],
+    ['30002', operations.addMembers, '/members'],
+    ['30003', operations.addMembers, '/members'],
+    ['50003', operations.addMembers, '/members'],
+    ['60013', operations.addMembers, '/members'],
+    ['30002', operations.editMember, '/name'],
+    ['30003', operations.editMember, '/remark'],
+    ['40001', operations.resetPassword, '/password'],
+    ['50003', operations.resetPassword, '/password'],
+  ];
+
+  it.each(pointers.map(([code, { name }, pointer]) => ({ code, name, pointer })))(
+    'of $code to $name is $pointer',
+    ({ code, name, pointer }) => {
+      expect(refused(operations[name], code).body.errors).toEqual([{ pointer, detail: MESSAGE }]);
+    },
+  );
+
+  it.each([undefined, ''])('says something even where upstream says nothing (%j)', (message) => {
+    const { errors, detail } = problemFor(operations.editMember, 'refused', {
+      status: 299,
+      code: '30002',
+      message,
+    }).body;
+    expect(errors?.[0]?.detail).toMatch(/\w/);
+    expect(detail).not.toBe('');
+  });
+
+  it('is absent where the code speaks of no field', () => {
+    expect(refused(operations.batchOrder, '13004').body.errors).toBeUndefined();
+    expect(refused(operations.editMember, '60002').body.errors).toBeUndefined();
+  });
+});
+
+it('keeps the failure as its cause, for the log', () => {
+  const failure = new UpstreamFailure(operations.listAssets, 'lost', true);
+  expect(problemOf(failure).cause).toBe(failure);
+});
+
+describe('on the way out of a controller', () => {
+  const thrownFor = (error: unknown): Promise<unknown> =>
+    outcomeOf({ handle: () => throwError(() => error) }).catch((thrown: unknown) => thrown);
+
+  it('a failed call becomes its problem', async () => {
+    const failure = new UpstreamFailure(operations.batchOrder, 'lost', true);
+    expect(await thrownFor(failure)).toMatchObject({ slug: 'outcome-unknown', cause: failure });
+  });
+
+  it('refused credentials are 502, and nothing happened', async () => {
+    const failure = new TokenFailure('rejected', 'invalid_client');
+    expect(await thrownFor(failure)).toMatchObject({
+      slug: 'upstream-credential-rejected',
+      body: { status: 502, outcome: 'not_processed', retryable: false },
+      cause: failure,
+    });
+  });
+
+  it('a token endpoint that is down is 503 with the time to come back, and nothing happened', async () => {
+    expect(await thrownFor(new TokenFailure('unavailable', 'no_answer', { retryAfter: 30 }))).toMatchObject({
+      slug: 'dependency-unavailable',
+      body: { status: 503, outcome: 'not_processed', retryable: true },
+      headers: { 'retry-after': '30' },
+    });
+    expect(await thrownFor(new TokenFailure('unavailable', 'no_answer'))).toMatchObject({
+      headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
+    });
+  });
+
+  it('an enterprise or channel of somebody else is 403, and is not named', async () => {
+    const thrown = await thrownFor(new ForeignTenant('names ent-9'));
+    expect(thrown).toMatchObject({ slug: 'forbidden' });
+    expect(JSON.stringify((thrown as { body: object }).body)).not.toContain('ent-9');
+  });
+
+  it('everything else passes as it is', async () => {
+    const error = new Error('a bug');
+    expect(await thrownFor(error)).toBe(error);
+    const answer = { items: [] };
+    expect(await outcomeOf({ handle: () => of(answer) })).toBe(answer);
+  });
+});

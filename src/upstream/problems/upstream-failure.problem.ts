@@ -1,0 +1,113 @@
+import type { Operation } from '../operations.ts';
+import type { UpstreamFailure } from '../upstream-failure.ts';
+import type { Outcome } from '../../problem/definition.ts';
+import type { ProblemSlug } from '../../problem/catalogue.ts';
+import { ProblemException, type UpstreamAnswer } from '../../problem/problem.exception.ts';
+import { upstreamCodes } from './upstream-codes.ts';
+
+const INCOMPLETE =
+  'The order was placed, but the answer of the platform does not name one licence order for each of its items.';
+
+/** A known business code, as the caller sees it; see errors.md, "Upstream codes". */
+export function problemOf(failure: UpstreamFailure): ProblemException {
+  const { operation, kind, sent, details } = failure;
+  const write = operation.effect !== 'read';
+  const openOutcome: Outcome = write ? 'unknown' : 'not_processed';
+  switch (kind) {
+    case 'refused':
+      return refusal(failure);
+    case 'unauthorized':
+      return problem('upstream-credential-rejected', failure);
+    case 'unreachable':
+    case 'shut':
+    case 'delayed':
+    case 'abandoned':
+      return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
+    case 'connect-timeout':
+      return write
+        ? problem('upstream-unavailable', failure, { retryAfter: 1 })
+        : problem('upstream-timeout', failure);
+    case 'timeout':
+      if (!write) return problem('upstream-timeout', failure);
+      // Never written to a connection: waiting for one took all the time.
+      return sent ? unknown(failure, 504) : problem('upstream-unavailable', failure, { retryAfter: 1 });
+    case 'unavailable':
+      if (write) return unknown(failure, 502);
+      if (details.status === 504) return problem('upstream-timeout', failure);
+      return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
+    case 'lost':
+      return write ? unknown(failure, 502) : problem('upstream-unavailable', failure, { retryAfter: 1 });
+    case 'unreadable':
+      return write ? unknown(failure, 502) : problem('upstream-contract-violation', failure);
+    case 'nonconforming':
+      return problem('upstream-contract-violation', failure, { outcome: openOutcome });
+    case 'incomplete':
+      return problem('outcome-unknown', failure, { status: 502, outcome: 'processed', detail: INCOMPLETE });
+  }
+}
+
+function refusal(failure: UpstreamFailure): ProblemException {
+  const { operation, details } = failure;
+  const write = operation.effect !== 'read';
+  const known = upstreamCodes.get(details.code ?? '');
+  if (known) {
+    return problem(known.slug, failure, {
+      detail: known.speaks && details.message ? details.message : undefined,
+      errors:
+        known.field === undefined
+          ? undefined
+          : [
+              {
+                pointer: pointerTo(known.field, operation),
+                detail: details.message || 'is refused by the platform',
+              },
+            ],
+    });
+  }
+  switch (details.code) {
+    case '60000':
+      return problem('upstream-credential-rejected', failure);
+    case '60005':
+      return problem(
+        details.actingAs === 'session' ? 'session-expired' : 'upstream-credential-rejected',
+        failure,
+      );
+    case '70001':
+      return problem('upstream-credential-rejected', failure, {
+        outcome: write ? 'unknown' : 'not_processed',
+      });
+    case '500':
+    case '80001':
+      // Upstream's own text says "retry"; obeying it on a write places orders twice.
+      return write ? unknown(failure, 502) : problem('upstream-unavailable', failure, { retryAfter: 1 });
+    case '33009':
+      return problem('outcome-unknown', failure, { status: 502, retryable: false });
+    default:
+      return problem('upstream-unmapped-error', failure, { outcome: write ? 'unknown' : 'not_processed' });
+  }
+}
+
+/** In a list of rows upstream does not say which row it means, so the pointer goes to the list. */
+function pointerTo(field: string, operation: Operation): string {
+  return operation.name === 'addMembers' ? '/members' : `/${field}`;
+}
+
+function unknown(failure: UpstreamFailure, status: 502 | 504): ProblemException {
+  return problem('outcome-unknown', failure, {
+    status,
+    retryable: failure.operation.effect === 'repeatable',
+  });
+}
+
+function problem(
+  slug: ProblemSlug,
+  failure: UpstreamFailure,
+  details: Omit<ConstructorParameters<typeof ProblemException>[1] & object, 'upstream' | 'cause'> = {},
+): ProblemException {
+  return new ProblemException(slug, { ...details, upstream: answerOf(failure), cause: failure });
+}
+
+function answerOf({ operation, details }: UpstreamFailure): UpstreamAnswer | undefined {
+  if (details.status === undefined) return undefined;
+  return { operation: operation.name, code: details.code, status: details.status };
+}

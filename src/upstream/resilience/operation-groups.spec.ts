@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Metrics } from '../../observability/metrics.ts';
+import type { Pass } from './breaker.ts';
+import type { Classified } from '../classify.ts';
+import { type OperationGroup, OperationGroups } from './operation-groups.ts';
+import { type GroupName, operationList, operations } from '../operations.ts';
+import { connections } from '../../transport/upstream-pools.ts';
+import { UpstreamFailure } from '../upstream-failure.ts';
+
+let metrics: Metrics;
+let groups: OperationGroups;
+let group: OperationGroup;
+const { listMembers, listAssetNums, batchOrder, addMembers } = operations;
+
+beforeEach(() => {
+  metrics = new Metrics();
+  groups = new OperationGroups(metrics);
+  group = groups.of(listMembers);
+});
+
+function refusalOf(enter: () => Pass): UpstreamFailure {
+  try {
+    enter();
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error;
+    throw error;
+  }
+  throw new Error('was let in');
+}
+
+const attempts = (count: number, result: Classified) => {
+  for (let each = 0; each < count; each++) group.leave(group.enter(listMembers), listMembers, result);
+};
+
+it('every operation is in the group of its module and effect, and orders are by themselves', () => {
+  const names = Object.groupBy(operationList, ({ group: name }) => name) as Record<
+    GroupName,
+    { name: string }[]
+  >;
+  const counts = Object.entries(names).map(([name, members]) => [name, members.length]);
+  expect(Object.fromEntries(counts)).toEqual({
+    orderReads: 2,
+    orders: 1,
+    orderWrites: 6,
+    memberReads: 4,
+    memberWrites: 6,
+  });
+  expect(groups.of(batchOrder)).not.toBe(groups.of(operations.bindCustomer));
+});
+
+describe('what counts against upstream', () => {
+  const cases: [string, Classified, 'open' | 'closed'][] = [
+    ['no connection', { kind: 'unreachable', details: {} }, 'open'],
+    ['a connection that takes too long', { kind: 'connect-timeout', details: {} }, 'open'],
+    ['no answer in time', { kind: 'timeout', details: {} }, 'open'],
+    ['a lost connection', { kind: 'lost', details: {} }, 'open'],
+    ['HTTP 500', { kind: 'unavailable', details: { status: 500 } }, 'open'],
+    ['HTTP 503', { kind: 'unavailable', details: { status: 503 } }, 'open'],
+    ['code 500', { kind: 'refused', details: { status: 299, code: '500' } }, 'open'],
+    ['code 80001', { kind: 'refused', details: { status: 299, code: '80001' } }, 'open'],
+    ['HTTP 429', { kind: 'unavailable', details: { status: 429 } }, 'closed'],
+    ['HTTP 401', { kind: 'unauthorized', details: { status: 401 } }, 'closed'],
+    ['another code', { kind: 'refused', details: { status: 299, code: '13004' } }, 'closed'],
+    ['nonsense', { kind: 'unreadable', details: { status: 200 } }, 'closed'],
+    ['a departure from the interface', { kind: 'nonconforming', details: { status: 200 } }, 'closed'],
+    ['a caller that hung up', { kind: 'abandoned', details: {} }, 'closed'],
+    ['success', { kind: 'success', data: null }, 'closed'],
+  ];
+
+  it.each(cases)('20 times %s', (_, result, state) => {
+    attempts(20, result);
+    expect(group.state).toBe(state);
+  });
+});
+
+describe('a group that is shut', () => {
+  beforeEach(() => attempts(20, { kind: 'lost', details: {} }));
+
+  it('refuses all of its operations as not sent, with the time to wait, and no other group', async () => {
+    const failure = refusalOf(() => group.enter(listAssetNums));
+    expect(failure).toMatchObject({ kind: 'shut', sent: false, details: { retryAfter: 1 } });
+    expect(() => groups.of(addMembers).enter(addMembers)).not.toThrow();
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('gateway_upstream_breaker_state{group="memberReads"} 2');
+    expect(text).toContain('gateway_upstream_breaker_state{group="memberWrites"} 0');
+    expect(text).toContain('gateway_upstream_refused_total{group="memberReads",reason="breaker"} 1');
+  });
+
+  it('is all there is, or a part', () => {
+    expect(groups.health).toBe('down');
+    const writes = groups.of(addMembers);
+    writes.leave(writes.enter(addMembers), addMembers, { kind: 'success', data: null });
+    expect(groups.health).toBe('degraded');
+  });
+});
+
+describe('the gate of an operation', () => {
+  it.each([429, 503])('closes on HTTP %s with a time, for that operation alone', async (status) => {
+    attempts(1, { kind: 'unavailable', details: { status, retryAfter: 7 } });
+    expect(refusalOf(() => group.enter(listMembers))).toMatchObject({
+      kind: 'shut',
+      sent: false,
+      details: { retryAfter: 7 },
+    });
+    expect(() => group.enter(listAssetNums)).not.toThrow();
+    expect(await metrics.registry.metrics()).toContain(
+      'gateway_upstream_refused_total{group="memberReads",reason="gate"} 1',
+    );
+  });
+
+  it.each([
+    ['no time', { status: 429 }],
+    ['no time at all', { status: 429, retryAfter: 0 }],
+    ['another status', { status: 500, retryAfter: 7 }],
+  ])('stays open on %s', (_, details) => {
+    attempts(1, { kind: 'unavailable', details });
+    expect(() => group.enter(listMembers)).not.toThrow();
+  });
+});
+
+describe('the queue of a group', () => {
+  it('ends 3,000 calls behind its connections, and moves on when one leaves', async () => {
+    const passes = Array.from({ length: connections.memberReads + 3_000 }, () => group.enter(listMembers));
+    expect(refusalOf(() => group.enter(listMembers))).toMatchObject({ kind: 'shut', sent: false });
+    expect(() => groups.of(addMembers).enter(addMembers)).not.toThrow();
+    group.leave(passes[0] as Pass, listMembers, undefined);
+    expect(() => group.enter(listMembers)).not.toThrow();
+    expect(await metrics.registry.metrics()).toContain(
+      'gateway_upstream_refused_total{group="memberReads",reason="bulkhead"} 1',
+    );
+  });
+});
