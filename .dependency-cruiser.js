@@ -25,34 +25,34 @@ export default {
       to: { path: '^src/(order|member|session)/' },
     },
     {
-      name: 'guard-knows-no-area',
+      name: 'ledger-knows-no-area',
       comment:
         'The guard decides whether a write is sent, whosever it is: what sends, acts or looks depends on it, not the other way.',
       severity: 'error',
-      from: { path: '^src/guard/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^src/(order|member|session|evidence|token)/' },
+      from: { path: '^src/order-ledger/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^src/(order|member|session|reconciliation|token)/' },
     },
     {
-      name: 'evidence-is-a-leaf',
+      name: 'reconciliation-is-a-leaf',
       comment:
         'Looking for orders in doubt reads the platform by itself, in the background: nobody who answers a request depends on it.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(evidence/|app\\.module\\.ts$)' },
-      to: { path: '^src/evidence/' },
+      from: { path: '^src/', pathNot: '^src/(reconciliation/|app\\.module\\.ts$)' },
+      to: { path: '^src/reconciliation/' },
     },
     {
-      name: 'evidence-borrows-no-area',
+      name: 'reconciliation-borrows-no-area',
       comment: 'It reads by the wire what the areas show in their own words, and changes for other reasons.',
       severity: 'error',
-      from: { path: '^src/evidence/' },
-      to: { path: '^src/(order|member|caller)/|^src/upstream/transport/' },
+      from: { path: '^src/reconciliation/' },
+      to: { path: '^src/(order|member|caller)/|^src/transport/' },
     },
     {
       name: 'no-order-on-a-queue',
       comment:
         'A queue runs a job again whose worker stalled: reading may be repeated, sending an order may not.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/evidence/' },
+      from: { path: '^src/', pathNot: '^src/reconciliation/' },
       to: { path: '(^|/)node_modules/(bullmq|@nestjs/bullmq)/' },
     },
     {
@@ -61,21 +61,21 @@ export default {
         "A controller speaks the public vocabulary: the platform's types and connections end at the service.",
       severity: 'error',
       from: { path: '\\.controller\\.ts$' },
-      to: { path: '^src/upstream/(wire|transport)/' },
+      to: { path: '^src/(upstream/wire|transport)/' },
     },
     {
       name: 'platform-connections',
       comment:
         'Only the transport and the token endpoint open connections to the platform: redirects, proxies and limits are settled there.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(upstream/transport/|token/token\\.endpoint\\.ts$)', ISSUER] },
+      from: { path: '^src/', pathNot: ['^src/(transport/|token/token\\.endpoint\\.ts$)', ISSUER] },
       to: { path: CLIENTS, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'platform-clients',
       comment: 'Outside of the two rooms that call the platform, not even the types of its clients.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(upstream|token)/', ISSUER] },
+      from: { path: '^src/', pathNot: ['^src/(upstream|transport|token)/', ISSUER] },
       to: { path: [CLIENTS, '(^|/)node_modules/@nestjs/axios/'] },
     },
     {

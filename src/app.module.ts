@@ -2,17 +2,17 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './read-cache/read-cache.module.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
-import { CallerIntake } from './caller/caller-authentication.ts';
+import { CallerAuthentication } from './caller/caller-authentication.ts';
 import { CallerLimits } from './caller/caller-limits.ts';
 import { CallerRegistry } from './caller/caller.registry.ts';
 import { JwtCallers } from './caller/jwt-callers.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
-import { EvidenceModule } from './reconciliation/reconciliation.module.ts';
-import { GuardModule } from './order-ledger/order-ledger.module.ts';
+import { ReconciliationModule } from './reconciliation/reconciliation.module.ts';
+import { OrderLedgerModule } from './order-ledger/order-ledger.module.ts';
 import { HealthController } from './meta/health.controller.ts';
 import { HealthParts } from './meta/health-parts.ts';
-import { Intake } from './http/admission.ts';
+import { Admission } from './http/admission.ts';
 import { MemberModule } from './member/member.module.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
@@ -50,21 +50,21 @@ export class AppModule {
         TokenModule,
         UpstreamClientModule,
         ReadCacheModule,
-        GuardModule,
+        OrderLedgerModule,
         SessionModule,
         OrderModule,
         MemberModule,
-        EvidenceModule,
+        ReconciliationModule,
       ],
       controllers: [HealthController, ProblemsController],
       providers: [
         AllowedMethods,
-        CallerIntake,
+        CallerAuthentication,
         CallerLimits,
         CallerRegistry,
         JwtCallers,
         HealthParts,
-        Intake,
+        Admission,
         MetricsListener,
         { provide: APP_GUARD, useClass: CallerGuard },
         { provide: APP_GUARD, useClass: RequestShapeGuard },

@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
 import { ConfigError, loadConfig, secretsOf } from './config/app-config.ts';
-import { Concealed } from './observability/redactor.ts';
+import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
 
-const concealed = new Concealed();
+const concealed = new Redactor();
 
 try {
   const config = loadConfig(process.env);

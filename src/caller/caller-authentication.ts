@@ -15,7 +15,7 @@ const REALM = 'realm="licensing-gateway"';
 
 /** Settles who calls and whether it may now, when the headers of a request are there and nothing else is. */
 @Injectable()
-export class CallerIntake {
+export class CallerAuthentication {
   constructor(
     private readonly registry: CallerRegistry,
     private readonly jwts: JwtCallers,

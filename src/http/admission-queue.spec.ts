@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Turns } from './admission-queue.ts';
+import { AdmissionQueue } from './admission-queue.ts';
 
 /** An event loop of which only this is going on, where time passes by work alone. */
 class Loop {
   now = 0;
-  readonly turns = new Turns(
+  readonly turns = new AdmissionQueue(
     () => this.now,
     (go) => this.#immediates.push(go),
   );

@@ -21,7 +21,7 @@ interface Waiting {
  * Requests begin here, some in every turn of the event loop, in the order of their arrival. So the process hears of further ones within
  * milliseconds, however many it has, and can refuse at once what it would only be late with.
  */
-export class Turns {
+export class AdmissionQueue {
   #waiting: Waiting[] = [];
   /** The place of the first in it that has not begun. */
   #first = 0;

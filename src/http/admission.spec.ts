@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
-import { Intake } from './admission.ts';
+import { Admission } from './admission.ts';
 
 let metrics: Metrics;
-let intake: Intake;
+let intake: Admission;
 beforeEach(() => {
   metrics = new Metrics();
-  intake = new Intake(metrics);
+  intake = new Admission(metrics);
 });
 afterEach(() => intake.beforeApplicationShutdown());
 

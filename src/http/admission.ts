@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
-import { Turns } from './admission-queue.ts';
+import { AdmissionQueue } from './admission-queue.ts';
 
 /**
  * Requests without an answer. Beyond it they would rather wait than be served; a burst of 1,000 is far below, and what one stalled
@@ -24,14 +24,14 @@ export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'waiting';
 
 /** Whether the process takes on new work, and why not: it was told to stop, or has more than it can do in time. */
 @Injectable()
-export class Intake implements BeforeApplicationShutdown {
+export class Admission implements BeforeApplicationShutdown {
   /** From then on it is not ready, and finishes what it has and what still arrives. */
   draining = false;
   #inFlight = 0;
   /** Samples in a row that were too late, and too full. */
   #late = 0;
   #full = 0;
-  readonly #turns = new Turns();
+  readonly #turns = new AdmissionQueue();
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly metrics: Metrics) {

@@ -1,10 +1,10 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { kindAndPlace } from '../observability/error-summary.ts';
+import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { WireMisfit } from '../upstream/wire/reader.ts';
+import { ContractViolation } from '../upstream/wire/reader.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -54,7 +54,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   #logInternal(error: unknown, request: FastifyRequest): void {
     this.log.error(
-      { event: 'internal-error', requestId: request.state.requestId, ...kindAndPlace(error) },
+      { event: 'internal-error', requestId: request.state.requestId, ...errorSummary(error) },
       'A request failed inside the gateway',
     );
   }
@@ -91,7 +91,7 @@ function causeFields(cause: unknown): LogFields {
       upstreamReason: reason,
       upstreamBytes: body?.bytes,
       upstreamSha256: body?.sha256,
-      misfit: inner instanceof WireMisfit ? inner.message : undefined,
+      contractViolation: inner instanceof ContractViolation ? inner.message : undefined,
       error: (inner as { code?: string } | undefined)?.code,
     };
   }

@@ -1,9 +1,16 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { CallerIntake } from '../caller/caller-authentication.ts';
+import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { requestState } from '../operation/request-state.ts';
-import { Intake } from './admission.ts';
-import { closeAfterAnswer, isCutShort, isGivenUp, limitConnections, MAX_URL, misfit } from './server-limits.ts';
+import { Admission } from './admission.ts';
+import {
+  closeAfterAnswer,
+  isCutShort,
+  isGivenUp,
+  limitConnections,
+  MAX_URL,
+  malformedRequest,
+} from './server-limits.ts';
 import { audit } from './audit.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -20,8 +27,8 @@ const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const allowed = app.get(AllowedMethods);
-  const callers = app.get(CallerIntake);
-  const intake = app.get(Intake);
+  const callers = app.get(CallerAuthentication);
+  const intake = app.get(Admission);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
 
@@ -39,7 +46,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       if (problem) sendProblem(problem, request, reply);
       else done();
     };
-    const problem = misfit(request);
+    const problem = malformedRequest(request);
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
     if (request.url.length > MAX_URL) return goOn(new ProblemException('uri-too-long'));
     // Operators must see what is going on, whatever it is.

@@ -46,7 +46,7 @@ export const serverLimits = {
     connectionsCheckingInterval: CHECK_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
     insecureHTTPParser: false,
-    // Its answer would be an empty one: misfit() looks.
+    // Its answer would be an empty one: malformedRequest() looks.
     requireHostHeader: false,
   },
 } as const;
@@ -112,7 +112,7 @@ const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
  * What the parser lets through and RFC 9112 does not, or what another server on the way may have read otherwise: after it the connection
  * is given up.
  */
-export function misfit({ raw }: FastifyRequest): ProblemException | undefined {
+export function malformedRequest({ raw }: FastifyRequest): ProblemException | undefined {
   const { headers, rawHeaders, url = '', method, httpVersionMajor, httpVersionMinor } = raw;
   if (rawHeaders.length > 2 * MAX_HEADERS) return giveUp(raw, 'headers-too-large');
   if (httpVersionMajor !== 1) return giveUp(raw, 'validation-failed', 'version', 'must be HTTP/1.1');

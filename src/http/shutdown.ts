@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Intake } from './admission.ts';
-import { kindAndPlace } from '../observability/error-summary.ts';
+import { Admission } from './admission.ts';
+import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 
@@ -26,7 +26,7 @@ const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
  * changes nothing: the end is on its way.
  */
 export function endInOrder(app: NestFastifyApplication): void {
-  const intake = app.get(Intake);
+  const intake = app.get(Admission);
   const log = app.get(Log);
   let code: 0 | 1 = 0;
 
@@ -42,7 +42,7 @@ export function endInOrder(app: NestFastifyApplication): void {
   };
 
   const fatal = (kind: string, error: unknown): void => {
-    log.error({ event: kind, ...kindAndPlace(error) }, 'Nobody caught a failure: the process ends');
+    log.error({ event: kind, ...errorSummary(error) }, 'Nobody caught a failure: the process ends');
     void end(FATAL);
   };
 

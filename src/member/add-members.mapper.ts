@@ -1,5 +1,5 @@
 import { cleanText } from '../shared/clean-text.ts';
-import { type ContractNotes, type Reader, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   type WireAddFailure,
@@ -36,7 +36,8 @@ export function toAddedRows(
     failures: wire.list<WireAddFailure, WireAddFailure>('failed', readFailure) ?? [],
   });
   const { members, failures } = readObject(data, 'data', read, notes);
-  if (members.length + failures.length > 2 * rows.length) throw new WireMisfit('data', 'one result a row');
+  if (members.length + failures.length > 2 * rows.length)
+    throw new ContractViolation('data', 'one result a row');
 
   const open = new Set(rows.map(({ userName }) => userName));
   const reasons = new Map<string, string>();

@@ -1,4 +1,4 @@
-import { type ContractNotes, type Reader, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type {
   WireAssetProducts,
@@ -16,7 +16,7 @@ const MAX_LEVELS = 16;
 /** Products and packages together. */
 const MAX_NODES = 10_000;
 
-/** What stands on an asset (interface sections 2.12 and 4.2). Throws {@link WireMisfit}, also where the trees are beyond all measure. */
+/** What stands on an asset (interface sections 2.12 and 4.2). Throws {@link ContractViolation}, also where the trees are beyond all measure. */
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
   const read = (wire: Reader<WireAssetProducts>): AssetProductsDto => ({
@@ -70,7 +70,8 @@ class TreeReader {
 
   readonly merchandise = (wire: Reader<WireMerchandiseInstance>): MerchandiseInstanceDto => {
     this.#count();
-    if (this.#level === MAX_LEVELS) throw new WireMisfit('data.children', `a tree of ${MAX_LEVELS} levels`);
+    if (this.#level === MAX_LEVELS)
+      throw new ContractViolation('data.children', `a tree of ${MAX_LEVELS} levels`);
     this.#level++;
     const merchandise = {
       id: wire.requiredId('id'),
@@ -95,13 +96,13 @@ class TreeReader {
   };
 
   #count(): void {
-    if (++this.#nodes > MAX_NODES) throw new WireMisfit('data', `a tree of ${MAX_NODES} nodes`);
+    if (++this.#nodes > MAX_NODES) throw new ContractViolation('data', `a tree of ${MAX_NODES} nodes`);
   }
 }
 
 function trialFlag(wire: Reader<WireProductInstance>): boolean | null | undefined {
   const trial = wire.integer('trial');
   if (trial === null || trial === undefined) return trial;
-  if (trial !== 0 && trial !== 1) throw new WireMisfit(`${wire.place}.trial`, '0 or 1');
+  if (trial !== 0 && trial !== 1) throw new ContractViolation(`${wire.place}.trial`, '0 or 1');
   return trial === 1;
 }

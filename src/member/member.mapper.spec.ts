@@ -4,7 +4,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import fc from 'fast-check';
 import { parseJson } from '../shared/json.ts';
-import { Reader, WireMisfit } from '../upstream/wire/reader.ts';
+import { Reader, ContractViolation } from '../upstream/wire/reader.ts';
 import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import {
@@ -61,7 +61,7 @@ describe('a member', () => {
     { globalId: 'g', onlineFlag: 1 },
     { globalId: 'g', id: true },
   ])('of another shape is a misfit: %j', (wire) => {
-    expect(() => readMember(new Reader(wire, 'data'), 'ms')).toThrow(WireMisfit);
+    expect(() => readMember(new Reader(wire, 'data'), 'ms')).toThrow(ContractViolation);
   });
 
   it('goes out with its department as an exact integer, and without what was left out', () => {
@@ -90,7 +90,7 @@ describe('a page of members', () => {
 
   it('may be a tenth longer than asked, and no more', () => {
     expect(toMemberPage(page(many(22, member)), asked, 'ms').items).toHaveLength(22);
-    expect(() => toMemberPage(page(many(23, member)), asked, 'ms')).toThrow(WireMisfit);
+    expect(() => toMemberPage(page(many(23, member)), asked, 'ms')).toThrow(ContractViolation);
   });
 
   it.each([
@@ -102,7 +102,7 @@ describe('a page of members', () => {
     [],
     null,
   ])('of another shape is a misfit: %j', (data) => {
-    expect(() => toMemberPage(data, asked, 'ms')).toThrow(WireMisfit);
+    expect(() => toMemberPage(data, asked, 'ms')).toThrow(ContractViolation);
   });
 });
 
@@ -165,7 +165,7 @@ describe('assets', () => {
       expired: 1,
       expiringSoon: 2,
     });
-    expect(() => toAssetCounts({}, 'ms', LONG)).toThrow(WireMisfit);
+    expect(() => toAssetCounts({}, 'ms', LONG)).toThrow(ContractViolation);
   });
 });
 
@@ -204,8 +204,10 @@ describe('the products on an asset', () => {
       children: [{ id: 'm', productInstanceList: many(count, { id: 'p' }) }],
     });
     expect(toAssetProducts(wide(9_999), 'ms').merchandises).toHaveLength(1);
-    expect(() => toAssetProducts(wide(10_000), 'ms')).toThrow(WireMisfit);
-    expect(() => toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms')).toThrow(WireMisfit);
+    expect(() => toAssetProducts(wide(10_000), 'ms')).toThrow(ContractViolation);
+    expect(() => toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms')).toThrow(
+      ContractViolation,
+    );
   });
 });
 
@@ -254,7 +256,7 @@ describe('added rows', () => {
   it.each([null, [], { succeeded: {} }, { succeeded: [{}] }, { failed: [1] }, { failed: many(3, {}) }])(
     'of another shape are a misfit: %j',
     (data) => {
-      expect(() => toAddedRows(data, [row('a')], 'ms')).toThrow(WireMisfit);
+      expect(() => toAddedRows(data, [row('a')], 'ms')).toThrow(ContractViolation);
     },
   );
 });

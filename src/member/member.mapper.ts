@@ -1,4 +1,10 @@
-import { type ContractNotes, Reader, readList, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import {
+  type ContractNotes,
+  Reader,
+  readList,
+  readObject,
+  ContractViolation,
+} from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   type WireAssetNum,
@@ -11,7 +17,7 @@ import {
 import type { ListMembersQuery, MemberDto, MemberPageDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
-/** The member center's answers in the gateway's vocabulary. Pure; throws {@link WireMisfit} where an answer is not as the interface says. */
+/** The member center's answers in the gateway's vocabulary. Pure; throws {@link ContractViolation} where an answer is not as the interface says. */
 
 /** Upstream may round a page up to its own size, but no more: a list far beyond what was asked is not the page. */
 const PAGE_TOLERANCE = 1.1;
@@ -57,9 +63,9 @@ export function toMemberPage(
 ): MemberPageDto {
   const read = (wire: Reader<WirePage>): MemberPageDto => {
     const items = wire.list<WireMember, MemberDto>('list', (member) => readMember(member, unit));
-    if (!items) throw new WireMisfit('data.list', 'a list');
+    if (!items) throw new ContractViolation('data.list', 'a list');
     if (items.length > pageSize * PAGE_TOLERANCE)
-      throw new WireMisfit('data.list', 'a page of the size asked');
+      throw new ContractViolation('data.list', 'a page of the size asked');
     wire.skip(PAGE_BOOKKEEPING);
     return { items, page, pageSize, total: readCount(wire, 'total'), totalPages: readCount(wire, 'pages') };
   };
@@ -79,7 +85,7 @@ export function toMemberTotal(data: unknown): number {
 
 function readCount(wire: Reader<WirePage>, name: 'total' | 'pages'): number {
   const count = wire.requiredInteger(name);
-  if (count < 0) throw new WireMisfit(`${wire.place}.${name}`, 'a count');
+  if (count < 0) throw new ContractViolation(`${wire.place}.${name}`, 'a count');
   return count;
 }
 

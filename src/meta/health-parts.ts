@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
@@ -9,7 +9,7 @@ import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
 export class HealthParts {
   constructor(
     private readonly redis: SharedRedis,
-    private readonly guard: GuardKeeper,
+    private readonly guard: OrderLedgerKeeper,
     private readonly tokens: TokenManager,
     private readonly upstream: OperationGroups,
   ) {}

@@ -3,7 +3,7 @@ import { ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { HealthParts } from './health-parts.ts';
-import { Intake } from '../http/admission.ts';
+import { Admission } from '../http/admission.ts';
 
 export class LivenessDto {
   @ApiProperty({ enum: ['ok'] })
@@ -52,7 +52,7 @@ export class ReadinessDto {
 export class HealthController {
   constructor(
     private readonly parts: HealthParts,
-    private readonly intake: Intake,
+    private readonly intake: Admission,
   ) {}
 
   @Get('live')

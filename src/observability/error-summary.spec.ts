@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../../test/support/canary.ts';
 import { leakShapes } from '../../test/support/leak-shapes.ts';
-import { kindAndPlace } from './error-summary.ts';
+import { errorSummary } from './error-summary.ts';
 
 describe('the kind and place of a failure', () => {
   it('tell where it came from', () => {
-    const { error, stack } = kindAndPlace(new RangeError('too\n    at much'));
+    const { error, stack } = errorSummary(new RangeError('too\n    at much'));
     expect(error).toBe('RangeError');
     expect(stack).toMatch(/^ {4}at .*kind-and-place\.spec\.ts:\d+:\d+/);
     expect(stack).not.toContain('much');
@@ -13,13 +13,13 @@ describe('the kind and place of a failure', () => {
 
   const secret = `${newSecret('t')}1`;
   it.each(Object.entries(leakShapes(secret)))('have no secret in them, leaked by %s', (_, thing) => {
-    const told = kindAndPlace(thing);
+    const told = errorSummary(thing);
     expect(JSON.stringify(told)).not.toContain(secret);
     expect(JSON.stringify(told)).not.toContain(Buffer.from(secret).toString('base64').slice(4, -6));
     if (thing instanceof Error) expect(told.stack).toContain('    at ');
   });
 
   it.each([undefined, null, 5, Symbol('x')])('of %p are its type', (thing) => {
-    expect(kindAndPlace(thing)).toEqual({ error: typeof thing, stack: '' });
+    expect(errorSummary(thing)).toEqual({ error: typeof thing, stack: '' });
   });
 });

@@ -2,7 +2,7 @@
 const KIND = /^[A-Za-z]{1,60}$/;
 
 /** What is logged of a failure that nobody foresaw: its kind and its place, never its words, which may quote data. */
-export function kindAndPlace(error: unknown): { error: string; stack: string } {
+export function errorSummary(error: unknown): { error: string; stack: string } {
   if (!(error instanceof Error)) return { error: typeof error, stack: '' };
   const { name, message, stack } = error;
   const place = String(stack);

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { rfc3339 } from '../shared/rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
-import { Concealed, type SecretSource } from './redactor.ts';
+import { Redactor, type SecretSource } from './redactor.ts';
 
 const STDOUT = 1;
 /** Characters that wait while nobody reads; what comes after them is dropped. */
@@ -26,7 +26,7 @@ export abstract class Log {
 }
 
 export function createLog(level: string, destination?: DestinationStream): Log {
-  const concealed = new Concealed();
+  const concealed = new Redactor();
   const options = {
     level,
     base: undefined,

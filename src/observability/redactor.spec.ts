@@ -3,11 +3,11 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../../test/support/canary.ts';
 import { leakShapes } from '../../test/support/leak-shapes.ts';
-import { Concealed } from './redactor.ts';
+import { Redactor } from './redactor.ts';
 import { createLog } from './log.ts';
 
-function concealing(...secrets: string[]): Concealed {
-  const concealed = new Concealed();
+function concealing(...secrets: string[]): Redactor {
+  const concealed = new Redactor();
   concealed.add(() => secrets);
   return concealed;
 }

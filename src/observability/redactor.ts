@@ -13,7 +13,7 @@ export type SecretSource = () => Iterable<string>;
  * The last line of defence of the log: fields are chosen so that no secret is in them, and where one is all the same (in the words
  * of another, in a message that quotes) it is masked, in every form that it can take there.
  */
-export class Concealed {
+export class Redactor {
   readonly #sources: SecretSource[] = [];
   readonly #forms = new Map<string, readonly string[]>();
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { ConfigError, loadConfig } from '../config/app-config.ts';
 import { CONFIRMED } from './order-ledger-keeper.ts';
-import { GuardRedis } from './order-ledger-redis.ts';
+import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { states } from './ledger-record.ts';
 import { canaryKey, stateKey } from './redis-order-ledger.ts';
 import { storeFaults } from './store-settings.ts';
@@ -26,7 +26,7 @@ async function main(options: readonly string[]): Promise<void> {
     throw new Refused(`usage: npm run guard-init [-- ${OPTION}]`);
   const { guard, upstream } = loadConfig(process.env);
   if (!guard.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no guard store');
-  const redis = new GuardRedis(guard, createLog('silent'), new Metrics());
+  const redis = new OrderLedgerRedis(guard, createLog('silent'), new Metrics());
   try {
     await redis.onModuleInit();
     if (redis.status !== 'up')
@@ -39,7 +39,7 @@ async function main(options: readonly string[]): Promise<void> {
   }
 }
 
-async function makeReady(redis: GuardRedis, environment: string, confirmed: boolean): Promise<void> {
+async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed: boolean): Promise<void> {
   const { refuse, warn } = await storeFaults(redis);
   if (refuse.length > 0) throw new Refused(`The guard store ${refuse.join(', and ')}`);
   for (const fault of warn) say(`Warning: the guard store ${fault}.`);
@@ -63,7 +63,7 @@ async function makeReady(redis: GuardRedis, environment: string, confirmed: bool
   }
   if (canary) say('A gateway made it ready at its start; gateways that know another store wait for you.');
   say(
-    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. Look such orders up at the platform first.',
+    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. ReconciliationAttempt such orders up at the platform first.',
   );
   if (!confirmed) await confirm();
 

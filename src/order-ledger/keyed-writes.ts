@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UnreadableBody } from '../validation/request-body.ts';
-import { GuardService, type KeyedWrite } from './order-ledger.service.ts';
+import { OrderLedger, type KeyedWrite } from './order-ledger.service.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
 /** The longest write (adding 1,000 members) calls upstream so many times, one after the other. */
@@ -16,7 +16,7 @@ const CALLS = 5;
 @Injectable()
 export class KeyedWrites {
   constructor(
-    private readonly guard: GuardService,
+    private readonly guard: OrderLedger,
     private readonly config: UpstreamConfig,
   ) {}
 

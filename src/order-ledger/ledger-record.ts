@@ -66,7 +66,7 @@ export interface Evidence {
 }
 
 /** A guarded write as it stands. Times in ms since the epoch, by the guard store's clock. */
-export interface GuardRecord {
+export interface LedgerRecord {
   readonly name: string;
   readonly state: State;
   readonly submittedAt: number;

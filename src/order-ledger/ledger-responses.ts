@@ -1,9 +1,9 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { ProblemBody } from '../problem/problem.exception.ts';
-import type { GuardRecord } from './ledger-record.ts';
+import type { LedgerRecord } from './ledger-record.ts';
 
 /** Where the record of an order can be read; undefined for other writes. */
-export function placeOf({ details: { order } }: GuardRecord): string | undefined {
+export function placeOf({ details: { order } }: LedgerRecord): string | undefined {
   return (
     order &&
     `/v1/license-orders/${encodeURIComponent(order.channelCode)}/${encodeURIComponent(order.channelOrderId)}`
@@ -11,7 +11,7 @@ export function placeOf({ details: { order } }: GuardRecord): string | undefined
 }
 
 /** The answer to a write that did not end well, now (`replayed` false) or earlier (orders.md, "Answers to placeOrder"). */
-export function problemFor(record: GuardRecord, replayed = true, cause?: unknown): ProblemException {
+export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
   const location = placeOf(record);
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });

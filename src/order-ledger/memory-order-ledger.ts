@@ -1,7 +1,7 @@
-import { type GuardRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
-import type { Begin, Begun, GuardStore, Listing, Move, Moved } from './order-ledger-store.ts';
+import { type LedgerRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
+import type { Begin, Begun, OrderLedgerStore, Listing, Move, Moved } from './order-ledger-store.ts';
 
-interface Kept extends GuardRecord {
+interface Kept extends LedgerRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntil: number;
@@ -13,10 +13,10 @@ interface Kept extends GuardRecord {
 const FORGET_MS = 60_000;
 
 /**
- * The guard of one process without Redis: the same machine as {@link RedisGuard}, for as long as the process lives. `now` is in ms
+ * The guard of one process without Redis: the same machine as {@link RedisOrderLedger}, for as long as the process lives. `now` is in ms
  * since the epoch and never goes back.
  */
-export class MemoryGuard implements GuardStore {
+export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #records = new Map<string, Kept>();
   /** Those of them that are being sent or in doubt: what is looked through twice a second. */
   readonly #open = new Map<string, Kept>();
@@ -72,7 +72,7 @@ export class MemoryGuard implements GuardStore {
     return Promise.resolve({ kind: 'moved', record: recordOf(this.#put(kept, move.to, move.details)) });
   }
 
-  read(name: string): Promise<GuardRecord | undefined> {
+  read(name: string): Promise<LedgerRecord | undefined> {
     const kept = this.#find(name);
     return Promise.resolve(kept && recordOf(kept));
   }
@@ -147,7 +147,7 @@ export class MemoryGuard implements GuardStore {
   }
 }
 
-function recordOf({ name, state, submittedAt, settledAt, details }: Kept): GuardRecord {
+function recordOf({ name, state, submittedAt, settledAt, details }: Kept): LedgerRecord {
   return { name, state, submittedAt, settledAt, details };
 }
 

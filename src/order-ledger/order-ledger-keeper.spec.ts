@@ -6,9 +6,9 @@ import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { GuardKeeper } from './order-ledger-keeper.ts';
+import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import type { Details } from './ledger-record.ts';
-import { GuardRedis } from './order-ledger-redis.ts';
+import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
 import { canaryKey } from './redis-order-ledger.ts';
 
@@ -31,10 +31,10 @@ async function keeperOf({ url }: { url: string }, more: Record<string, string> =
   const config = settings({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const redis = new GuardRedis(config.guard, recorded.log, metrics);
+  const redis = new OrderLedgerRedis(config.guard, recorded.log, metrics);
   atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
-  const keeper = new GuardKeeper(config.guard, config.upstream, redis, recorded.log, metrics);
+  const keeper = new OrderLedgerKeeper(config.guard, config.upstream, redis, recorded.log, metrics);
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();
   return { keeper, recorded, redis };
@@ -164,7 +164,7 @@ describe('a guard store that is fit', () => {
   it('may be away at the start: orders are refused until it is there', async () => {
     const port = await freePort();
     const kept = await keeperOf({ url: `redis://127.0.0.1:${port}` });
-    await expect(begin(kept)).rejects.toMatchObject({ name: 'GuardUnavailable' });
+    await expect(begin(kept)).rejects.toMatchObject({ name: 'OrderLedgerUnavailable' });
     expect(told(kept)).toEqual([expect.stringMatching(/is away/)]);
     await newServer('--port', String(port));
     await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');

@@ -4,11 +4,11 @@ import { ConfigError, GuardConfig, UpstreamConfig } from '../config/app-config.t
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { GuardRedis } from './order-ledger-redis.ts';
-import type { GuardRecord, State } from './ledger-record.ts';
-import { type GuardStore, isOrder, type Move, type Moved } from './order-ledger-store.ts';
-import { MemoryGuard } from './memory-order-ledger.ts';
-import { canaryKey, RedisGuard } from './redis-order-ledger.ts';
+import { OrderLedgerRedis } from './order-ledger-redis.ts';
+import type { LedgerRecord, State } from './ledger-record.ts';
+import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-ledger-store.ts';
+import { MemoryOrderLedger } from './memory-order-ledger.ts';
+import { canaryKey, RedisOrderLedger } from './redis-order-ledger.ts';
 import { storeFaults, unreadableOrders } from './store-settings.ts';
 
 /** A lease that ran out is in doubt within a second, also where nobody asks. */
@@ -22,8 +22,8 @@ const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incom
  * store has lost it, and then nothing is sent until an operator says so. Twice a second leases that ran out are ended.
  */
 @Injectable()
-export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
-  readonly store: GuardStore;
+export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
+  readonly store: OrderLedgerStore;
   readonly #environment: string;
   readonly #listeners: (() => void)[] = [];
   #canary: string | undefined;
@@ -35,15 +35,15 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly config: GuardConfig,
     upstream: UpstreamConfig,
-    private readonly redis: GuardRedis,
+    private readonly redis: OrderLedgerRedis,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
     this.#environment = environmentName(upstream.baseUrl);
     this.store = this.#heard(
       redis.configured
-        ? new RedisGuard(redis, this.#environment, () => (this.#fit ? this.#canary : undefined))
-        : new MemoryGuard(),
+        ? new RedisOrderLedger(redis, this.#environment, () => (this.#fit ? this.#canary : undefined))
+        : new MemoryOrderLedger(),
     );
   }
 
@@ -91,7 +91,7 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The store, with every move counted, told and heard of: owner, operator and evidence all come through here. */
-  #heard(store: GuardStore): GuardStore {
+  #heard(store: OrderLedgerStore): OrderLedgerStore {
     const move = store.move.bind(store);
     store.move = async (asked: Move): Promise<Moved> => {
       const moved = await move(asked);
@@ -101,7 +101,7 @@ export class GuardKeeper implements OnModuleInit, OnApplicationShutdown {
     return store;
   }
 
-  #hear({ name, state, details }: GuardRecord): void {
+  #hear({ name, state, details }: LedgerRecord): void {
     this.metrics.guarded(state);
     if (state === 'in_doubt' || state === 'incomplete')
       this.log.error(

@@ -6,7 +6,7 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 
 /** The connection for what must fail closed: another server than the shared one, where one is given. */
 @Injectable()
-export class GuardRedis extends SharedRedis {
+export class OrderLedgerRedis extends SharedRedis {
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- Nest reads the types of its parameters
   constructor(config: GuardConfig, log: Log, metrics: Metrics) {
     super(config, log, metrics);

@@ -5,11 +5,16 @@ import { newEncryptionKey } from '../../test/support/canary.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { GuardRedis } from './order-ledger-redis.ts';
+import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type Details, type Mover, type State, states, transitions } from './ledger-record.ts';
-import { type Begin, type GuardStore, GuardUnavailable, orderName } from './order-ledger-store.ts';
-import { MemoryGuard } from './memory-order-ledger.ts';
-import { canaryKey, RedisGuard } from './redis-order-ledger.ts';
+import {
+  type Begin,
+  type OrderLedgerStore,
+  OrderLedgerUnavailable,
+  orderName,
+} from './order-ledger-store.ts';
+import { MemoryOrderLedger } from './memory-order-ledger.ts';
+import { canaryKey, RedisOrderLedger } from './redis-order-ledger.ts';
 
 /** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
 
@@ -19,7 +24,7 @@ const CANARY = 'auto:spec';
 
 let redis: RunningRedis;
 let direct: Redis;
-const connections: GuardRedis[] = [];
+const connections: OrderLedgerRedis[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
@@ -39,10 +44,10 @@ afterAll(async () => {
 
 async function redisGuard(keys = encryptionKeys, canary: () => string | undefined = () => CANARY) {
   const { guard } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
-  const connection = new GuardRedis(guard, new RecordedLog().log, new Metrics());
+  const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
   connections.push(connection);
   await connection.onModuleInit();
-  return new RedisGuard(connection, 'env', canary);
+  return new RedisOrderLedger(connection, 'env', canary);
 }
 
 let numbers = 0;
@@ -80,11 +85,11 @@ const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
   ],
 };
 
-describe.each<[string, () => Promise<GuardStore>]>([
+describe.each<[string, () => Promise<OrderLedgerStore>]>([
   ['in Redis', () => redisGuard()],
-  ['in the process', () => Promise.resolve(new MemoryGuard())],
+  ['in the process', () => Promise.resolve(new MemoryOrderLedger())],
 ])('a guard %s', (_, start) => {
-  let store: GuardStore;
+  let store: OrderLedgerStore;
   beforeEach(async () => {
     store = await start();
   });
@@ -369,9 +374,11 @@ describe('in Redis', () => {
     await store.begin(write);
     await store.move(byOwner(write, 'succeeded'));
     await spoil(`{env:guard}:${write.name}`);
-    await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toBeInstanceOf(GuardUnavailable);
-    await expect(store.read(write.name)).rejects.toBeInstanceOf(GuardUnavailable);
-    await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(GuardUnavailable);
+    await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toBeInstanceOf(
+      OrderLedgerUnavailable,
+    );
+    await expect(store.read(write.name)).rejects.toBeInstanceOf(OrderLedgerUnavailable);
+    await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(OrderLedgerUnavailable);
   });
 
   it('under another encryption key a record is no miss either', async () => {
@@ -395,10 +402,10 @@ describe('in Redis', () => {
   it('is away where nobody answers', async () => {
     const mortal = await startRedis();
     const { guard } = settings({ GUARD_REDIS_URL: mortal.url, ENCRYPTION_KEYS: encryptionKeys });
-    const connection = new GuardRedis(guard, new RecordedLog().log, new Metrics());
+    const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
     connections.push(connection);
     await connection.onModuleInit();
-    const store = new RedisGuard(connection, 'env', () => CANARY);
+    const store = new RedisOrderLedger(connection, 'env', () => CANARY);
     await mortal.stop();
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'away' });
   });
@@ -414,7 +421,7 @@ describe('in Redis', () => {
 describe('in the process', () => {
   it('time is the process’ own: records end with it, open ones do not', async () => {
     let now = 1_000_000;
-    const store = new MemoryGuard(() => now);
+    const store = new MemoryOrderLedger(() => now);
     const [done, open] = [newOrder(), newOrder()];
     for (const each of [done, open]) await store.begin(each);
     await store.move(byOwner(done, 'succeeded'));

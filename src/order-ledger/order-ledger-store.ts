@@ -1,4 +1,4 @@
-import type { Details, GuardRecord, Mover, State } from './ledger-record.ts';
+import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
   /** Names the write for good: an order by channel and number, another write by caller and key. */
@@ -17,7 +17,7 @@ export interface Begin {
 export type Begun =
   | { readonly kind: 'begun'; readonly submittedAt: number }
   /** It was begun before; `same`: with this payload. */
-  | { readonly kind: 'there'; readonly same: boolean; readonly record: GuardRecord }
+  | { readonly kind: 'there'; readonly same: boolean; readonly record: LedgerRecord }
   /** The alias belongs to another write. */
   | { readonly kind: 'taken' };
 
@@ -34,27 +34,27 @@ export interface Move {
 }
 
 export type Moved =
-  | { readonly kind: 'moved' | 'refused'; readonly record: GuardRecord }
+  | { readonly kind: 'moved' | 'refused'; readonly record: LedgerRecord }
   | { readonly kind: 'early'; readonly leftMs: number }
   | { readonly kind: 'missing' };
 
 /** Which writes a page has: newest first. */
 export interface Listing {
-  readonly records: readonly GuardRecord[];
+  readonly records: readonly LedgerRecord[];
   readonly total: number;
 }
 
 /**
  * Where guarded writes are kept: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
- * store's own clock. Rejects with {@link GuardUnavailable}, and then nothing may be sent.
+ * store's own clock. Rejects with {@link OrderLedgerUnavailable}, and then nothing may be sent.
  */
-export interface GuardStore {
+export interface OrderLedgerStore {
   /** Durable before it resolves. May be repeated by the same owner, whose first answer got lost. */
   begin(write: Begin): Promise<Begun>;
   /** Whether that owner is sending it, and its lease has not run out. */
   holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
-  read(name: string): Promise<GuardRecord | undefined>;
+  read(name: string): Promise<LedgerRecord | undefined>;
   /** Orders in that state, or all. */
   list(state: State | undefined, offset: number, count: number): Promise<Listing>;
   /** Moves every write whose lease ran out to in doubt; returns their names. */
@@ -64,8 +64,8 @@ export interface GuardStore {
 }
 
 /** The guard cannot say whether a write may be sent, so it may not. */
-export class GuardUnavailable extends Error {
-  override readonly name = 'GuardUnavailable';
+export class OrderLedgerUnavailable extends Error {
+  override readonly name = 'OrderLedgerUnavailable';
 
   constructor(
     /** `away`: no answer; `stopped`: emptied or not made ready; `broken`: a record cannot be read. */

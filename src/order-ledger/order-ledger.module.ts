@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
-import { GuardKeeper } from './order-ledger-keeper.ts';
-import { GuardRedis } from './order-ledger-redis.ts';
-import { GuardService } from './order-ledger.service.ts';
+import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
+import { OrderLedgerRedis } from './order-ledger-redis.ts';
+import { OrderLedger } from './order-ledger.service.ts';
 import { KeyedWrites } from './keyed-writes.ts';
 
 /** Writes that must not run twice. */
 @Module({
-  providers: [GuardRedis, GuardKeeper, GuardService, KeyedWrites],
-  exports: [GuardKeeper, GuardService, KeyedWrites],
+  providers: [OrderLedgerRedis, OrderLedgerKeeper, OrderLedger, KeyedWrites],
+  exports: [OrderLedgerKeeper, OrderLedger, KeyedWrites],
 })
-export class GuardModule {}
+export class OrderLedgerModule {}

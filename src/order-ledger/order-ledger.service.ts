@@ -8,9 +8,15 @@ import { freshBytes } from '../shared/random-bytes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
 import { Fingerprints } from './fingerprint.ts';
-import { GuardKeeper } from './order-ledger-keeper.ts';
-import type { Details, GuardRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
-import { type Begin, type Begun, GuardUnavailable, type Move, orderName } from './order-ledger-store.ts';
+import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
+import type { Details, LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+import {
+  type Begin,
+  type Begun,
+  OrderLedgerUnavailable,
+  type Move,
+  orderName,
+} from './order-ledger-store.ts';
 import { placeOf, problemFor } from './ledger-responses.ts';
 import { agrees, endOf } from './write-outcome.ts';
 
@@ -49,12 +55,12 @@ export interface Guarded<T> {
  * answer. What ends otherwise than well is thrown as a problem, the first time and every other.
  */
 @Injectable()
-export class GuardService {
+export class OrderLedger {
   readonly #fingerprints: Fingerprints;
 
   constructor(
     config: GuardConfig,
-    private readonly keeper: GuardKeeper,
+    private readonly keeper: OrderLedgerKeeper,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
@@ -65,7 +71,7 @@ export class GuardService {
   async order(
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,
-  ): Promise<Guarded<GuardRecord>> {
+  ): Promise<Guarded<LedgerRecord>> {
     const { caller, channelCode, channelOrderId, syncMode, evidence, idempotencyKey } = write;
     const order = {
       channelCode,
@@ -159,13 +165,13 @@ export class GuardService {
   async #begin(begin: Begin): Promise<Begun> {
     try {
       return await this.keeper.store.begin(begin).catch((error: unknown) => {
-        if (error instanceof GuardUnavailable && error.reason === 'away')
+        if (error instanceof OrderLedgerUnavailable && error.reason === 'away')
           return this.keeper.store.begin(begin);
         throw error;
       });
     } catch (error) {
       // If it was recorded after all, nobody has to wait for the lease to find out that nothing was sent.
-      if (error instanceof GuardUnavailable && error.reason === 'away')
+      if (error instanceof OrderLedgerUnavailable && error.reason === 'away')
         void this.#tell({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }
@@ -173,10 +179,10 @@ export class GuardService {
 
   /** Still ours, and the lease has not run out: asked right before the first byte. */
   async #confirm(begin: Begin): Promise<void> {
-    if (!(await this.keeper.store.holds(begin.name, begin.owner))) throw new GuardUnavailable('away');
+    if (!(await this.keeper.store.holds(begin.name, begin.owner))) throw new OrderLedgerUnavailable('away');
   }
 
-  #there(begun: Exclude<Begun, { kind: 'begun' }>): GuardRecord {
+  #there(begun: Exclude<Begun, { kind: 'begun' }>): LedgerRecord {
     if (begun.kind === 'taken') throw new ProblemException('idempotency-key-reused');
     const { record, same } = begun;
     if (!same) throw new ProblemException('idempotency-key-reused', { location: placeOf(record) });
@@ -187,7 +193,7 @@ export class GuardService {
    * Says what became of a write. The first attempt is waited for; where the store does not listen it is told again in the background,
    * and the answer that the caller gets is true all the same.
    */
-  async #tell(move: Move): Promise<GuardRecord | undefined> {
+  async #tell(move: Move): Promise<LedgerRecord | undefined> {
     try {
       return await this.#move(move);
     } catch {
@@ -212,14 +218,14 @@ export class GuardService {
     );
   }
 
-  async #move(move: Move): Promise<GuardRecord | undefined> {
+  async #move(move: Move): Promise<LedgerRecord | undefined> {
     const moved = await this.keeper.store.move(move);
     if (moved.kind === 'refused') this.#compare(move, moved.record);
     return moved.kind === 'moved' ? moved.record : undefined;
   }
 
   /** What became of a write is known, and somebody has settled it otherwise (fault O7): both stay as they are, and people look. */
-  #compare({ name, to, details }: Move, record: GuardRecord): void {
+  #compare({ name, to, details }: Move, record: LedgerRecord): void {
     const items = details?.order?.items ?? [];
     if (!['succeeded', 'accepted', 'incomplete'].includes(to) || agrees(record, items)) return;
     this.log.error(
@@ -240,7 +246,7 @@ function moveOf({ name, owner }: Begin): { name: string; by: 'owner'; owner: str
 }
 
 /** The record as this process knows it to be, where the store has not said so yet. */
-function told({ name }: Begin, submittedAt: number, state: State, details: Details): GuardRecord {
+function told({ name }: Begin, submittedAt: number, state: State, details: Details): LedgerRecord {
   return { name, state, submittedAt, settledAt: state === 'in_doubt' ? null : Date.now(), details };
 }
 

@@ -2,7 +2,7 @@ import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
   type Details,
-  type GuardRecord,
+  type LedgerRecord,
   keptFor,
   released,
   type State,
@@ -12,8 +12,8 @@ import {
 import {
   type Begin,
   type Begun,
-  type GuardStore,
-  GuardUnavailable,
+  type OrderLedgerStore,
+  OrderLedgerUnavailable,
   type Listing,
   type Move,
   type Moved,
@@ -180,7 +180,7 @@ export function stateKey(environment: string, state: State): string {
 }
 
 /** The guard of all replicas: one Lua script a step. */
-export class RedisGuard implements GuardStore {
+export class RedisOrderLedger implements OrderLedgerStore {
   readonly #places: readonly string[];
   readonly #prefix: string;
 
@@ -244,7 +244,7 @@ export class RedisGuard implements GuardStore {
     return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
-  async read(name: string): Promise<GuardRecord | undefined> {
+  async read(name: string): Promise<LedgerRecord | undefined> {
     const [kind, fields] = await this.#run(READ, name, []);
     return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
   }
@@ -278,16 +278,16 @@ export class RedisGuard implements GuardStore {
 
   async #run(script: Script, name: string, values: (string | number)[]): Promise<unknown[]> {
     const canary = this.canary();
-    if (canary === undefined) throw new GuardUnavailable('stopped');
+    if (canary === undefined) throw new OrderLedgerUnavailable('stopped');
     const keys = [this.#key('canary'), this.#key(name), ...this.#places];
     let answer: unknown[];
     try {
       answer = await this.redis.run((client) => script.run<unknown[]>(client, keys, [canary, ...values]));
     } catch (error) {
-      throw new GuardUnavailable('away', error);
+      throw new OrderLedgerUnavailable('away', error);
     }
-    if (answer[0] === 'stopped') throw new GuardUnavailable('stopped');
-    if (answer[0] === 'broken') throw new GuardUnavailable('broken');
+    if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');
+    if (answer[0] === 'broken') throw new OrderLedgerUnavailable('broken');
     return answer;
   }
 
@@ -303,10 +303,10 @@ export class RedisGuard implements GuardStore {
     name: string,
     [version, state, submittedAt, settledAt, sealed]: Fields,
     details = this.#detailsIn(name, sealed),
-  ): GuardRecord {
+  ): LedgerRecord {
     const known = version === VERSION && states.includes(state as State) && Number(submittedAt) > 0;
     // Never a miss: what cannot be read may well have been sent.
-    if (!known || !details) throw new GuardUnavailable('broken');
+    if (!known || !details) throw new OrderLedgerUnavailable('broken');
     return {
       name,
       state: state as State,

@@ -1,6 +1,6 @@
 import { Script } from '../redis/script.ts';
 import type { State } from './ledger-record.ts';
-import type { GuardRedis } from './order-ledger-redis.ts';
+import type { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { stateKey } from './redis-order-ledger.ts';
 
 interface Faults {
@@ -11,7 +11,7 @@ interface Faults {
 }
 
 /** What is wrong with the store's settings, in words that say what to set (faults R12, R15). Rejects while it is away. */
-export async function storeFaults(redis: GuardRedis): Promise<Faults> {
+export async function storeFaults(redis: OrderLedgerRedis): Promise<Faults> {
   const info = await redis.run((client) => client.info());
   const value = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const refuse: string[] = [];
@@ -30,7 +30,7 @@ export async function storeFaults(redis: GuardRedis): Promise<Faults> {
 }
 
 /** Not every server tells: then the weaker is assumed. */
-async function fsyncPolicy(redis: GuardRedis): Promise<string | undefined> {
+async function fsyncPolicy(redis: OrderLedgerRedis): Promise<string | undefined> {
   const answer = (await redis
     .run((client) => client.config('GET', 'appendfsync'))
     .catch(() => [])) as string[];
@@ -54,7 +54,7 @@ return others`);
 
 /** How many orders that nobody has settled cannot be read with these keys (fault O2). */
 export async function unreadableOrders(
-  redis: GuardRedis,
+  redis: OrderLedgerRedis,
   environment: string,
   kids: readonly string[],
 ): Promise<number> {

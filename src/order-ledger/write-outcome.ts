@@ -1,7 +1,7 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { GuardRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+import type { LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
 
 /** What a failed write came to, what is kept of its answer, and what was carried out of it all the same. */
 export interface End {
@@ -47,7 +47,7 @@ function itemsOf(error: unknown): readonly PlacedItem[] {
 }
 
 /** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */
-export function agrees({ state, details }: GuardRecord, items: readonly PlacedItem[]): boolean {
+export function agrees({ state, details }: LedgerRecord, items: readonly PlacedItem[]): boolean {
   if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
   const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
   return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));

@@ -1,6 +1,6 @@
 import type { ContractNotes, Reader } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { IncompleteAnswer, readObject, WireMisfit } from '../upstream/wire/reader.ts';
+import { IncompleteAnswer, readObject, ContractViolation } from '../upstream/wire/reader.ts';
 import type {
   WireBatchOrder,
   WireOrderAsset,
@@ -165,7 +165,7 @@ function readResult(
   try {
     return readObject(item, 'data', read, notes);
   } catch (error) {
-    if (error instanceof WireMisfit) return undefined;
+    if (error instanceof ContractViolation) return undefined;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { placeOf } from '../order-ledger/ledger-responses.ts';
 import type { Evidence } from '../order-ledger/ledger-record.ts';
-import { GuardService } from '../order-ledger/order-ledger.service.ts';
+import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -25,7 +25,7 @@ export class LicenseOrderService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
-    private readonly guard: GuardService,
+    private readonly guard: OrderLedger,
   ) {}
 
   async placeOrder(

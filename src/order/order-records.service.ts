@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { placeOf, problemFor } from '../order-ledger/ledger-responses.ts';
-import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { GuardRecord, State } from '../order-ledger/ledger-record.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import type { LedgerRecord, State } from '../order-ledger/ledger-record.ts';
 import { orderName } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
@@ -22,7 +22,7 @@ const CHUNK = 200;
 /** What became of orders: the gateway's own records. The platform is not asked. */
 @Injectable()
 export class OrderRecordsService {
-  constructor(private readonly guard: GuardKeeper) {}
+  constructor(private readonly guard: OrderLedgerKeeper) {}
 
   async getOrder(path: OrderPath): Promise<OrderRecordDto> {
     return toOrderRecord(await this.#find(path));
@@ -76,7 +76,7 @@ export class OrderRecordsService {
     }
   }
 
-  async #find({ channelCode, channelOrderId }: OrderPath): Promise<GuardRecord> {
+  async #find({ channelCode, channelOrderId }: OrderPath): Promise<LedgerRecord> {
     const record = await this.guard.store.read(orderName(channelCode, channelOrderId));
     if (!record) throw new ProblemException('order-not-found');
     return record;
@@ -88,8 +88,8 @@ export class OrderRecordsService {
     first: number,
     count: number,
     channels: ReadonlySet<string>,
-  ): Promise<{ records: readonly GuardRecord[]; total: number }> {
-    const own = new Map<string, GuardRecord>();
+  ): Promise<{ records: readonly LedgerRecord[]; total: number }> {
+    const own = new Map<string, LedgerRecord>();
     for (let offset = 0, total = 1; offset < total; offset += CHUNK) {
       const part = await this.guard.store.list(state, offset, CHUNK);
       total = part.total;
@@ -101,7 +101,7 @@ export class OrderRecordsService {
 }
 
 /** The same settlement once more changes nothing; another is too late. */
-function settledAlready(record: GuardRecord, as: SettleOrderDto['as']): OrderRecordDto {
+function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRecordDto {
   if (record.state === 'sending') throw problemFor(record);
   if (record.state === as) return toOrderRecord(record);
   const detail = `is too late or too early: the order is ${record.state}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../shared/json.ts';
-import { WireMisfit } from '../upstream/wire/reader.ts';
+import { ContractViolation } from '../upstream/wire/reader.ts';
 import {
   toAssetNumDigits,
   toAssets,
@@ -55,8 +55,8 @@ describe('a customer', () => {
     '{"customerId":"c","isDefault":"true"}',
     '{"customerId":1.5}',
   ])('is not %s', (json) => {
-    expect(() => toCustomer(data(json))).toThrow(WireMisfit);
-    expect(() => toCustomers(data(json === '[]' ? '[[]]' : `[${json}]`))).toThrow(WireMisfit);
+    expect(() => toCustomer(data(json))).toThrow(ContractViolation);
+    expect(() => toCustomers(data(json === '[]' ? '[[]]' : `[${json}]`))).toThrow(ContractViolation);
   });
 });
 
@@ -78,7 +78,7 @@ describe('an enterprise', () => {
     '{"enterpriseGlobalId":"e","members":[null]}',
     '{"enterpriseGlobalId":"e","defaultType":1}',
   ])('is not %s', (json) => {
-    expect(() => toEnterprise(data(json))).toThrow(WireMisfit);
+    expect(() => toEnterprise(data(json))).toThrow(ContractViolation);
   });
 });
 
@@ -238,7 +238,7 @@ describe('lock results', () => {
     '[{"assetNum":"1","status":"1"}]',
     '[{"status":1}]',
   ])('do not fit as %s', (json) => {
-    expect(() => toLockResults(data(json), ['1'])).toThrow(WireMisfit);
+    expect(() => toLockResults(data(json), ['1'])).toThrow(ContractViolation);
   });
 });
 
@@ -265,6 +265,6 @@ describe('asset numbers', () => {
   });
 
   it.each(['null', '{}', '"8000000001"', '[null]', '[[]]', '[true]', '[{}]'])('do not fit as %s', (json) => {
-    expect(() => toAssetNumDigits(data(json))).toThrow(WireMisfit);
+    expect(() => toAssetNumDigits(data(json))).toThrow(ContractViolation);
   });
 });

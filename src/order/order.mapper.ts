@@ -4,7 +4,7 @@ import {
   type Reader,
   readList,
   readObject,
-  WireMisfit,
+  ContractViolation,
 } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type {
@@ -22,7 +22,7 @@ import type { CustomerDto } from './dto/customer.dto.ts';
 import type { EnterpriseDto, EnterpriseMemberDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
 
-/** The order module's answers in the gateway's vocabulary. Pure; throws {@link WireMisfit} where an answer is not as the interface says. */
+/** The order module's answers in the gateway's vocabulary. Pure; throws {@link ContractViolation} where an answer is not as the interface says. */
 
 export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
   return readObject<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
@@ -93,7 +93,7 @@ function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null | undefined {
   if (chip === null || chip === undefined) return chip;
   if (chip === 1) return 4;
   if (chip === 2) return 5;
-  throw new WireMisfit(`${wire.place}.keyChipType`, '1 or 2');
+  throw new ContractViolation(`${wire.place}.keyChipType`, '1 or 2');
 }
 
 /** Interface section 2.7. */
@@ -130,10 +130,10 @@ const REGIONS = new Map<string, AssetNumDigitsDto['region']>([
 
 /** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
 export function toAssetNumDigits(data: unknown, notes?: ContractNotes): AssetNumDigitsDto[] {
-  if (!Array.isArray(data)) throw new WireMisfit('data', 'a list');
+  if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
   return data.map((value: unknown, index) => {
     const digits = isJsonText(value) ? value : numberText(value);
-    if (digits === undefined) throw new WireMisfit(`data[${index}]`, 'text');
+    if (digits === undefined) throw new ContractViolation(`data[${index}]`, 'text');
     const region = (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown';
     if (region === 'unknown') notes?.add('shell_number');
     return { digits, region };

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
-import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import { GuardModule } from '../order-ledger/order-ledger.module.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CustomersController } from './customers.controller.ts';
 import { EnterprisesController } from './enterprises.controller.ts';
@@ -14,13 +14,13 @@ import { OrderService } from './order.service.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
-  imports: [UpstreamClientModule, GuardModule, ReadCacheModule],
+  imports: [UpstreamClientModule, OrderLedgerModule, ReadCacheModule],
   controllers: [CustomersController, EnterprisesController, LicenseOrdersController, LocksController],
   providers: [OrderService, LicenseOrderService, OrderRecordsService],
 })
 export class OrderModule {
   /** What an order changed is shown by the next read also where nobody waits for it any more: late, swept, settled. */
-  constructor(guard: GuardKeeper, cache: ReadCache) {
+  constructor(guard: OrderLedgerKeeper, cache: ReadCache) {
     guard.onCarriedOut(() => void cache.written({}));
   }
 }

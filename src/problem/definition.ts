@@ -16,4 +16,4 @@ export interface ProblemDefinition {
 }
 
 /** The usual case: a refusal that changed nothing and would be given again. */
-export const nobodyTouchedIt = { outcome: 'not_processed', retryable: false } as const;
+export const defaultOutcome = { outcome: 'not_processed', retryable: false } as const;

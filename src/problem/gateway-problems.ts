@@ -1,9 +1,9 @@
-import { nobodyTouchedIt, type ProblemDefinition } from './definition.ts';
+import { defaultOutcome, type ProblemDefinition } from './definition.ts';
 
 /** The gateway's own problems: requests it refuses itself, and its own failures. */
 export const gatewayProblems = {
   'validation-failed': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [400],
     title: 'The request is not valid',
     meaning:
@@ -12,7 +12,7 @@ export const gatewayProblems = {
       'Every fault stands in `errors` with a JSON pointer or a parameter name. Correct them all and send again.',
   },
   unauthenticated: {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [401],
     title: 'No valid credentials',
     meaning: 'The request carries no API key and no token, one that does not count here, or both.',
@@ -20,28 +20,28 @@ export const gatewayProblems = {
       'Send the key in the header `X-Api-Key`, or a token in `Authorization: Bearer`. A key that was rotated out no longer counts, a token only until it expires.',
   },
   'user-required': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [401],
     title: 'No acting user',
     meaning: 'The operation acts on the platform as a logged-in user, and the request names none.',
     remedy: 'Send `X-Acting-User` or `X-Session-Id`, or have an alias `default` configured.',
   },
   'session-expired': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [401],
     title: 'The session has ended',
     meaning: 'The session is unknown, was ended, or can no longer be renewed on the platform.',
     remedy: 'Open a new session.',
   },
   'login-failed': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [401],
     title: 'User name or password is wrong',
     meaning: 'The user center refused the credentials.',
     remedy: 'Correct them. Repeated failures may lock the account on the platform.',
   },
   forbidden: {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [403],
     title: 'Not granted to this caller',
     meaning:
@@ -49,28 +49,28 @@ export const gatewayProblems = {
     remedy: "Ask the gateway's operator to extend the caller's entry.",
   },
   'not-found': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [404],
     title: 'No such resource',
     meaning: 'No operation has this path.',
     remedy: 'Compare the path with the OpenAPI document.',
   },
   'order-not-found': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [404],
     title: 'No such order',
     meaning: 'The gateway has no record of an order under this channel code and order number.',
     remedy: 'Compare both with what was sent: they are matched byte by byte.',
   },
   'method-not-allowed': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [405],
     title: 'The path does not have this method',
     meaning: 'The path exists, but not with this method.',
     remedy: 'Use one of the methods in the `Allow` header.',
   },
   'not-acceptable': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [406],
     title: 'No representation fits the Accept header',
     meaning: 'The `Accept` header refuses JSON.',
@@ -85,14 +85,14 @@ export const gatewayProblems = {
     remedy: 'Send the same request again after `Retry-After`: it is answered with the result of the first.',
   },
   'idempotency-key-reused': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [422],
     title: 'The key was used for another request',
     meaning: 'The order number or idempotency key belongs to a request with another payload, which stands.',
     remedy: 'Send the first payload to get its result, or use a new number for a new request.',
   },
   'too-many-requests': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [429],
     retryable: true,
     title: 'Too many requests',
@@ -101,28 +101,28 @@ export const gatewayProblems = {
     remedy: 'Wait for the time in `Retry-After`. `RateLimit` tells before what is left, and for how long.',
   },
   'payload-too-large': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [413],
     title: 'The body is too large',
     meaning: 'A body may have at most 1 MiB.',
     remedy: 'Send less in one request.',
   },
   'uri-too-long': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [414],
     title: 'The URL is too long',
     meaning: 'The path and query are longer than accepted.',
     remedy: 'Shorten the query.',
   },
   'unsupported-media-type': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [415],
     title: 'The body is not JSON',
     meaning: 'A body is accepted as `application/json` in UTF-8 only.',
     remedy: 'Send `Content-Type: application/json`.',
   },
   'headers-too-large': {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [431],
     title: 'The headers are too large',
     meaning: 'A request may have at most 100 headers, and at most 18 KiB of them together with its URL.',
@@ -146,7 +146,7 @@ export const gatewayProblems = {
     remedy: 'Send the same request again later.',
   },
   overloaded: {
-    ...nobodyTouchedIt,
+    ...defaultOutcome,
     statuses: [503],
     retryable: true,
     title: 'The gateway is overloaded',

@@ -15,7 +15,7 @@ const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
 /** Generations that are asked for at once, for all readers of a moment. */
-interface Look {
+interface ReconciliationAttempt {
   readonly keys: Set<string>;
   readonly words: PromiseWithResolvers<ReadonlyMap<string, string | null>>;
 }
@@ -40,7 +40,7 @@ export class Generations implements OnModuleInit {
   #writes = 0;
   #isLooking = false;
   /** What is asked for once Redis has answered the last look. */
-  #next: Look | undefined;
+  #next: ReconciliationAttempt | undefined;
 
   constructor(
     upstream: UpstreamConfig,

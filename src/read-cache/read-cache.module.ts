@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { Keyv } from 'keyv';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { AnswerStore, type Entry } from './response-store.ts';
+import { ResponseStore, type Entry } from './response-store.ts';
 import { Generations } from './generations.ts';
 import { ReadAnswers } from '../operation/read-answers.ts';
 import { ReadCache } from './read-cache.ts';
@@ -45,7 +45,7 @@ function fromText<Value>(text: string): { value: Value } {
       }),
     }),
   ],
-  providers: [Generations, ReadKeys, AnswerStore, ReadCache, ReadAnswers],
+  providers: [Generations, ReadKeys, ResponseStore, ReadCache, ReadAnswers],
   exports: [ReadCache, ReadAnswers],
 })
 export class ReadCacheModule {}

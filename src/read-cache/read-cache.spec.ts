@@ -10,7 +10,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AnswerStore, type Content } from './response-store.ts';
+import { ResponseStore, type Content } from './response-store.ts';
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
@@ -32,7 +32,7 @@ function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
   const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
-  const answers = new AnswerStore(cache, shared ? redis : noRedis(), { ttlMs: 60_000 });
+  const answers = new ResponseStore(cache, shared ? redis : noRedis(), { ttlMs: 60_000 });
   return new ReadCache(answers, keys, new Metrics());
 }
 

@@ -1,6 +1,6 @@
 import { HttpException, HttpStatus, Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
-import { AnswerStore, type Content, type Entry, type ReadAnswer } from './response-store.ts';
+import { ResponseStore, type Content, type Entry, type ReadAnswer } from './response-store.ts';
 import { etagOf } from './etag.ts';
 import { type Read, ReadKeys } from './read-keys.ts';
 
@@ -30,7 +30,7 @@ export class ReadCache {
   readonly #flights = new Map<string, Promise<Found>>();
 
   constructor(
-    private readonly answers: AnswerStore,
+    private readonly answers: ResponseStore,
     private readonly keys: ReadKeys,
     private readonly metrics: Metrics,
   ) {}

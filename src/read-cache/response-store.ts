@@ -39,7 +39,7 @@ const FORMAT = 'r2';
 
 /** Where answers are kept: in the process, and behind Nest's cache in Redis. The latter may fail: then they are missing there. */
 @Injectable()
-export class AnswerStore {
+export class ResponseStore {
   readonly #near = new BoundedStore<NearEntry>({ entries: NEAR_ENTRIES, bytes: NEAR_BYTES, sizeOf });
   readonly #far: Cache | undefined;
   /** Answers on their way to Redis, each with the one that is to follow it. */

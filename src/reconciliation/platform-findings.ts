@@ -10,7 +10,7 @@ import type {
   WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type { WireAsset } from '../upstream/wire/order.ts';
-import { Reader, readList, WireMisfit } from '../upstream/wire/reader.ts';
+import { Reader, readList, ContractViolation } from '../upstream/wire/reader.ts';
 
 /** A background job has no caller whose user it could borrow. */
 const ALIAS = 'default';
@@ -26,13 +26,13 @@ export interface ChannelOrder {
 }
 
 /** What stands at the platform of a channel's order: its licence orders, each with its customer. */
-export type Findings = ReadonlyMap<string, string | null>;
+export type SearchResult = ReadonlyMap<string, string | null>;
 
 type Instance = WireProductInstance | WireMerchandiseInstance;
 
 /** Reads which licence orders stand on the assets of an enterprise (order #8, member #7). It cannot write. */
 @Injectable()
-export class PlatformFindings {
+export class PlatformSearch {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly users: AliasUsers,
@@ -47,7 +47,7 @@ export class PlatformFindings {
    * Everything found of that order. One asset after the other, so that callers hardly notice. Rejects where the platform cannot be
    * asked; what it refuses to show of a single asset, or shows in a form that is not the interface's, proves nothing and is left out.
    */
-  async of(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<Findings> {
+  async of(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<SearchResult> {
     const call: CallContext = {
       requestId: randomUUID(),
       caller: {
@@ -94,7 +94,7 @@ function collect(data: unknown, order: ChannelOrder, found: Map<string, string |
   const merchandise =
     (level: number) =>
     (wire: Reader<WireMerchandiseInstance>): void => {
-      if (level > MAX_LEVELS) throw new WireMisfit(wire.place, `within ${MAX_LEVELS} levels`);
+      if (level > MAX_LEVELS) throw new ContractViolation(wire.place, `within ${MAX_LEVELS} levels`);
       instance(wire);
       wire.list('productInstanceList', instance);
       wire.list('children', merchandise(level + 1));

@@ -3,13 +3,13 @@ import type { Log } from '../observability/log.ts';
 import { queueClient } from '../redis/redis-client.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 import type { RedisAddress } from '../config/redis-url.ts';
-import type { Look, LookAt, Looks } from './runner.ts';
+import type { ReconciliationAttempt, RunAttempt, AttemptRunner } from './runner.ts';
 
 const QUEUE = 'looks';
 /** Longer than a look stays due (an hour at most), so that no replica asks for it a second time. */
 const REMEMBERED_S = 2 * 3_600;
 
-type Asked = Pick<Look, 'write'>;
+type Asked = Pick<ReconciliationAttempt, 'write'>;
 
 interface Opened {
   readonly client: ReturnType<typeof queueClient>;
@@ -24,9 +24,9 @@ interface Opened {
  * Opened by the first look that is due: until then there is neither a connection nor the library, which is large. Every replica reads
  * the same list of orders in doubt, so all of them open it when there is work.
  */
-export class QueuedLooks implements Looks {
+export class QueuedRunner implements AttemptRunner {
   readonly #abandon = new AbortController();
-  #lookAt: LookAt = () => Promise.resolve();
+  #lookAt: RunAttempt = () => Promise.resolve();
   #opened: Promise<Opened> | undefined;
 
   constructor(
@@ -35,11 +35,11 @@ export class QueuedLooks implements Looks {
     private readonly log: Log,
   ) {}
 
-  start(lookAt: LookAt): void {
+  start(lookAt: RunAttempt): void {
     this.#lookAt = lookAt;
   }
 
-  async ask(looks: readonly Look[]): Promise<void> {
+  async ask(looks: readonly ReconciliationAttempt[]): Promise<void> {
     if (this.#abandon.signal.aborted) return;
     const { queue } = await (this.#opened ??= this.#open());
     await queue.addBulk(

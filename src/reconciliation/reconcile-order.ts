@@ -1,29 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { Evidence, GuardRecord, PlacedItem } from '../order-ledger/ledger-record.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import type { Evidence, LedgerRecord, PlacedItem } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { type Findings, PlatformFindings } from './platform-findings.ts';
+import { type SearchResult, PlatformSearch } from './platform-findings.ts';
 
 /** What one look came to. */
-export type LookResult = 'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
+export type AttemptOutcome =
+  'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
 /**
- * Looks for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: somebody has to
+ * AttemptRunner for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: somebody has to
  * know. Not found proves nothing: it may come yet.
  */
 @Injectable()
-export class OrderEvidence {
+export class OrderReconciler {
   constructor(
-    private readonly keeper: GuardKeeper,
-    private readonly platform: PlatformFindings,
+    private readonly keeper: OrderLedgerKeeper,
+    private readonly platform: PlatformSearch,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
 
   /** Never fails. `write` is the name of the record. */
-  async look(write: string, abandon: AbortSignal): Promise<LookResult> {
-    const result = await this.#look(write, abandon).catch((error: unknown): LookResult => {
+  async look(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
+    const result = await this.#look(write, abandon).catch((error: unknown): AttemptOutcome => {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)
         this.log.warn({ event: 'evidence-failed', write, reason }, 'An order could not be looked for');
@@ -33,7 +34,7 @@ export class OrderEvidence {
     return result;
   }
 
-  async #look(write: string, abandon: AbortSignal): Promise<LookResult> {
+  async #look(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
     const before = await this.keeper.store.read(write);
     const { order } = before?.details ?? {};
     if (!isOpen(before) || !order?.evidence || !this.platform.possible) return 'not_needed';
@@ -62,19 +63,19 @@ export class OrderEvidence {
   }
 }
 
-function isOpen(record: GuardRecord | undefined): record is GuardRecord {
+function isOpen(record: LedgerRecord | undefined): record is LedgerRecord {
   return record?.state === 'in_doubt';
 }
 
 /** The platform does not say which item a licence order is of, so only a single one can be told. */
-function placedItems({ sequences }: Evidence, found: Findings): PlacedItem[] {
+function placedItems({ sequences }: Evidence, found: SearchResult): PlacedItem[] {
   const [only, ...others] = found;
   if (!only || others.length > 0) return [];
   const [licenseOrderId, customerId] = only;
   return [{ sequence: sequences?.[0] ?? 1, licenseOrderId, customerId }];
 }
 
-function reasonOf(placed: readonly PlacedItem[], found: Findings): string {
+function reasonOf(placed: readonly PlacedItem[], found: SearchResult): string {
   if (placed.length > 0) return 'found at the platform';
   return `found at the platform, as licence orders ${[...found.keys()].join(', ')} in no particular order`;
 }

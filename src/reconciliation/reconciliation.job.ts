@@ -1,12 +1,12 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { GuardKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { GuardRecord } from '../order-ledger/ledger-record.ts';
-import { EvidenceTimes } from './schedule.ts';
-import type { Look, Looks } from './runner.ts';
-import { OrderEvidence } from './reconcile-order.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { ReconciliationSchedule } from './schedule.ts';
+import type { ReconciliationAttempt, AttemptRunner } from './runner.ts';
+import { OrderReconciler } from './reconcile-order.ts';
 
-/** The token of {@link Looks}, which has two implementations. */
-export const LOOKS = Symbol('looks');
+/** The token of {@link AttemptRunner}, which has two implementations. */
+export const ATTEMPTS = Symbol('looks');
 const PAGE = 100;
 
 /**
@@ -14,16 +14,16 @@ const PAGE = 100;
  * order there, and whichever replica died since, it is on the list.
  */
 @Injectable()
-export class EvidenceJob implements OnApplicationBootstrap, OnApplicationShutdown {
+export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {
   #asked: ReadonlyMap<string, string> = new Map();
   #scanning = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly keeper: GuardKeeper,
-    private readonly evidence: OrderEvidence,
-    private readonly times: EvidenceTimes,
-    @Inject(LOOKS) private readonly looks: Looks,
+    private readonly keeper: OrderLedgerKeeper,
+    private readonly evidence: OrderReconciler,
+    private readonly times: ReconciliationSchedule,
+    @Inject(ATTEMPTS) private readonly looks: AttemptRunner,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -51,15 +51,15 @@ export class EvidenceJob implements OnApplicationBootstrap, OnApplicationShutdow
       // With the time of the send: the same number may be sent again after it was settled.
       if (look >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${look}`);
     }
-    const looks: Look[] = [];
+    const looks: ReconciliationAttempt[] = [];
     for (const [write, id] of due) if (this.#asked.get(write) !== id) looks.push({ id, write });
     if (looks.length > 0) await this.looks.ask(looks);
     this.#asked = due;
   }
 
   /** Those young enough to be looked for; the list has the newest first. */
-  async #inDoubt(): Promise<GuardRecord[]> {
-    const found: GuardRecord[] = [];
+  async #inDoubt(): Promise<LedgerRecord[]> {
+    const found: LedgerRecord[] = [];
     for (let offset = 0; ; offset += PAGE) {
       const { records, total } = await this.keeper.store.list('in_doubt', offset, PAGE);
       const young = records.filter(({ submittedAt }) => Date.now() - submittedAt <= this.times.oldest);

@@ -1,34 +1,34 @@
 import { Module } from '@nestjs/common';
 import { GuardConfig, UpstreamConfig } from '../config/app-config.ts';
-import { GuardModule } from '../order-ledger/order-ledger.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { parseRedisUrl } from '../config/redis-url.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
-import { EvidenceJob, LOOKS } from './reconciliation.job.ts';
-import { EvidenceTimes } from './schedule.ts';
-import { type Looks, OwnLooks } from './runner.ts';
-import { OrderEvidence } from './reconcile-order.ts';
-import { PlatformFindings } from './platform-findings.ts';
-import { QueuedLooks } from './queued-runner.ts';
+import { ReconciliationJob, ATTEMPTS } from './reconciliation.job.ts';
+import { ReconciliationSchedule } from './schedule.ts';
+import { type AttemptRunner, ProcessRunner } from './runner.ts';
+import { OrderReconciler } from './reconcile-order.ts';
+import { PlatformSearch } from './platform-findings.ts';
+import { QueuedRunner } from './queued-runner.ts';
 
-/** Looks at the platform for orders of which nobody knows what became. */
+/** AttemptRunner at the platform for orders of which nobody knows what became. */
 @Module({
-  imports: [GuardModule, SessionModule, UpstreamClientModule],
+  imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
   providers: [
-    EvidenceTimes,
-    PlatformFindings,
-    OrderEvidence,
-    EvidenceJob,
+    ReconciliationSchedule,
+    PlatformSearch,
+    OrderReconciler,
+    ReconciliationJob,
     {
-      provide: LOOKS,
+      provide: ATTEMPTS,
       inject: [GuardConfig, UpstreamConfig, Log],
-      useFactory: ({ url }: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): Looks => {
+      useFactory: ({ url }: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
         const address = url && parseRedisUrl(url.reveal());
-        return address ? new QueuedLooks(address, environmentName(baseUrl), log) : new OwnLooks();
+        return address ? new QueuedRunner(address, environmentName(baseUrl), log) : new ProcessRunner();
       },
     },
   ],
 })
-export class EvidenceModule {}
+export class ReconciliationModule {}

@@ -1,5 +1,5 @@
 /** One look for one order. */
-export interface Look {
+export interface ReconciliationAttempt {
   /** The same for all who ask for it: it is made once. */
   readonly id: string;
   /** The name of the order's record. */
@@ -7,28 +7,28 @@ export interface Look {
 }
 
 /** How a look is made: settles when it is over, and ends early when told to. */
-export type LookAt = (write: string, abandon: AbortSignal) => Promise<unknown>;
+export type RunAttempt = (write: string, abandon: AbortSignal) => Promise<unknown>;
 
 /** Who sees to it that each look is made once: a queue of all replicas, or this process. */
-export interface Looks {
-  start(lookAt: LookAt): void;
+export interface AttemptRunner {
+  start(lookAt: RunAttempt): void;
   /** Resolves once they will be made, or were before. */
-  ask(looks: readonly Look[]): Promise<void>;
+  ask(looks: readonly ReconciliationAttempt[]): Promise<void>;
   /** Ends what is under way, in bounded time. */
   close(): Promise<void>;
 }
 
 /** Without Redis there is one process: one look after the other, each asked for once by the job. */
-export class OwnLooks implements Looks {
+export class ProcessRunner implements AttemptRunner {
   readonly #abandon = new AbortController();
-  #lookAt: LookAt = () => Promise.resolve();
+  #lookAt: RunAttempt = () => Promise.resolve();
   #last: Promise<unknown> = Promise.resolve();
 
-  start(lookAt: LookAt): void {
+  start(lookAt: RunAttempt): void {
     this.#lookAt = lookAt;
   }
 
-  ask(looks: readonly Look[]): Promise<void> {
+  ask(looks: readonly ReconciliationAttempt[]): Promise<void> {
     for (const { write } of looks) {
       this.#last = this.#last.then(
         () => this.#abandon.signal.aborted || this.#lookAt(write, this.#abandon.signal),

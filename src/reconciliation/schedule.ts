@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE;
 
 /** When an order in doubt is looked for at the platform. In ms; another instance in tests. */
 @Injectable()
-export class EvidenceTimes {
+export class ReconciliationSchedule {
   /** After the send. An order may become visible late, and a reader of the platform may be down for hours. */
   readonly looks: readonly number[] = [
     10 * SECOND,

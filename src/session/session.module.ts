@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
-import { GuardModule } from '../order-ledger/order-ledger.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';
@@ -9,7 +9,7 @@ import { SessionsController } from './sessions.controller.ts';
 
 /** Sessions and configured users of the platform: who is acting. */
 @Module({
-  imports: [TokenModule, GuardModule, ReadCacheModule],
+  imports: [TokenModule, OrderLedgerModule, ReadCacheModule],
   controllers: [SessionsController],
   providers: [AliasUsers, SessionStore, SessionService],
   exports: [AliasUsers, SessionService],

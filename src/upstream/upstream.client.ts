@@ -9,9 +9,9 @@ import { assertOwnTenants } from './tenancy.ts';
 import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
-import { type ContractNotes, IncompleteAnswer, WireMisfit } from './wire/reader.ts';
+import { type ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
 
-/** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
+/** AdmissionQueue `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt extends Sending {
@@ -54,7 +54,7 @@ export class UpstreamClient {
     return this.groups.of(operation).refusal(operation);
   }
 
-  /** `decode` turns `data` of a success into the result; a {@link WireMisfit} from it becomes `nonconforming`. */
+  /** `decode` turns `data` of a success into the result; a {@link ContractViolation} from it becomes `nonconforming`. */
   async call<T>(
     name: OperationName,
     context: CallContext,
@@ -145,7 +145,7 @@ export class UpstreamClient {
     try {
       return decode(data, notes);
     } catch (error) {
-      if (!(error instanceof WireMisfit)) throw error;
+      if (!(error instanceof ContractViolation)) throw error;
       this.metrics.contractWarning(operation.name, 'misfit');
       const matched = error instanceof IncompleteAnswer ? error.matched : undefined;
       const kind = matched ? 'incomplete' : 'nonconforming';

@@ -3,9 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { type GuardStore, GuardUnavailable, orderName } from '../../src/order-ledger/order-ledger-store.ts';
-import { canaryKey, RedisGuard } from '../../src/order-ledger/redis-order-ledger.ts';
-import { GuardRedis } from '../../src/order-ledger/order-ledger-redis.ts';
+import {
+  type OrderLedgerStore,
+  OrderLedgerUnavailable,
+  orderName,
+} from '../../src/order-ledger/order-ledger-store.ts';
+import { canaryKey, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
@@ -39,10 +43,10 @@ describe('What the guard store has acknowledged', () => {
     await ask(server, (client) => client.set(canaryKey('chaos'), canary));
     const keys = newEncryptionKey();
     const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
-    const redis = new GuardRedis(config.guard, new RecordedLog().log, new Metrics());
+    const redis = new OrderLedgerRedis(config.guard, new RecordedLog().log, new Metrics());
     atEnd(() => redis.onApplicationShutdown());
     await redis.onModuleInit();
-    const store = new RedisGuard(redis, 'chaos', () => canary);
+    const store = new RedisOrderLedger(redis, 'chaos', () => canary);
 
     const acknowledged: string[] = [];
     let next = 0;
@@ -169,7 +173,7 @@ describe('An order', () => {
   }, 180_000);
 });
 
-async function begin(store: GuardStore, name: string): Promise<boolean> {
+async function begin(store: OrderLedgerStore, name: string): Promise<boolean> {
   const write = {
     name,
     owner: randomBytes(16).toString('base64url'),
@@ -180,7 +184,7 @@ async function begin(store: GuardStore, name: string): Promise<boolean> {
   try {
     return (await store.begin(write)).kind === 'begun';
   } catch (error) {
-    if (error instanceof GuardUnavailable) return false;
+    if (error instanceof OrderLedgerUnavailable) return false;
     throw error;
   }
 }

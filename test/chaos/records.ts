@@ -16,8 +16,8 @@ export function built<T>(path: string): Promise<T> {
 
 /** The guard's records beside the gateways, for what their API does not do, or not so soon. */
 export class Records {
-  private readonly store: RedisGuardModule.RedisGuard;
-  private readonly redis: GuardRedisModule.GuardRedis;
+  private readonly store: RedisGuardModule.RedisOrderLedger;
+  private readonly redis: GuardRedisModule.OrderLedgerRedis;
   private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
 
   private constructor(store: Records['store'], redis: Records['redis'], nameOf: Records['nameOf']) {
@@ -30,18 +30,20 @@ export class Records {
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
-    const { GuardRedis } = await built<typeof GuardRedisModule>('order-ledger/order-ledger-redis.js');
-    const { RedisGuard, canaryKey } = await built<typeof RedisGuardModule>('order-ledger/redis-order-ledger.js');
+    const { OrderLedgerRedis } = await built<typeof GuardRedisModule>('order-ledger/order-ledger-redis.js');
+    const { RedisOrderLedger, canaryKey } = await built<typeof RedisGuardModule>(
+      'order-ledger/redis-order-ledger.js',
+    );
     const { orderName } = await built<typeof GuardStoreModule>('order-ledger/order-ledger-store.js');
     const { environmentName } = await built<typeof KeyNamesModule>('redis/key-names.js');
     const { createLog } = await built<typeof LogModule>('observability/log.js');
     const { Metrics } = await built<typeof MetricsModule>('observability/metrics.js');
     const config = loadConfig(environment);
-    const redis = new GuardRedis(config.guard, createLog('silent'), new Metrics());
+    const redis = new OrderLedgerRedis(config.guard, createLog('silent'), new Metrics());
     await redis.onModuleInit();
     const name = environmentName(config.upstream.baseUrl);
     const canary = await redis.run((client) => client.get(canaryKey(name)));
-    const store = new RedisGuard(redis, name, () => canary ?? undefined);
+    const store = new RedisOrderLedger(redis, name, () => canary ?? undefined);
     return new Records(store, redis, orderName);
   }
 

@@ -75,7 +75,7 @@ export const variants = {
         "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
         "state = 'not_sent'",
       );
-      around((await load.guard()).RedisGuard.prototype, 'sweep', () => Promise.resolve([]));
+      around((await load.guard()).RedisOrderLedger.prototype, 'sweep', () => Promise.resolve([]));
     },
   },
   'code-500-retried': {
@@ -111,11 +111,13 @@ export const variants = {
   'on-without-the-store': {
     acts: ['store-killed'],
     apply: async () => {
-      const { RedisGuard } = await load.guard();
-      around<Promise<unknown>>(RedisGuard.prototype, 'begin', (goOn, all) =>
+      const { RedisOrderLedger } = await load.guard();
+      around<Promise<unknown>>(RedisOrderLedger.prototype, 'begin', (goOn, all) =>
         goOn(...all).catch(() => ({ kind: 'begun', submittedAt: Date.now() })),
       );
-      around<Promise<unknown>>(RedisGuard.prototype, 'holds', (goOn, all) => goOn(...all).catch(() => true));
+      around<Promise<unknown>>(RedisOrderLedger.prototype, 'holds', (goOn, all) =>
+        goOn(...all).catch(() => true),
+      );
     },
   },
   'emptied-store-without-canary': {

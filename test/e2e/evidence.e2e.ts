@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EvidenceTimes } from '../../src/reconciliation/schedule.ts';
-import { GuardKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
-import type { Evidence, GuardRecord } from '../../src/order-ledger/ledger-record.ts';
-import { GuardService } from '../../src/order-ledger/order-ledger.service.ts';
+import { ReconciliationSchedule } from '../../src/reconciliation/schedule.ts';
+import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
+import type { Evidence, LedgerRecord } from '../../src/order-ledger/ledger-record.ts';
+import { OrderLedger } from '../../src/order-ledger/order-ledger.service.ts';
 import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { toPlacedItems } from '../../src/order/license-order.mapper.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
@@ -43,7 +43,7 @@ afterAll(async () => {
 async function newGateway(times: number[], url: string | undefined = redis.url): Promise<TestGateway> {
   const gateway = await TestGateway.start(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
   ended(gateway);
-  Object.assign(gateway.app.get(EvidenceTimes), { looks: times });
+  Object.assign(gateway.app.get(ReconciliationSchedule), { looks: times });
   return gateway;
 }
 
@@ -71,7 +71,7 @@ interface Sent {
   readonly name: string;
   /** The same once more, past the guard. */
   again(): Promise<unknown>;
-  record(): Promise<GuardRecord | undefined>;
+  record(): Promise<LedgerRecord | undefined>;
   state(): Promise<string | undefined>;
 }
 
@@ -87,7 +87,7 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?:
   const query = { appKey: sandbox.appKey };
   const upstream = gateway.app.get(UpstreamClient);
   await gateway.app
-    .get(GuardService)
+    .get(OrderLedger)
     .order(
       {
         caller: 'tester',
@@ -105,7 +105,7 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?:
         ) as never,
     )
     .catch(() => undefined);
-  const { store } = gateway.app.get(GuardKeeper);
+  const { store } = gateway.app.get(OrderLedgerKeeper);
   const name = orderName('crm', channelOrderId);
   const record = () => store.read(name);
   return {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, jest } from '@jest/globals';
-import { GuardKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
+import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
@@ -30,7 +30,7 @@ interface Ended {
   readonly output: string;
 }
 
-async function guardInit(
+async function ledgerInit(
   url: string,
   options: string[] = [],
   more: Record<string, string> = {},
@@ -62,25 +62,25 @@ const keysOf = (server: RunningRedis) => ask(server, (client) => client.keys('*'
 describe('npm run guard-init', () => {
   it('makes an empty store ready, once', async () => {
     const server = await newServer();
-    const first = await guardInit(server.url, ['--yes']);
+    const first = await ledgerInit(server.url, ['--yes']);
     expect(first).toMatchObject({ code: 0, output: expect.stringMatching(/has no orders[^]*Ready/) });
     const [key] = await keysOf(server);
     const canary = await ask(server, (client) => client.get(String(key)));
     expect(canary).toMatch(/^operator:[\w-]{22}$/);
     expect(first.output).not.toContain(String(canary).slice(9));
 
-    const second = await guardInit(server.url, ['--yes']);
+    const second = await ledgerInit(server.url, ['--yes']);
     expect(second).toMatchObject({ code: 0, output: expect.stringContaining('nothing to do') });
     expect(await ask(server, (client) => client.get(String(key)))).toBe(canary);
   });
 
   it('changes nothing without a confirmation, or with an option that it does not know', async () => {
     const server = await newServer();
-    expect(await guardInit(server.url)).toMatchObject({
+    expect(await ledgerInit(server.url)).toMatchObject({
       code: 1,
       output: expect.stringContaining('give --yes'),
     });
-    expect(await guardInit(server.url, ['--force'])).toMatchObject({
+    expect(await ledgerInit(server.url, ['--force'])).toMatchObject({
       code: 1,
       output: expect.stringMatching(/^usage/),
     });
@@ -91,24 +91,24 @@ describe('npm run guard-init', () => {
     const evicting = await newServer('--maxmemory-policy', 'volatile-lru');
     const replica = await newServer('--replicaof', '127.0.0.1', String(evicting.port));
     const secret = credential();
-    expect(await guardInit(evicting.url, ['--yes'])).toMatchObject({
+    expect(await ledgerInit(evicting.url, ['--yes'])).toMatchObject({
       code: 1,
       output: expect.stringContaining('set maxmemory-policy noeviction'),
     });
-    expect(await guardInit(replica.url, ['--yes'])).toMatchObject({
+    expect(await ledgerInit(replica.url, ['--yes'])).toMatchObject({
       code: 1,
       output: expect.stringContaining('name the master'),
     });
-    const away = await guardInit(`redis://operator:${secret}@127.0.0.1:${await freePort()}`, ['--yes']);
+    const away = await ledgerInit(`redis://operator:${secret}@127.0.0.1:${await freePort()}`, ['--yes']);
     expect(away).toMatchObject({ code: 1, output: expect.stringContaining('does not answer') });
     expect(away.output).not.toContain(secret);
     expect(await keysOf(evicting)).toEqual([]);
   });
 
   it('names what the environment lacks', async () => {
-    const { code, output } = await guardInit('', ['--yes']);
+    const { code, output } = await ledgerInit('', ['--yes']);
     expect([code, output]).toEqual([1, expect.stringContaining('there is no guard store')]);
-    const keyless = await guardInit('redis://127.0.0.1:1', ['--yes'], { ENCRYPTION_KEYS: '' });
+    const keyless = await ledgerInit('redis://127.0.0.1:1', ['--yes'], { ENCRYPTION_KEYS: '' });
     expect([keyless.code, keyless.output]).toEqual([
       1,
       expect.stringContaining('ENCRYPTION_KEYS is required'),
@@ -121,7 +121,7 @@ describe('npm run guard-init', () => {
     atEnd(() => sandbox.close());
     const gateway = await TestGateway.start(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     atEnd(() => gateway.stop());
-    const { store } = gateway.app.get(GuardKeeper);
+    const { store } = gateway.app.get(OrderLedgerKeeper);
     const begin = (channelOrderId: string) =>
       store.begin({
         name: orderName('crm', channelOrderId),
@@ -138,10 +138,10 @@ describe('npm run guard-init', () => {
     await expect(begin('SO-2')).rejects.toMatchObject({ reason: 'stopped' });
 
     const here = { UPSTREAM_BASE_URL: sandbox.url };
-    expect(await guardInit(server.url, ['--yes'], here)).toMatchObject({ code: 0 });
+    expect(await ledgerInit(server.url, ['--yes'], here)).toMatchObject({ code: 0 });
     await until('orders are taken', async () => (await begin('SO-2')).kind === 'begun');
     await begin('SO-3');
-    const again = await guardInit(server.url, ['--yes'], here);
+    const again = await ledgerInit(server.url, ['--yes'], here);
     expect(again.output).toContain('Orders in the guard store: 2 sending.');
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { GuardService } from '../../src/order-ledger/order-ledger.service.ts';
+import { OrderLedger } from '../../src/order-ledger/order-ledger.service.ts';
 import type { SendOnce } from '../../src/upstream/upstream-path.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
@@ -395,7 +395,7 @@ describe('a settlement', () => {
       idempotencyKey: undefined,
       deadlineMs: 10_000,
     } as const;
-    const sent = gateway.app.get(GuardService).order(write, (given) => {
+    const sent = gateway.app.get(OrderLedger).order(write, (given) => {
       once = given;
       return Promise.reject(new Error('nobody answered in time'));
     });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Intake } from '../../src/http/admission.ts';
+import { Admission } from '../../src/http/admission.ts';
 import { order, read } from '../support/expected.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
@@ -96,7 +96,7 @@ async function patientOrder(): Promise<number> {
 /** An order whose turn does not come before its time is up: what its caller is told, and how many orders there are in the end. */
 async function unreadOrder() {
   const gateway = await TestGateway.start(sandbox);
-  const intake = gateway.app.get(Intake);
+  const intake = gateway.app.get(Admission);
   const takes = intake.takes.bind(intake);
   const turn = Promise.withResolvers<() => void>();
   intake.takes = (begin) => {

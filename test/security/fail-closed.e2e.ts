@@ -9,7 +9,7 @@ import { CallerRegistry } from '../../src/caller/caller.registry.ts';
 import { JwtCallers } from '../../src/caller/jwt-callers.ts';
 import { RateWindow } from '../../src/caller/rate-window.ts';
 import { scopes } from '../../src/caller/scopes.ts';
-import { GuardKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
+import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { AliasUsers } from '../../src/session/alias-users.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { caseOf } from '../support/expected.ts';
@@ -99,7 +99,7 @@ describe('S15 a failure inside the gateway denies:', () => {
   });
 
   it('of the store of orders, by itself', async () => {
-    const { store } = gateway.app.get(GuardKeeper);
+    const { store } = gateway.app.get(OrderLedgerKeeper);
     jest.spyOn(store, 'begin').mockImplementation(rejects);
     await expectDenied(await send(gateway, caseOf('placeOrder')));
   });

@@ -1,4 +1,4 @@
-import { GuardUnavailable } from '../../order-ledger/order-ledger-store.ts';
+import { OrderLedgerUnavailable } from '../../order-ledger/order-ledger-store.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
@@ -14,7 +14,7 @@ export function asProblem(error: unknown): unknown {
       ? new ProblemException('upstream-credential-rejected', { cause: error })
       : new ProblemException('dependency-unavailable', { retryAfter: error.retryAfter ?? 1, cause: error });
   }
-  if (error instanceof GuardUnavailable)
+  if (error instanceof OrderLedgerUnavailable)
     return new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
   return error;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseJson } from '../../shared/json.ts';
-import { type ContractNotes, Reader, readList, readObject, WireMisfit } from './reader.ts';
+import { type ContractNotes, Reader, readList, readObject, ContractViolation } from './reader.ts';
 
 interface Wire {
   field: unknown;
@@ -12,11 +12,11 @@ interface Wire {
 const reading = (json: string) => new Reader<Wire>(parseJson(Buffer.from(json), { maxDepth: 64 }), 'data');
 const field = (json: string) => reading(`{"field":${json}}`);
 
-function misfitOf(action: () => unknown): WireMisfit {
+function violationOf(action: () => unknown): ContractViolation {
   try {
     action();
   } catch (error) {
-    if (error instanceof WireMisfit) return error;
+    if (error instanceof ContractViolation) return error;
     throw error;
   }
   throw new Error('was accepted');
@@ -52,16 +52,16 @@ describe('ids', () => {
   });
 
   it.each(['-1', '1.0', '1.5', '1e21', '-0', '1e999', 'true', '{}', '[]', '["a"]'])('are not %s', (json) => {
-    expect(misfitOf(() => field(json).id('field')).message).toBe('data.field is not an id');
+    expect(violationOf(() => field(json).id('field')).message).toBe('data.field is not an id');
   });
 
   it.each(['"a\\nb"', '"\\u0000"', `"${'x'.repeat(129)}"`])('are not the text %.20s', (json) => {
-    expect(misfitOf(() => field(json).id('field')).place).toBe('data.field');
+    expect(violationOf(() => field(json).id('field')).place).toBe('data.field');
   });
 
   it('have to be there where the interface says so', () => {
-    expect(misfitOf(() => reading('{}').requiredId('field')).place).toBe('data.field');
-    expect(misfitOf(() => field('null').requiredId('field')).place).toBe('data.field');
+    expect(violationOf(() => reading('{}').requiredId('field')).place).toBe('data.field');
+    expect(violationOf(() => field('null').requiredId('field')).place).toBe('data.field');
   });
 });
 
@@ -118,13 +118,13 @@ describe('types', () => {
     const [read, good, value] = right[kind] ?? [() => undefined, '', undefined];
     expect(read(field(good))).toEqual(value);
     const others = samples.filter((json) => json !== good && !(kind === 'text' && alsoText.has(json)));
-    for (const json of others) expect(misfitOf(() => read(field(json))).place).toBe('data.field');
+    for (const json of others) expect(violationOf(() => read(field(json))).place).toBe('data.field');
   });
 
   it('name the place of a misfit and never the value', () => {
     const secret = 'do not tell';
     const wire = reading(`{"inner":{"field":[{"a":1},{"field":${JSON.stringify(secret)}}]}}`);
-    const misfit = misfitOf(() =>
+    const misfit = violationOf(() =>
       wire.object<Wire, unknown>('inner', (inner) =>
         inner.list<Wire, unknown>('field', (item) => item.boolean('field')),
       ),
@@ -133,17 +133,17 @@ describe('types', () => {
   });
 
   it.each(['null', '5', '"text"', '[]', 'true'])('%s is no object to read from', (json) => {
-    expect(misfitOf(() => reading(json)).message).toBe('data is not an object');
+    expect(violationOf(() => reading(json)).message).toBe('data is not an object');
   });
 
   it.each(['null', '{}', '"[]"', '0', '{"length":1}'])('%s is no list', (json) => {
     const value = parseJson(Buffer.from(json), { maxDepth: 4 });
-    expect(misfitOf(() => readList(value, 'data', () => 1)).message).toBe('data is not a list');
+    expect(violationOf(() => readList(value, 'data', () => 1)).message).toBe('data is not a list');
   });
 
   it('of list items are checked one by one', () => {
     const value = parseJson(Buffer.from('[{},null]'), { maxDepth: 4 });
-    expect(misfitOf(() => readList(value, 'data', () => 1)).message).toBe('data[1] is not an object');
+    expect(violationOf(() => readList(value, 'data', () => 1)).message).toBe('data[1] is not an object');
   });
 });
 
@@ -187,7 +187,7 @@ describe('times', () => {
         try {
           time = field(String(value)).time('field', unit);
         } catch (error) {
-          expect(error).toBeInstanceOf(WireMisfit);
+          expect(error).toBeInstanceOf(ContractViolation);
           return;
         }
         expect(time).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
@@ -213,7 +213,9 @@ describe('times', () => {
     '"1795161600000.0"',
   ])('are not %s', (json) => {
     for (const unit of ['ms', 's'] as const) {
-      expect(misfitOf(() => field(json).time('field', unit)).message).toBe('data.field is not a timestamp');
+      expect(violationOf(() => field(json).time('field', unit)).message).toBe(
+        'data.field is not a timestamp',
+      );
     }
   });
 
@@ -222,8 +224,8 @@ describe('times', () => {
     expect(field('1795161600').timeText('field', 's')).toBe('2026-11-20T08:00:00.000Z');
     expect(field('"2026-11-20 08:00:00"').timeText('field', 'ms')).toBe('2026-11-20 08:00:00');
     expect(field('""').timeText('field', 'ms')).toBe('');
-    expect(misfitOf(() => field('{}').timeText('field', 'ms')).place).toBe('data.field');
-    expect(misfitOf(() => field('[]').timeText('field', 'ms')).place).toBe('data.field');
+    expect(violationOf(() => field('{}').timeText('field', 'ms')).place).toBe('data.field');
+    expect(violationOf(() => field('[]').timeText('field', 'ms')).place).toBe('data.field');
   });
 });
 
@@ -324,7 +326,9 @@ describe('notes of what departs from the interface', () => {
   it('are kept where a time cannot be converted', () => {
     const notes: ContractNotes = new Set();
     const read = (wire: Reader<Wire>) => wire.time('field', 's');
-    expect(() => readObject(parse('{"field":1795161600000}'), 'data', read, notes)).toThrow(WireMisfit);
+    expect(() => readObject(parse('{"field":1795161600000}'), 'data', read, notes)).toThrow(
+      ContractViolation,
+    );
     expect([...notes]).toEqual(['timestamp_unit']);
   });
 });

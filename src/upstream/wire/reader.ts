@@ -3,8 +3,8 @@ import { rfc3339 } from '../../shared/rfc3339.ts';
 import { readTime, type TimestampUnit } from './time.ts';
 
 /** Upstream's data is not of the shape its interface gives. Names the place, never the value. */
-export class WireMisfit extends Error {
-  override readonly name = 'WireMisfit';
+export class ContractViolation extends Error {
+  override readonly name = 'ContractViolation';
 
   constructor(
     readonly place: string,
@@ -15,7 +15,7 @@ export class WireMisfit extends Error {
 }
 
 /** The call was carried out, but its answer does not tell what came of every part; `matched` is what it does tell, decoded. */
-export class IncompleteAnswer extends WireMisfit {
+export class IncompleteAnswer extends ContractViolation {
   constructor(
     place: string,
     expected: string,
@@ -44,7 +44,7 @@ interface Place {
 /**
  * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). `null` and absence are
  * kept apart, since callers see them so. Ids and longs are accepted as strings and as numbers; everything else must have
- * the type of the interface. Throws {@link WireMisfit}; departures that do not make the answer unusable go to `notes`.
+ * the type of the interface. Throws {@link ContractViolation}; departures that do not make the answer unusable go to `notes`.
  */
 export class Reader<Wire> implements Place {
   readonly #fields: Record<string, unknown>;
@@ -59,7 +59,7 @@ export class Reader<Wire> implements Place {
     private readonly index?: number,
   ) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new WireMisfit(this.place, 'an object');
+      throw new ContractViolation(this.place, 'an object');
     this.#fields = value as Record<string, unknown>;
   }
 
@@ -71,13 +71,13 @@ export class Reader<Wire> implements Place {
   /** An id that has to be there, byte for byte. */
   requiredId(name: keyof Wire & string): string {
     const id = this.id(name);
-    if (!id) throw this.#misfit(name, 'an id');
+    if (!id) throw this.#violation(name, 'an id');
     return id;
   }
 
   requiredInteger(name: keyof Wire & string): number {
     const integer = this.integer(name);
-    if (integer === null || integer === undefined) throw this.#misfit(name, 'an integer');
+    if (integer === null || integer === undefined) throw this.#violation(name, 'an integer');
     return integer;
   }
 
@@ -85,7 +85,7 @@ export class Reader<Wire> implements Place {
     const value = this.#own(name);
     if (value === null || value === undefined) return value;
     const id = idText(value);
-    if (id === undefined) throw this.#misfit(name, 'an id');
+    if (id === undefined) throw this.#violation(name, 'an id');
     return id;
   }
 
@@ -93,26 +93,26 @@ export class Reader<Wire> implements Place {
     const value = this.#own(name);
     if (value === null || value === undefined) return value;
     const ids = Array.isArray(value) ? value.map(idText) : [undefined];
-    if (ids.includes(undefined)) throw this.#misfit(name, 'a list of ids');
+    if (ids.includes(undefined)) throw this.#violation(name, 'a list of ids');
     return ids as string[];
   }
 
   text(name: keyof Wire & string): string | null | undefined {
     const value = this.#own(name);
     if (value === null || value === undefined || isJsonText(value)) return value;
-    throw this.#misfit(name, 'text');
+    throw this.#violation(name, 'text');
   }
 
   boolean(name: keyof Wire & string): boolean | null | undefined {
     const value = this.#own(name);
     if (value === null || value === undefined || typeof value === 'boolean') return value;
-    throw this.#misfit(name, 'a boolean');
+    throw this.#violation(name, 'a boolean');
   }
 
   integer(name: keyof Wire & string): number | null | undefined {
     const value = this.#own(name);
     if (value === null || value === undefined || typeof value === 'number') return value;
-    throw this.#misfit(name, 'an integer');
+    throw this.#violation(name, 'an integer');
   }
 
   /** A timestamp as RFC 3339 in UTC with milliseconds. */
@@ -166,15 +166,15 @@ export class Reader<Wire> implements Place {
   /** A time in the other unit than the configured one is delivered as it converts, where it does. */
   #rfc3339(name: string, value: unknown, unit: TimestampUnit): string {
     const time = readTime(value, unit);
-    if (time === undefined) throw this.#misfit(name, 'a timestamp');
+    if (time === undefined) throw this.#violation(name, 'a timestamp');
     if (time.isOtherUnit) this.notes?.add('timestamp_unit');
     const text = rfc3339(time.ms);
-    if (text === undefined) throw this.#misfit(name, 'a timestamp');
+    if (text === undefined) throw this.#violation(name, 'a timestamp');
     return text;
   }
 
-  #misfit(name: string, expected: string): WireMisfit {
-    return new WireMisfit(`${this.place}.${name}`, expected);
+  #violation(name: string, expected: string): ContractViolation {
+    return new ContractViolation(`${this.place}.${name}`, expected);
   }
 }
 
@@ -213,7 +213,7 @@ export function readList<Wire, T>(
   read: (item: Reader<Wire>) => T,
   notes?: ContractNotes,
 ): T[] {
-  if (!Array.isArray(value)) throw new WireMisfit(textOf(at), 'a list');
+  if (!Array.isArray(value)) throw new ContractViolation(textOf(at), 'a list');
   return value.map((item, index) => readObject(item, at, read, notes, index));
 }
 
