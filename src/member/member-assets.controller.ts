@@ -5,7 +5,7 @@ import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
-import { EnterprisePath, MemberPath } from './dto/member.dto.ts';
+import { EnterpriseMemberPath, EnterprisePath } from './dto/member.dto.ts';
 import {
   AssetNumListDto,
   ChangeAssetNumsDto,
@@ -53,7 +53,7 @@ export class MemberAssetsController {
     }));
   }
 
-  @Get('assets/:assetId/products')
+  @Get('enterprises/:enterpriseGlobalId/assets/:assetId/products')
   @Operation({
     id: 'getAssetProducts',
     summary: 'List the products and packages on an asset',
@@ -67,7 +67,7 @@ export class MemberAssetsController {
     return this.reads.answer(read, (call) => this.assets.getAssetProducts(call, assetId));
   }
 
-  @Patch('members/:memberGlobalId/asset-nums')
+  @Patch('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
   @Operation({
     id: 'changeMemberAssetNums',
     summary: 'Assign asset numbers to a member, and withdraw others',
@@ -84,13 +84,13 @@ export class MemberAssetsController {
   })
   changeMemberAssetNums(
     @Call() call: CallContext,
-    @Param() { memberGlobalId }: MemberPath,
+    @Param() { memberGlobalId }: EnterpriseMemberPath,
     @Body() changes: ChangeAssetNumsDto,
   ): Promise<void> {
     return this.assets.changeAssetNums(call, memberGlobalId, changes);
   }
 
-  @Post('members/:memberGlobalId/loans')
+  @Post('enterprises/:enterpriseGlobalId/members/:memberGlobalId/loans')
   @Operation({
     id: 'lendAssets',
     summary: "Move the product rights of a member's assets into a lent lock",
@@ -110,7 +110,7 @@ export class MemberAssetsController {
   })
   lendAssets(
     @Call() call: CallContext,
-    @Param() { memberGlobalId }: MemberPath,
+    @Param() { memberGlobalId }: EnterpriseMemberPath,
     @Body() loan: LendAssetsDto,
   ): Promise<void> {
     return this.assets.lendAssets(call, memberGlobalId, loan);

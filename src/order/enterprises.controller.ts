@@ -20,7 +20,9 @@ export class EnterprisesController {
   @Operation({
     id: 'createEnterprise',
     summary: 'Create an enterprise main account with its default customer and administrator',
-    scope: 'orders:write',
+    description:
+      'The scope `customers:write` reaches every enterprise and customer: the `enterprises` of the caller do not bound it.',
+    scope: 'customers:write',
     upstream: 'createEnterprise',
     once: 'key',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],

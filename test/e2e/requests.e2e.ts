@@ -71,7 +71,7 @@ describe('a caller', () => {
 
   it('that may order, but not revoke, is refused a batch with a deletion in it', async () => {
     const key = gateway.keys['buyer'];
-    const { orders } = operation('placeOrder').body as { orders: object[] };
+    const { items } = operation('placeOrder').body as { items: object[] };
     const deletion = {
       orderType: 'delete_asset',
       licenseType: 'softkey',
@@ -79,7 +79,7 @@ describe('a caller', () => {
       customer: {},
       assets: [{ assetNums: ['8000001001'] }],
     };
-    const body = { channelCode: 'crm', channelOrderId: 'SO-1', orders: [...orders, deletion] };
+    const body = { channelCode: 'crm', channelOrderId: 'SO-1', items: [...items, deletion] };
     const answer = await gateway.post('/v1/license-orders', body, { key });
     expect(answer.status).toBe(403);
     expect(answer.body['detail']).toBe('The scope orders:revoke is needed.');
@@ -113,7 +113,7 @@ describe('a caller', () => {
       {
         channelCode: 'crm',
         channelOrderId: 'SO-1',
-        orders: [
+        items: [
           {
             orderType: 'new_buy',
             licenseType: 'softkey',
