@@ -11,7 +11,7 @@ import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
 import { type ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
 
-/** AdmissionQueue `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
+/** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt extends Sending {
