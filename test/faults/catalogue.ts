@@ -137,8 +137,10 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'U22',
-        fault: 'HTTP 401 or 403 without an envelope',
-        holds: 'as the code 60000: another token, one more attempt, then 502 upstream-credential-rejected',
+        fault:
+          'HTTP 401 or 403 without an envelope, perhaps of a firewall after the platform has carried out the request',
+        holds:
+          'a read as after the code 60000: another token, one more attempt, then 502 upstream-credential-rejected; a write is 502 unknown, sent once',
       },
       {
         id: 'U23',
