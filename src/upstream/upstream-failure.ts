@@ -5,7 +5,7 @@ import { ContractViolation } from './wire/reader.ts';
 /**
  * Why a call upstream did not succeed:
  * - `refused`: an envelope with a business code other than 0
- * - `unauthorized`: HTTP 401 or 403 without an envelope
+ * - `unauthorized`: HTTP 401 or 403 without an envelope. Of a write it says nothing: only a code in an envelope refuses one
  * - `unavailable`: HTTP 429 or 5xx
  * - `unreachable`: no connection, so no byte left; `connect-timeout`: the same by time
  * - `delayed`: the process was busy for too long between being allowed to send and sending, so nothing was sent

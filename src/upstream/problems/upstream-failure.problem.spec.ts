@@ -226,8 +226,13 @@ describe('every kind of failure without a business code', () => {
       details: { status: 200, matched: [] },
       ...all(said('outcome-unknown', 502, 'processed', false)),
     },
-    { when: 'HTTP 401', kind: 'unauthorized', sent: true, details: { status: 401 }, ...all(credential) },
-    { when: 'HTTP 403', kind: 'unauthorized', sent: true, details: { status: 403 }, ...all(credential) },
+    ...[401, 403].map((status) => ({
+      when: `HTTP ${status}`,
+      kind: 'unauthorized' as const,
+      sent: true,
+      details: { status },
+      ...writes(credential, 502),
+    })),
     ...[429, 500, 502, 503].map((status) => ({
       when: `HTTP ${status}`,
       kind: 'unavailable' as const,
@@ -247,7 +252,7 @@ describe('every kind of failure without a business code', () => {
   });
 
   it('never says "not processed" of a write that may have left and was not refused', () => {
-    const kinds = ['unavailable', 'timeout', 'lost', 'unreadable', 'nonconforming'] as const;
+    const kinds = ['unauthorized', 'unavailable', 'timeout', 'lost', 'unreadable', 'nonconforming'] as const;
     for (const operation of operationList.filter(({ effect }) => effect !== 'read')) {
       for (const kind of kinds) {
         const { outcome, retryable } = problemFor(operation, kind, { status: 200 }).body;
