@@ -134,7 +134,7 @@ export class Metrics {
   });
   readonly #evidence = new Counter({
     name: 'gateway_order_evidence_total',
-    help: 'AttemptRunner for orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
+    help: 'Looks for orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
     labelNames: ['result'],
     registers: [this.registry],
   });

@@ -63,7 +63,7 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   }
   if (canary) say('A gateway made it ready at its start; gateways that know another store wait for you.');
   say(
-    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. ReconciliationAttempt such orders up at the platform first.',
+    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. Look such orders up at the platform first.',
   );
   if (!confirmed) await confirm();
 

@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -20,19 +19,17 @@ const ACROSS_ENTERPRISES =
 @ApiTags('Customers and enterprises')
 @Controller('v1')
 export class CustomersController {
-  constructor(
-    private readonly orders: OrderService,
-    private readonly reads: ReadAnswers,
-  ) {}
+  constructor(private readonly orders: OrderService) {}
 
   @Post('customers')
   @Operation({
     id: 'bindCustomer',
     summary: 'Bind a channel customer to an enterprise main account',
     description: ACROSS_ENTERPRISES,
+    effect: 'write',
     scope: 'customers:write',
     upstream: 'bindCustomer',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
     body: {
       type: BindCustomerDto,
@@ -58,12 +55,16 @@ export class CustomersController {
   @Operation({
     id: 'findCustomers',
     summary: 'Find the customers behind a channel customer number',
+    effect: 'read',
     scope: 'orders:read',
     upstream: 'queryCustomers',
     success: [{ status: 200, description: 'All that match; none is an empty list', type: CustomerListDto }],
   })
-  findCustomers(@Read() read: Reading, @Query() query: FindCustomersQuery): Promise<unknown> {
-    return this.reads.answer(read, async (call) => ({ items: await this.orders.findCustomers(call, query) }));
+  async findCustomers(
+    @Call() call: CallContext,
+    @Query() query: FindCustomersQuery,
+  ): Promise<CustomerListDto> {
+    return { items: await this.orders.findCustomers(call, query) };
   }
 
   @Patch('crm-customers/:crmCustomerId')
@@ -71,6 +72,7 @@ export class CustomersController {
     id: 'updateCustomer',
     summary: 'Change name, branch or address of the customer of a CRM number',
     description: `Has the same effect when repeated. ${ACROSS_ENTERPRISES}`,
+    effect: 'write',
     scope: 'customers:write',
     upstream: 'updateCustomer',
     success: [{ status: 204, description: 'Changed' }],

@@ -17,9 +17,10 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
     summary,
     description:
       'Only re-issuable locks and large-customer locks can be switched. Every number gets a result of its own.',
+    effect: 'write',
     scope: 'locks:write',
     upstream: id,
-    once: 'key',
+    idempotency: 'key',
     success: [
       { status: 200, description: 'All succeeded', type: LockResultsDto },
       { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },
@@ -48,7 +49,7 @@ export class LocksController {
     @Param() _: EnterpriseParams,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
+  ): Promise<LockResultsDto> {
     return this.#switch('disableLocks', call, locks, reply);
   }
 
@@ -59,7 +60,7 @@ export class LocksController {
     @Param() _: EnterpriseParams,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
+  ): Promise<LockResultsDto> {
     return this.#switch('enableLocks', call, locks, reply);
   }
 
@@ -69,9 +70,10 @@ export class LocksController {
     summary: 'Reserve asset numbers',
     description:
       'The numbers are consumed: each call hands out new ones. The platform may give fewer than asked for.',
+    effect: 'write',
     scope: 'orders:write',
     upstream: 'obtainAssetNums',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 201, description: 'The numbers', type: ReservedAssetNumsDto }],
     body: { type: ReserveAssetNumsDto, examples: { two: { summary: 'Two numbers', value: { size: 2 } } } },
   })

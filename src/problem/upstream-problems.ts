@@ -21,7 +21,7 @@ export const upstreamProblems = {
     statuses: [404],
     title: 'No such member',
     meaning: 'The platform knows no employee by this id.',
-    remedy: 'ReconciliationAttempt the member up in the list of the enterprise.',
+    remedy: 'Look the member up in the list of the enterprise.',
   },
   'member-ambiguous': {
     ...defaultOutcome,
@@ -35,7 +35,7 @@ export const upstreamProblems = {
     statuses: [404],
     title: 'No such asset',
     meaning: 'The platform knows no asset by this number or id.',
-    remedy: 'ReconciliationAttempt the asset up in the list of the enterprise.',
+    remedy: 'Look the asset up in the list of the enterprise.',
   },
   'asset-of-other-customer': {
     ...defaultOutcome,
@@ -146,7 +146,7 @@ export const upstreamProblems = {
       'The write was sent and its answer is lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves it open. ' +
       '`retryable` is true only for writes that have the same effect when repeated.',
     remedy:
-      'ReconciliationAttempt at what is there before sending it again. Orders are never to be repeated under another number. ' +
+      'Look at what is there before sending it again. Orders are never to be repeated under another number. ' +
       'One with the outcome `processed` was placed, only its answer did not name all of its licence orders.',
   },
 } as const satisfies Record<string, ProblemDefinition>;

@@ -10,7 +10,7 @@ export type AttemptOutcome =
   'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
 /**
- * AttemptRunner for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: somebody has to
+ * Looks for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: somebody has to
  * know. Not found proves nothing: it may come yet.
  */
 @Injectable()

@@ -13,7 +13,7 @@ import { OrderReconciler } from './reconcile-order.ts';
 import { PlatformSearch } from './platform-findings.ts';
 import { QueuedRunner } from './queued-runner.ts';
 
-/** AttemptRunner at the platform for orders of which nobody knows what became. */
+/** Looks at the platform for orders of which nobody knows what became. */
 @Module({
   imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
   providers: [

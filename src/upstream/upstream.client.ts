@@ -11,7 +11,7 @@ import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
 import { type ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
 
-/** AdmissionQueue `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
+/** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt extends Sending {
@@ -122,8 +122,10 @@ export class UpstreamClient {
     }
   }
 
-  #mayRepeat(result: Failed, allowed: Allowance, { deadline, group }: Attempt): boolean {
+  #mayRepeat(result: Failed, allowed: Allowance, { operation, deadline, group }: Attempt): boolean {
     if (performance.now() >= deadline) return false;
+    // A firewall may have said so after the platform had carried out the write.
+    if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
     if (isTokenRefusal(result)) return spend(allowed, 'token');
     if (isUserRefusal(result)) return spend(allowed, 'userToken');
     if (result.details.code === '70001') return spend(allowed, 'nonce');
@@ -176,7 +178,7 @@ function isPartial({ details }: Failed, { partialCode }: Operation): boolean {
   return partialCode !== undefined && details.code === partialCode;
 }
 
-/** 60000 and its bare HTTP forms concern the application's token (interface section 5). */
+/** 60000 concerns the application's token (interface section 5). A bare HTTP 401 or 403 may: dropping the token does no harm. */
 function isTokenRefusal({ kind, details }: Failed): boolean {
   return kind === 'unauthorized' || details.code === '60000';
 }

@@ -24,7 +24,7 @@ const TOLD_PER_FILE = 5;
 /** An id of a session is no canary: the gateway makes it up, and tells it once, in this form. */
 const SESSION = /"sessionId":"([\w-]{22})"/g;
 
-/** AttemptRunner through all files below the folders for the mark in whatever form, and for ids of sessions that were answered. */
+/** Looks through all files below the folders for the mark in whatever form, and for ids of sessions that were answered. */
 export function scan(folders: readonly string[], mark: string, isIgnored: Filter = () => false): Scan {
   const paths = folders.flatMap((folder) => filesBelow(folder, isIgnored));
   const sessions = new Set(paths.filter(isAnswers).flatMap((path) => sessionsIn(read(path))));

@@ -13,6 +13,7 @@ beforeAll(async () => {
   gateway = await TestGateway.start(sandbox, {}, [
     { name: 'without-orders-read', scopes: ['orders:write', 'locks:write'], ...all },
     { name: 'without-orders-write', scopes: ['orders:read', 'locks:write'], ...all },
+    { name: 'without-customers-write', scopes: ['orders:read', 'orders:write'], ...all },
     { name: 'without-locks-write', scopes: ['orders:read', 'orders:write'], ...all },
     { name: 'without-members-read', scopes: ['members:write', 'orders:read'], ...all },
     { name: 'without-members-write', scopes: ['members:read', 'orders:read'], ...all },

@@ -4,6 +4,9 @@ import { speakingCodes } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type Effect, type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { AliasUsers } from '../../src/session/alias-users.ts';
+import { operations } from '../../src/upstream/operations.ts';
+import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
@@ -205,15 +208,22 @@ describe.each(operationCases)('$id, answered by upstream', (operation) => {
     },
   );
 
-  it('with 401 and no envelope: the token is renewed and the call repeated once', async () => {
+  it('with 401 and no envelope: a read is sent again with another token, of a write the outcome is unknown', async () => {
     await sandbox.fault({
       operation: operation.upstream,
       times: 1,
       action: { httpStatus: 401, raw: { text: '', status: 401 } },
     });
-    const answer = await send(gateway, operation);
-    expect(answer.status).toBeLessThan(300);
-    expect(await sandbox.journal(operation.upstream)).toHaveLength(2);
+    if (operation.effect === 'read') {
+      expect((await send(gateway, operation)).status).toBeLessThan(300);
+      expect(await sandbox.journal(operation.upstream)).toHaveLength(2);
+    } else {
+      await expectProblem(operation, {
+        ...refusal(502, 'outcome-unknown'),
+        outcome: 'unknown',
+        retryable: operation.effect === 'repeatable',
+      });
+    }
   });
 
   it('too late: 504', async () => {
@@ -364,4 +374,15 @@ describe('an upstream that is not there', () => {
     expect(await sandbox.calls()).toEqual([]);
     await refused.stop();
   });
+});
+
+it('a failure of the platform outside of a handler, as in a guard, is its problem too and not a 500', async () => {
+  const aliases = gateway.app.get(AliasUsers);
+  aliases.find = () => {
+    throw new UpstreamFailure(operations.listMembers, 'refused', true, { status: 299, code: '60024' });
+  };
+  const answer = await gateway.get('/v1/enterprises/ent-harbour/members', { undocumented: true });
+  Reflect.deleteProperty(aliases, 'find');
+  expect(answer.status).toBe(404);
+  expect(answer.body).toMatchObject({ code: 'asset-not-found', outcome: 'not_processed' });
 });

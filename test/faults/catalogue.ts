@@ -137,8 +137,10 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'U22',
-        fault: 'HTTP 401 or 403 without an envelope',
-        holds: 'as the code 60000: another token, one more attempt, then 502 upstream-credential-rejected',
+        fault:
+          'HTTP 401 or 403 without an envelope, perhaps of a firewall after the platform has carried out the request',
+        holds:
+          'a read as after the code 60000: another token, one more attempt, then 502 upstream-credential-rejected; a write is 502 unknown, sent once',
       },
       {
         id: 'U23',
@@ -631,6 +633,17 @@ export const sections: readonly CatalogueSection[] = [
         id: 'O8',
         fault: 'another platform, on the same Redis',
         holds: 'shares no token, session, read or order',
+      },
+    ],
+  },
+  {
+    title: 'Trust and operation',
+    rows: [
+      {
+        id: 'G1',
+        fault: 'the file of callers or of users is missing, no JSON, or breaks a rule',
+        holds:
+          'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
       },
     ],
   },

@@ -191,7 +191,7 @@ export const operationCases: readonly OperationCase[] = [
 let orders = 0;
 
 /** Each order under a number of its own: under the same one it would be the same order. */
-function freshBody({ id, body }: OperationCase): object | undefined {
+export function freshBody({ id, body }: OperationCase): object | undefined {
   return id === 'placeOrder' ? { ...body, channelOrderId: `SO-9-${++orders}` } : body;
 }
 

@@ -32,9 +32,14 @@ const END_MS = 5_000;
 
 /**
  * A redis-server on a free port; `args` are further settings such as `--maxmemory 1mb`, and win over those made here. `ready`
- * is the line to wait for, where it is not the one that says that clients are served.
+ * is the line to wait for, where it is not the one that says that clients are served. `environment` is added to its own (a clock, see
+ * clock-shim.ts).
  */
-export async function startRedis(args: readonly string[] = [], ready = READY): Promise<RunningRedis> {
+export async function startRedis(
+  args: readonly string[] = [],
+  ready = READY,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'redis-test-'));
   const given = args.lastIndexOf('--port');
   const port = given < 0 ? await freePort() : Number(args[given + 1]);
@@ -45,13 +50,14 @@ export async function startRedis(args: readonly string[] = [], ready = READY): P
       ...args,
     ],
     ready,
+    environment,
   ).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });
     // Somebody else was faster to take the port.
     if (given < 0) return undefined;
     throw error;
   });
-  if (!child) return startRedis(['--port', String(await freePort()), ...args], ready);
+  if (!child) return startRedis(['--port', String(await freePort()), ...args], ready, environment);
   return running(child, port, folder, args.includes('--dir') ? args[args.lastIndexOf('--dir') + 1] : folder);
 }
 
@@ -187,8 +193,15 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function startServer(args: readonly string[], ready: string): Promise<ChildProcess> {
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+async function startServer(
+  args: readonly string[],
+  ready: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ChildProcess> {
+  const child = spawn('redis-server', args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
   let last = '';
   child.stderr.on('data', (chunk: Buffer) => (last = chunk.toString()));
   await new Promise<void>((resolve, reject) => {

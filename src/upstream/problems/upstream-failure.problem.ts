@@ -17,7 +17,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
     case 'refused':
       return refusal(failure);
     case 'unauthorized':
-      return problem('upstream-credential-rejected', failure);
+      return write ? unknown(failure, 502) : problem('upstream-credential-rejected', failure);
     case 'unreachable':
     case 'shut':
     case 'delayed':

@@ -1,0 +1,63 @@
+/**
+ * Before the tests: they start Redis servers of their own and compile a small C file that steps the clock of one, so `redis-server`
+ * and `gcc` have to be there. What is missing is installed from Debian's packages if this process may do so; else this ends with
+ * what to install. Nothing is skipped.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+
+interface Tool {
+  readonly command: string;
+  readonly packages: readonly string[];
+  /** What to install where there is no Debian. */
+  readonly is: string;
+}
+
+const tools: readonly Tool[] = [
+  { command: 'redis-server', packages: ['redis-server'], is: 'Redis 7' },
+  // Only recommended by gcc's own package: the headers of the C library.
+  { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
+];
+
+// Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.
+const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
+
+const missing = tools.filter((tool) => versionOf(tool) === undefined);
+if (missing.length > 0 && mayInstall()) install(missing.flatMap(({ packages }) => packages));
+const absent = tools.filter((tool) => versionOf(tool) === undefined);
+if (absent.length > 0) {
+  const names = absent.map(({ command }) => command).join(' and ');
+  const what = absent.map(({ is }) => is).join(' and ');
+  const packages = absent.flatMap((tool) => tool.packages).join(' ');
+  console.error(
+    `Not on the PATH: ${names}. Install ${what} (Debian and Ubuntu: apt-get install ${packages})`,
+  );
+  process.exit(1);
+}
+for (const tool of tools) console.log(versionOf(tool));
+
+function versionOf({ command }: Tool): string | undefined {
+  const { status, stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.split('\n', 1)[0]?.trim() : undefined;
+}
+
+function mayInstall(): boolean {
+  return process.getuid?.() === 0 && spawnSync('apt-get', ['--version']).status === 0;
+}
+
+function install(packages: readonly string[]): void {
+  console.log(`Not on the PATH: installing Debian's ${packages.join(', ')} …`);
+  const forbidsStart = !existsSync(SERVICE_POLICY);
+  if (forbidsStart) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    // Whether it worked is asked of the tools themselves: a broken package source must not matter where others do.
+    for (const step of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
+      spawnSync('apt-get', ['-qq', ...step], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      });
+    }
+  } finally {
+    if (forbidsStart) rmSync(SERVICE_POLICY);
+  }
+}

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { endianness, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** A wall clock for servers of a test, which can be put forward and back while they run; see clock-shim.c. */
+export class SteppedClock {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'stepped-clock-'));
+  readonly #file = join(this.#folder, 'ahead-ms');
+  readonly #library = join(this.#folder, 'clock-shim.so');
+
+  private constructor() {}
+
+  /** At the true time. Fails where there is no C compiler. */
+  static make(): SteppedClock {
+    const clock = new SteppedClock();
+    clock.step(0);
+    const source = resolve('test/support/clock-shim.c');
+    const options = ['-shared', '-fPIC', '-O1', '-Wall', '-Werror', '-o', clock.#library, source];
+    const { error, status, stderr } = spawnSync('gcc', options, { encoding: 'utf8' });
+    if (status === 0) return clock;
+    clock.stop();
+    throw new Error(
+      error
+        ? 'gcc is not on the PATH: install a C compiler (Debian and Ubuntu: apt-get install gcc libc6-dev)'
+        : `gcc ended with ${status}: ${stderr}`,
+    );
+  }
+
+  /** For the processes that are to have this clock. */
+  get environment(): Record<string, string> {
+    return { LD_PRELOAD: this.#library, CLOCK_SHIM_FILE: this.#file };
+  }
+
+  /** From now on it is so many ms ahead of the true time; negative: behind it. */
+  step(aheadMs: number): void {
+    const bytes = Buffer.alloc(8);
+    if (endianness() === 'LE') bytes.writeBigInt64LE(BigInt(aheadMs));
+    else bytes.writeBigInt64BE(BigInt(aheadMs));
+    // In place: who runs has the file mapped.
+    writeFileSync(this.#file, bytes, { flag: existsSync(this.#file) ? 'r+' : 'w' });
+  }
+
+  stop(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
