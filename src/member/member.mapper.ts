@@ -109,3 +109,8 @@ export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[]
   });
   return readList(data, 'data', read, notes);
 }
+
+/** No member has it and it is not lent, here and in the overview. */
+export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
+  return memberGlobalId === null && lent !== true;
+}

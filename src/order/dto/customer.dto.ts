@@ -1,3 +1,4 @@
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
@@ -27,13 +28,15 @@ export class BindCustomerDto {
   passwordMobile?: string;
 }
 
-export class FindCustomersQuery {
+export class FindCustomersQuery extends PageQuery {
   /** Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
   channelCode!: string;
 
+  /** Only the customers of this number in the channel. */
+  @Optional()
   @Identifier({ example: 'CH-1001' })
-  channelCustomerId!: string;
+  channelCustomerId?: string;
 
   /** `true`: only the default customer. */
   @Optional()
@@ -77,6 +80,6 @@ export class CustomerDto {
   isDefault!: boolean | null;
 }
 
-export class CustomerListDto {
+export class CustomerPageDto extends PageDto {
   items!: CustomerDto[];
 }
