@@ -34,7 +34,7 @@ export class KeysUnavailable extends Error {
  */
 export class IssuerKeys {
   readonly #agent = new Agent({
-    connect: { timeout: TIMEOUT_MS },
+    connect: { timeout: TIMEOUT_MS, rejectUnauthorized: true },
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     maxResponseSize: MAX_BYTES,

@@ -645,6 +645,12 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
       },
+      {
+        id: 'G2',
+        fault: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check of certificates off',
+        holds:
+          'the gateway does not start with it, and every connection (platform, tokens, keys of the issuer, Redis) checks all the same',
+      },
     ],
   },
   {
