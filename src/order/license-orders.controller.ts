@@ -41,6 +41,9 @@ export class LicenseOrdersController {
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
     idempotency: 'order',
+    answersRepeats: true,
+    looksUpAsUser: true,
+    problems: ['customer-not-found', 'asset-not-found', 'order-not-found', 'user-required', 'upstream-timeout'],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
@@ -61,7 +64,7 @@ export class LicenseOrdersController {
   ): Promise<OrderRecordDto | OrderPreviewDto> {
     if (validateOnly) {
       void reply.status(200);
-      return this.orders.previewOrder(order);
+      return this.orders.previewOrder(call, order);
     }
     const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
     void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);

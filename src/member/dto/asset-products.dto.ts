@@ -1,8 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Names } from '../../tenancy/names.ts';
 import { PathId } from '../../validation/rules.ts';
 
 export class AssetPath {
   @PathId({ example: 'ast-1002' })
+  @Names('asset')
   assetId!: string;
 }
 

@@ -1,3 +1,4 @@
+import { Names } from '../../tenancy/names.ts';
 import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validation/rules.ts';
 
 const MAX_ASSETS = 1_000;
@@ -45,20 +46,24 @@ export class ChangeAssetNumsDto {
   /** Asset numbers that the member gets. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS })
+  @Names('assetNum')
   assign: string[] = [];
 
   /** Asset numbers that are taken from the member. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS })
+  @Names('assetNum')
   withdraw: string[] = [];
 }
 
 export class LendAssetsDto {
   /** Number of the lent lock that takes the rights. */
   @Identifier({ example: '8000001006' })
+  @Names('lentLock')
   lentLockNum!: string;
 
   /** Ids of assets that are assigned to the member. */
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['ast-1002'] })
+  @Names('asset')
   assetIds!: string[];
 }

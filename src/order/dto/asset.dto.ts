@@ -1,10 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Names } from '../../tenancy/names.ts';
 import { Identifier, Optional } from '../../validation/rules.ts';
 
 export class ListAssetsQuery {
   /** Only assets that carry this extension property, such as `site`. */
   @Optional()
   @Identifier()
+  @Names('filter')
   extendCode?: string;
 }
 

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Names } from '../../tenancy/names.ts';
 import { IdentifierList, Optional, Text } from '../../validation/rules.ts';
 
 const MAX_LOCKS = 1_000;
@@ -6,6 +7,7 @@ const MAX_LOCKS = 1_000;
 export class LocksDto {
   /** Lock numbers. */
   @IdentifierList({ min: 1, max: MAX_LOCKS }, { example: ['8000001003'] })
+  @Names('lock')
   assetNums!: string[];
 
   /** Name, mobile number or e-mail of who does it; by default the caller's name. */

@@ -1,3 +1,4 @@
+import { Names } from '../../tenancy/names.ts';
 import {
   Flag,
   Identifier,
@@ -16,10 +17,12 @@ export class OrderCustomerDto {
   /** Customer id on the authorization platform. */
   @Optional()
   @Identifier({ example: 'cus-harbour-default' })
+  @Names('customer')
   customerId?: string;
 
   @Optional()
   @Identifier({ example: 'CRM-1001' })
+  @Names('crmCustomer')
   crmCustomerId?: string;
 
   @Optional()
@@ -28,11 +31,13 @@ export class OrderCustomerDto {
 
   @Optional()
   @Identifier({ example: 'CH-1001' })
+  @Names('channelCustomer')
   channelCustomerId?: string;
 
   /** Only enterprises granted to the caller. */
   @Optional()
   @Identifier({ example: 'ent-harbour' })
+  @Names('enterprise')
   enterpriseGlobalId?: string;
 
   @Optional()
@@ -42,6 +47,7 @@ export class OrderCustomerDto {
   /** The purchaser's mobile number. */
   @Optional()
   @Identifier()
+  @Names('label')
   passwordMobile?: string;
 }
 
@@ -66,6 +72,7 @@ export class OrderAdminDto {
 export class OrderBranchDto {
   @Optional()
   @Identifier()
+  @Names('label')
   code?: string;
 
   @Optional()
@@ -75,6 +82,7 @@ export class OrderBranchDto {
 
 export class OrderExtensionDto {
   @Identifier({ example: 'site' })
+  @Names('label')
   code!: string;
 
   @Text(500, { example: 'pier-1' })
@@ -89,6 +97,7 @@ export class BoughtAssetDto {
   /** Existing assets that the products are added to; left out, the platform makes a new one. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS })
+  @Names('newAssetNum')
   assetNums?: string[];
 
   @Optional()
@@ -125,6 +134,7 @@ export class BoughtAssetDto {
 /** Revoked whole; to revoke products of an asset, use `delete_product`. */
 export class RevokedAssetDto {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'] })
+  @Names('assetNum')
   assetNums!: string[];
 }
 

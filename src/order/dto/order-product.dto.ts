@@ -1,3 +1,4 @@
+import { Names } from '../../tenancy/names.ts';
 import { Flag, Identifier, ListOf, Optional, SecretList, Text, WholeNumber } from '../../validation/rules.ts';
 import { TimeDuration, Timestamp } from '../../validation/time-rules.ts';
 
@@ -6,6 +7,7 @@ const MAX_NODES = 1_000_000;
 export class ProductFeatureDto {
   @Optional()
   @Identifier({ example: 'export' })
+  @Names('label')
   code?: string;
 
   @Optional()
@@ -34,11 +36,13 @@ abstract class ProductTerms {
   /** CRM product instance identifier. */
   @Optional()
   @Identifier({ example: 'CRM-P-1' })
+  @Names('label')
   crmProductId?: string;
 
   /** CRM identifier of the asset instance it belongs to. */
   @Optional()
   @Identifier()
+  @Names('label')
   parentCrmProductId?: string;
 
   @Optional()
@@ -47,10 +51,12 @@ abstract class ProductTerms {
 
   @Optional()
   @Identifier()
+  @Names('label')
   gmsPid?: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   appKey?: string;
 
   @Optional()
@@ -108,6 +114,7 @@ abstract class ProductTerms {
   /** On a purchase: the order from which this product is transferred. */
   @Optional()
   @Identifier()
+  @Names('order')
   srcLicenseOrderId?: string;
 
   @Optional()
@@ -120,6 +127,7 @@ export class OrderProductDto extends ProductTerms {
   /** Product id: a gmsPid or an appKey. */
   @Optional()
   @Identifier({ example: 'draft.pro' })
+  @Names('label')
   productUri?: string;
 }
 
@@ -127,6 +135,7 @@ export class OrderProductDto extends ProductTerms {
 export class RevokedProductDto extends ProductTerms {
   /** Product id: a gmsPid or an appKey. */
   @Identifier({ example: 'draft.pro' })
+  @Names('label')
   productUri!: string;
 }
 
@@ -135,14 +144,17 @@ export class MerchandiseDto {
   /** CRM package instance id. */
   @Optional()
   @Identifier({ example: 'CRM-M-1' })
+  @Names('label')
   crmProductId?: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   parentCrmProductId?: string;
 
   @Optional()
   @Identifier({ example: 'PKG-1' })
+  @Names('label')
   merchandiseNum?: string;
 
   @Optional()
@@ -151,6 +163,7 @@ export class MerchandiseDto {
 
   @Optional()
   @Identifier()
+  @Names('label')
   parentMerchandiseNum?: string;
 
   @Optional()

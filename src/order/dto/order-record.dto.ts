@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type State, states } from '../../order-ledger/ledger-record.ts';
+import { Names } from '../../tenancy/names.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import {
   Identifier,
@@ -65,9 +66,11 @@ export class OrderRecordDto {
 
 export class OrderPath {
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'SO-2001' })
+  @Names('label')
   channelOrderId!: string;
 }
 
@@ -107,10 +110,12 @@ export class SettledItemDto {
   sequence!: number;
 
   @Identifier({ example: '9007199254740993' })
+  @Names('label')
   licenseOrderId!: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   customerId?: string;
 }
 
