@@ -53,7 +53,14 @@ async function redisGuard(keys = encryptionKeys, canary: () => string | undefine
 let numbers = 0;
 function newOrder(given: Partial<Begin> = {}): Begin {
   const channelOrderId = `SO-${++numbers}`;
-  const order = { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null } as const;
+  const order = {
+    channelCode: 'crm',
+    channelOrderId,
+    syncMode: 'sync',
+    ordered: [],
+    items: [],
+    reason: null,
+  } as const;
   return {
     name: orderName('crm', channelOrderId),
     owner: randomUUID(),

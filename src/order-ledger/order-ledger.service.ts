@@ -7,9 +7,10 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
+import type { SyncMode } from '../upstream/wire/words.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
-import type { Details, LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+import type { Details, LedgerRecord, KeptAnswer, OrderedItem, PlacedItem, State } from './ledger-record.ts';
 import {
   type Begin,
   type Begun,
@@ -29,7 +30,8 @@ export interface OrderWrite {
   readonly caller: string;
   readonly channelCode: string;
   readonly channelOrderId: string;
-  readonly syncMode: 'sync' | 'async';
+  readonly syncMode: SyncMode;
+  readonly ordered: readonly OrderedItem[];
   /** What was asked for: another payload under the same number is refused. */
   readonly payload: unknown;
   readonly idempotencyKey: string | undefined;
@@ -72,11 +74,12 @@ export class OrderLedger {
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,
   ): Promise<Guarded<LedgerRecord>> {
-    const { caller, channelCode, channelOrderId, syncMode, evidence, idempotencyKey } = write;
+    const { caller, channelCode, channelOrderId, syncMode, ordered, evidence, idempotencyKey } = write;
     const order = {
       channelCode,
       channelOrderId,
       syncMode,
+      ordered,
       items: [],
       reason: null,
       ...(evidence && { evidence }),

@@ -3,6 +3,7 @@ import { placeOf, problemFor } from '../order-ledger/ledger-responses.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord, State } from '../order-ledger/ledger-record.ts';
 import { orderName } from '../order-ledger/order-ledger-store.ts';
+import { isVisible } from '../tenancy/visible-orders.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
 import type {

@@ -7,7 +7,7 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
 import type { AssetDto, ListAssetsQuery } from './dto/asset.dto.ts';
-import type { AssetNumDigitsDto, ReserveAssetNumsDto } from './dto/asset-num.dto.ts';
+import type { ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/asset-num.dto.ts';
 import type {
   BindCustomerDto,
   CustomerDto,
@@ -17,12 +17,12 @@ import type {
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
 import {
-  toAssetNumDigits,
   toAssets,
   toCustomer,
   toCustomers,
   toEnterprise,
   toLockResults,
+  toReservedAssetNums,
 } from './order.mapper.ts';
 
 /** The order module's operations but for orders themselves: map in, call, map out. */
@@ -86,14 +86,11 @@ export class OrderService {
     );
   }
 
-  async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<AssetNumDigitsDto[]> {
-    const items = await this.upstream.call('obtainAssetNums', call, { body: { size } }, toAssetNumDigits);
+  async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<ReservedAssetNumsDto> {
+    const items = await this.upstream.call('obtainAssetNums', call, { body: { size } }, toReservedAssetNums);
     const { name, grants } = call.caller;
-    if (isBound(grants))
-      await this.reservations.add(
-        name,
-        items.map(({ digits }) => digits),
-      );
-    return items;
+    const numbers = items.map(({ keyShellNumber }) => keyShellNumber);
+    if (isBound(grants)) await this.reservations.add(name, numbers);
+    return { requested: size, items };
   }
 }

@@ -94,6 +94,11 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?:
         channelCode: 'crm',
         channelOrderId,
         syncMode: 'sync',
+        ordered: body.orderList.map(({ sequence }) => ({
+          sequence,
+          orderType: 'new_buy',
+          enterpriseGlobalId: evidence?.enterpriseGlobalId ?? null,
+        })),
         payload: body,
         idempotencyKey: undefined,
         deadlineMs: 10_000,
@@ -211,7 +216,7 @@ describe('looking for an order', () => {
     const body = {
       channelCode: 'crm',
       channelOrderId: `SO-${++last}`,
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           sequence: 4,

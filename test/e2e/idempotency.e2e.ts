@@ -92,7 +92,7 @@ describe.each([
     }
     const path = newKey();
     expect((await send(gateway, loan, keyed(path))).status).toBe(204);
-    const elsewhere = { ...loan, path: '/v1/members/mem-harbour-bo/loans' };
+    const elsewhere = { ...loan, path: '/v1/enterprises/ent-harbour/members/mem-harbour-bo/loans' };
     expect((await send(gateway, elsewhere, keyed(path))).status).toBe(422);
     const otherUser = { 'idempotency-key': path, 'x-acting-user': 'anna' };
     expect((await send(gateway, loan, { headers: otherUser })).status).toBe(422);
