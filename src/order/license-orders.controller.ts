@@ -97,8 +97,8 @@ export class LicenseOrdersController {
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
-  getOrder(@Param() order: OrderPath): Promise<OrderRecordDto> {
-    return this.records.getOrder(order);
+  getOrder(@Call() { caller }: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
+    return this.records.getOrder(order, caller.grants);
   }
 
   @Post(':channelCode/:channelOrderId/settlement')
@@ -115,8 +115,12 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })
-  settleOrder(@Param() order: OrderPath, @Body() settlement: SettleOrderDto): Promise<OrderRecordDto> {
-    return this.records.settleOrder(order, settlement);
+  settleOrder(
+    @Call() { caller }: CallContext,
+    @Param() order: OrderPath,
+    @Body() settlement: SettleOrderDto,
+  ): Promise<OrderRecordDto> {
+    return this.records.settleOrder(order, settlement, caller.grants);
   }
 }
 

@@ -62,7 +62,8 @@ function collect(value: object, at: Place | undefined, outer: OpenScope, found: 
   const { names, nested, isScope } = shapeOf(value.constructor as Type);
   const fields = value as Record<string, unknown>;
   let scope = outer;
-  if (isScope && at && !outer.enterprise) {
+  // Of an order item and the customer in it, the item is what the enterprise is named for.
+  if (isScope && at && outer === found[0] && !outer.enterprise) {
     scope = openScope(at, [value]);
     found.push(scope);
   }
