@@ -164,6 +164,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
         items: [
           { sequence: 3, licenseOrderId: commit?.licenseOrderIds[0], customerId: 'cus-harbour-default' },
         ],
+        ordered: [{ sequence: 3, orderType: 'new_buy', enterpriseGlobalId: 'ent-harbour' }],
         reason: 'found at the platform',
         evidence: { ...one, sequences: [3] },
       },

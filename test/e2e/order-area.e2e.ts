@@ -233,7 +233,7 @@ describe('licence orders', () => {
       startsAt: time,
       endsAt: time,
       limitConcurrent: 3,
-      limitTimeDuration: '9223372036854775807',
+      limitTimeDuration: '3600',
       strictMatchWhenDelete: true,
       trial: true,
       trialEndsAt: time,
@@ -382,6 +382,17 @@ describe('licence orders', () => {
     });
     const [entry] = await sandbox.journal('batchOrder');
     expect(entry?.query).toMatchObject({ appKey: sandbox.appKey });
+  });
+
+  it('keep a duration beyond 2^53 exact, in the order and where it is shown', async () => {
+    const limitTimeDuration = '9223372036854775807';
+    const products = [{ productUri: 'draft.pro', limitTimeDuration }];
+    const before = new Set((await assetsOf()).map(({ assetId }) => assetId));
+    const placed = await gateway.post('/v1/license-orders', order('SO-31', purchase({ products })));
+    expect(placed.status).toBe(201);
+    const bought = (await assetsOf()).find(({ assetId }) => !before.has(assetId));
+    const shown = await gateway.get(`/v1/enterprises/ent-harbour/assets/${bought?.assetId}/products`);
+    expect(shown.body['products']).toEqual([expect.objectContaining({ limitTimeDuration })]);
   });
 
   it('answer the items of a batch in its order, with sequences counted from 1', async () => {
