@@ -43,7 +43,13 @@ export class LicenseOrdersController {
     idempotency: 'order',
     answersRepeats: true,
     looksUpAsUser: true,
-    problems: ['customer-not-found', 'asset-not-found', 'order-not-found', 'user-required', 'upstream-timeout'],
+    problems: [
+      'customer-not-found',
+      'asset-not-found',
+      'order-not-found',
+      'user-required',
+      'upstream-timeout',
+    ],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },

@@ -45,7 +45,9 @@ export class Belongings {
     const { kind, ids } = question;
     const unknown = new Set([...ids].filter((id) => !this.#own.get(keyOf(question, id))));
     if (unknown.size === 0) return unknown;
-    const found = await (kind === 'order' ? this.#orders(question, unknown, call) : this.#listed(question, unknown, call));
+    const found = await (kind === 'order'
+      ? this.#orders(question, unknown, call)
+      : this.#listed(question, unknown, call));
     for (const id of found) {
       this.#own.set(keyOf(question, id), true, REMEMBERED_MS);
       unknown.delete(id);
@@ -75,7 +77,14 @@ export class Belongings {
   async #orders(question: Question, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     if (!call.user) throw new ProblemException('user-required');
     const asked: Asked = { list: 'assets', enterprise: question.enterprise };
-    const search: Search = { question, wanted, call, found: new Set(), seen: new Set(), until: performance.now() + SEARCH_MS };
+    const search: Search = {
+      question,
+      wanted,
+      call,
+      found: new Set(),
+      seen: new Set(),
+      until: performance.now() + SEARCH_MS,
+    };
     const assets = await this.lists.read(asked, call);
     await this.#search(assets.listed, search, false);
     if (search.found.size < wanted.size) {
@@ -98,10 +107,16 @@ export class Belongings {
     await Promise.all(Array.from({ length: ASSETS_AT_A_TIME }, work));
   }
 
-  async #searchAsset(assetId: string, { question, wanted, call, found, seen }: Search, fresh: boolean): Promise<void> {
+  async #searchAsset(
+    assetId: string,
+    { question, wanted, call, found, seen }: Search,
+    fresh: boolean,
+  ): Promise<void> {
     const asked: Asked = { list: 'orders', enterprise: question.enterprise, by: { assetId } };
     try {
-      const read = fresh ? { listed: await this.lists.refreshed(asked, call), fresh } : await this.lists.read(asked, call);
+      const read = fresh
+        ? { listed: await this.lists.refreshed(asked, call), fresh }
+        : await this.lists.read(asked, call);
       if (read.fresh) seen.add(assetId);
       for (const id of wanted) if (read.listed.has('order', id)) found.add(id);
     } catch (error) {

@@ -64,7 +64,10 @@ export class EnterpriseLists {
     const key = JSON.stringify([asked.list, asked.enterprise, asked.by, call.user?.name]);
     const refresh = this.#refreshes.get(key);
     // What is under way may have been read before this request came, so the next one counts.
-    if (refresh) return (refresh.next ??= refresh.running.catch(() => undefined).then(() => this.#begin(key, asked, call)));
+    if (refresh)
+      return (refresh.next ??= refresh.running
+        .catch(() => undefined)
+        .then(() => this.#begin(key, asked, call)));
     return this.#begin(key, asked, call);
   }
 

@@ -73,13 +73,15 @@ function collect(value: object, at: Place | undefined, outer: OpenScope, found: 
     const place = { of: at, key: field };
     if (typeof given === 'string') add(scope, name, { id: given, place });
     else if (Array.isArray(given))
-      for (const [index, id] of (given as string[]).entries()) add(scope, name, { id, place: { of: place, key: index } });
+      for (const [index, id] of (given as string[]).entries())
+        add(scope, name, { id, place: { of: place, key: index } });
   }
   for (const field of nested) {
     const inner = fields[field];
     const place = { of: at, key: field };
     if (Array.isArray(inner))
-      for (const [index, item] of (inner as object[]).entries()) collect(item, { of: place, key: index }, scope, found);
+      for (const [index, item] of (inner as object[]).entries())
+        collect(item, { of: place, key: index }, scope, found);
     else if (inner) collect(inner, place, scope, found);
   }
 }
@@ -92,7 +94,8 @@ function add(scope: OpenScope, name: Name, named: NamedId): void {
 }
 
 function openScope(at: Place | undefined, parts: readonly object[]): OpenScope {
-  const placeOf = (name: Name) => parts.map((part) => placeIn(part, name, at)).find((place) => place !== undefined);
+  const placeOf = (name: Name) =>
+    parts.map((part) => placeIn(part, name, at)).find((place) => place !== undefined);
   return { enterprise: undefined, placeOf, ids: new Map() };
 }
 
@@ -119,7 +122,9 @@ function shapeOf(type: Type): Shape {
     each !== undefined && [...namesOf(each.prototype as object).values()].includes('enterprise');
   const shape = {
     names: own,
-    nested: nested.filter(({ nestedClass }) => !nestedClass || canHoldIds(nestedClass)).map(({ name }) => name),
+    nested: nested
+      .filter(({ nestedClass }) => !nestedClass || canHoldIds(nestedClass))
+      .map(({ name }) => name),
     isScope: isEnterprise(type) || nested.some(({ nestedClass }) => isEnterprise(nestedClass)),
   };
   shapes.set(type, shape);

@@ -53,7 +53,11 @@ export class PlatformLists {
   assets(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireAsset, Id[]>(data, 'data', (wire) => [wire.id('id') ?? null, wire.id('assetNum') ?? null, wire.id('customerId') ?? null]),
+        readList<WireAsset, Id[]>(data, 'data', (wire) => [
+          wire.id('id') ?? null,
+          wire.id('assetNum') ?? null,
+          wire.id('customerId') ?? null,
+        ]),
         ['asset', 'assetNum', 'customer'],
       ),
     );
@@ -62,7 +66,10 @@ export class PlatformLists {
   assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireAssetNum, Id[]>(data, 'data', (wire) => [wire.id('assetId') ?? null, wire.id('assetNum') ?? null]),
+        readList<WireAssetNum, Id[]>(data, 'data', (wire) => [
+          wire.id('assetId') ?? null,
+          wire.id('assetNum') ?? null,
+        ]),
         ['asset', 'assetNum'],
       ),
     );
@@ -92,7 +99,8 @@ export class PlatformLists {
       );
     const first = await page(1);
     const pages = Math.ceil(first.total / Math.max(1, Math.min(PAGE_SIZE, first.ids.length || PAGE_SIZE)));
-    if (pages > MAX_PAGES) throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
+    if (pages > MAX_PAGES)
+      throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
     const found = [first.ids];
     const rest = Array.from({ length: Math.max(0, pages - 1) }, (_, index) => index + 2).values();
     const work = async () => {
@@ -103,8 +111,16 @@ export class PlatformLists {
   }
 
   /** Of one channel customer those that are bound to the enterprise. */
-  customers(call: CallContext, enterpriseGlobalId: string, by: Readonly<Record<string, string>>): Promise<Columns> {
-    const query = { channelCode: by['channelCode'], channelCustomerId: by['channelCustomerId'], defaultCustomer: 'N' };
+  customers(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    by: Readonly<Record<string, string>>,
+  ): Promise<Columns> {
+    const query = {
+      channelCode: by['channelCode'],
+      channelCustomerId: by['channelCustomerId'],
+      defaultCustomer: 'N',
+    };
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
       const rows = readList<WireCustomer, (Id | undefined)[]>(data, 'data', (wire) => [
         wire.id('customerId'),
@@ -119,7 +135,11 @@ export class PlatformLists {
   }
 
   /** The licence orders whose products or packages stand on one asset. */
-  orders(call: CallContext, _enterprise: string, { assetId = '' }: Readonly<Record<string, string>>): Promise<Columns> {
+  orders(
+    call: CallContext,
+    _enterprise: string,
+    { assetId = '' }: Readonly<Record<string, string>>,
+  ): Promise<Columns> {
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) => {
       const found = new Set<string>();
       const instance = (wire: Reader<WireProductInstance | WireMerchandiseInstance>) => {

@@ -35,7 +35,9 @@ export class Reservations {
     if (this.redis.configured) {
       try {
         const key = this.#keyOf(caller);
-        await this.redis.run((client) => client.zadd(key, ...assetNums.flatMap((assetNum) => [endsAt, assetNum])));
+        await this.redis.run((client) =>
+          client.zadd(key, ...assetNums.flatMap((assetNum) => [endsAt, assetNum])),
+        );
         await this.redis.run((client) => client.zremrangebyscore(key, '-inf', now));
         await this.redis.run((client) => client.zremrangebyrank(key, 0, -MAX_KEPT - 1));
         await this.redis.run((client) => client.pexpire(key, KEPT_MS));

@@ -16,17 +16,18 @@ const EVERYTHING: ReadonlySet<string> = new Set(['*']);
 const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
 
 /** What is looked up, as what, and the problem where it is not there; without one it is left out (the results of locks say so). */
-const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonly problem?: ProblemSlug }[] = [
-  { name: 'member', kind: 'member', problem: 'member-not-found' },
-  { name: 'customer', kind: 'customer', problem: 'customer-not-found' },
-  { name: 'channelCustomer', kind: 'channelCustomer', problem: 'customer-not-found' },
-  { name: 'asset', kind: 'asset', problem: 'asset-not-found' },
-  { name: 'assetNum', kind: 'assetNum', problem: 'asset-not-found' },
-  { name: 'newAssetNum', kind: 'assetNum', problem: 'asset-not-found' },
-  { name: 'lock', kind: 'assetNum' },
-  { name: 'lentLock', kind: 'lentLock', problem: 'asset-not-found' },
-  { name: 'order', kind: 'order', problem: 'order-not-found' },
-];
+const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonly problem?: ProblemSlug }[] =
+  [
+    { name: 'member', kind: 'member', problem: 'member-not-found' },
+    { name: 'customer', kind: 'customer', problem: 'customer-not-found' },
+    { name: 'channelCustomer', kind: 'channelCustomer', problem: 'customer-not-found' },
+    { name: 'asset', kind: 'asset', problem: 'asset-not-found' },
+    { name: 'assetNum', kind: 'assetNum', problem: 'asset-not-found' },
+    { name: 'newAssetNum', kind: 'assetNum', problem: 'asset-not-found' },
+    { name: 'lock', kind: 'assetNum' },
+    { name: 'lentLock', kind: 'lentLock', problem: 'asset-not-found' },
+    { name: 'order', kind: 'order', problem: 'order-not-found' },
+  ];
 
 /** One kind of id of one enterprise, and where its ids stand in the request. */
 interface Lookup extends Question {
@@ -106,10 +107,15 @@ function assertNamed({ enterprise, placeOf, ids }: Scope, { caller }: CallContex
   for (const named of ids.get('enterprise') ?? []) assertGranted(enterprises, named, 'enterprise');
   for (const named of ids.get('channel') ?? []) assertGranted(channels, named, 'channel');
   const [crm] = ids.get('crmCustomer') ?? [];
-  if (crm) throw refused(crm.place, 'cannot be looked up, so a caller that is bound to enterprises must not name it');
+  if (crm)
+    throw refused(
+      crm.place,
+      'cannot be looked up, so a caller that is bound to enterprises must not name it',
+    );
   const lookedUp = LOOKED_UP.some(({ name }) => ids.has(name));
   const enterprisePlace = placeOf('enterprise');
-  if (!enterprise && (lookedUp || enterprisePlace)) throw refused(enterprisePlace, 'must name an enterprise that is granted');
+  if (!enterprise && (lookedUp || enterprisePlace))
+    throw refused(enterprisePlace, 'must name an enterprise that is granted');
   const customerPlace = placeOf('customer');
   if (customerPlace && !ids.has('customer')) throw refused(customerPlace, 'must name the customer');
 }
@@ -162,14 +168,18 @@ function lookupsOf(scopes: readonly Scope[]): Lookup[] {
         lookup.ids.add(id);
       }
       if (kind === 'order')
-        for (const { id } of [...(ids.get('assetNum') ?? []), ...(ids.get('newAssetNum') ?? [])]) lookup.assetNums.add(id);
+        for (const { id } of [...(ids.get('assetNum') ?? []), ...(ids.get('newAssetNum') ?? [])])
+          lookup.assetNums.add(id);
     }
   }
   return [...lookups.values()];
 }
 
 /** The first kind that lacks something, with every place of it in the body. */
-function problemOf(lookups: readonly Lookup[], missing: readonly ReadonlySet<string>[]): ProblemException | undefined {
+function problemOf(
+  lookups: readonly Lookup[],
+  missing: readonly ReadonlySet<string>[],
+): ProblemException | undefined {
   const slug = lookups.find(({ problem }, index) => problem && (missing[index]?.size ?? 0) > 0)?.problem;
   if (!slug) return undefined;
   const errors = lookups.flatMap(({ problem, places }, index) =>

@@ -44,7 +44,8 @@ export function assertOwnTenants(operation: Operation, request: UpstreamRequest,
     assertGranted(operation, grants.channels, part, 'channelCode');
   }
   if (!isBound(grants) || ACROSS_ENTERPRISES.has(operation.name)) return;
-  for (const item of items) if (!('enterpriseGlobalId' in item && item.enterpriseGlobalId)) throw foreign(operation);
+  for (const item of items)
+    if (!('enterpriseGlobalId' in item && item.enterpriseGlobalId)) throw foreign(operation);
   assertLookedUp(operation, request.ids, context);
   assertLookedUp(operation, request.query, context);
   assertLookedUp(operation, request.body, context);
@@ -71,7 +72,8 @@ function assertLookedUp(operation: Operation, part: object | undefined, context:
     if (value === undefined || value === null) continue;
     const kind = kindOf(name, value);
     if (kind) assertOwn(operation, kind, value, context);
-    else if (Array.isArray(value)) for (const item of value as unknown[]) assertInside(operation, item, context);
+    else if (Array.isArray(value))
+      for (const item of value as unknown[]) assertInside(operation, item, context);
     else assertInside(operation, value, context);
   }
 }
@@ -85,7 +87,12 @@ function kindOf(name: string, value: unknown): OwnKind | 'never' | undefined {
   return name === 'borrowedUsbKey' && typeof value === 'string' ? 'lentLock' : KINDS.get(name);
 }
 
-function assertOwn(operation: Operation, kind: OwnKind | 'never', value: unknown, { reach }: CallContext): void {
+function assertOwn(
+  operation: Operation,
+  kind: OwnKind | 'never',
+  value: unknown,
+  { reach }: CallContext,
+): void {
   for (const id of Array.isArray(value) ? (value as unknown[]) : [value]) {
     if (kind !== 'never' && typeof id === 'string' && reach?.has(kind, id)) continue;
     throw reach?.refusal ?? foreign(operation, kind);

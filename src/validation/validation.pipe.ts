@@ -1,4 +1,10 @@
-import { type ArgumentMetadata, type ExecutionContext, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  type ExecutionContext,
+  Injectable,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
@@ -32,7 +38,10 @@ const PARTS = [
 ] as const;
 
 /** The parts of a request as their DTO classes, for what has to know them before the handler; each is validated once. */
-export function validatedAhead(context: ExecutionContext): { parameters: object[]; body: object | undefined } {
+export function validatedAhead(context: ExecutionContext): {
+  parameters: object[];
+  body: object | undefined;
+} {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   const parameters: object[] = [];
   let body: object | undefined;
@@ -56,7 +65,11 @@ function classOf(context: ExecutionContext, kind: RouteParamtypes): Type | undef
   const key = Object.keys(args ?? {}).find((each) => each.startsWith(`${kind}:`));
   const declared = key === undefined ? undefined : args?.[key];
   if (!declared || declared.data !== undefined) return undefined;
-  const types = Reflect.getMetadata('design:paramtypes', context.getClass().prototype as object, name) as Type[];
+  const types = Reflect.getMetadata(
+    'design:paramtypes',
+    context.getClass().prototype as object,
+    name,
+  ) as Type[];
   return types[declared.index];
 }
 

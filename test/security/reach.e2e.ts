@@ -45,12 +45,20 @@ const customer = {
 };
 const product = { productUri: 'draft.pro', srcLicenseOrderId: 'lic-5003' };
 const packages = [
-  { merchandiseNum: 'PKG-1', products: [product], children: [{ merchandiseNum: 'PKG-2', products: [product] }] },
+  {
+    merchandiseNum: 'PKG-1',
+    products: [product],
+    children: [{ merchandiseNum: 'PKG-2', products: [product] }],
+  },
 ];
 const order = (item: object): Omit<Request, 'path'> & { path: string } => ({
   method: 'POST',
   path: '/v1/license-orders',
-  body: { channelCode: 'crm', channelOrderId: 'SO-R', items: [{ licenseType: 'cloud_account', customer, ...item }] },
+  body: {
+    channelCode: 'crm',
+    channelOrderId: 'SO-R',
+    items: [{ licenseType: 'cloud_account', customer, ...item }],
+  },
 });
 
 /** Requests that name something of the enterprise in every field that can carry it. */
@@ -132,8 +140,20 @@ let gateway: TestGateway;
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' }, [
-    { name: 'bound', scopes: [...scopes], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] },
-    { name: 'other', scopes: [...scopes], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] },
+    {
+      name: 'bound',
+      scopes: [...scopes],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+      users: ['default'],
+    },
+    {
+      name: 'other',
+      scopes: [...scopes],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+      users: ['default'],
+    },
     {
       name: 'two',
       scopes: [...scopes],
@@ -165,7 +185,9 @@ async function writes(): Promise<{ operation: string; path: string; body: unknow
 
 /** A number that may also be one that the caller reserved is looked up as any other is. */
 const fields = () =>
-  requestFields(gateway.app).map((each) => (each.name === 'newAssetNum' ? { ...each, name: 'assetNum' as const } : each));
+  requestFields(gateway.app).map((each) =>
+    each.name === 'newAssetNum' ? { ...each, name: 'assetNum' as const } : each,
+  );
 
 /** Every place of a request that holds an id of which an own one is known: by the fields that the operation's classes declare. */
 function placesOf(operation: string, request: Request): Place[] {
@@ -177,13 +199,18 @@ function placesOf(operation: string, request: Request): Place[] {
       const put = (other = '') => ({ ...request, path: request.path.replace(id, other) });
       return { kind: name as Kind, own: id, put, list: false };
     });
-  const paths = new Map(own.filter(({ part }) => part === 'body').map(({ path, name }) => [path, name as Kind]));
+  const paths = new Map(
+    own.filter(({ part }) => part === 'body').map(({ path, name }) => [path, name as Kind]),
+  );
   const inBody: Place[] = [];
   const walk = (value: unknown, path: string, keys: readonly (string | number)[]): void => {
     const kind = paths.get(path) ?? paths.get(path.replace(/(\.children\[\])+/, '.children[]'));
     if (kind && keys.length > 0) {
       const isList = Array.isArray(value);
-      const put = (...ids: string[]) => ({ ...request, body: replaced(request.body, keys, isList ? ids : ids[0]) });
+      const put = (...ids: string[]) => ({
+        ...request,
+        body: replaced(request.body, keys, isList ? ids : ids[0]),
+      });
       inBody.push({ kind, own: (isList ? value[0] : value) as string, put, list: isList });
     } else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) walk(item, `${path}[]`, [...keys, index]);
@@ -198,14 +225,18 @@ function placesOf(operation: string, request: Request): Place[] {
 
 function replaced(body: unknown, keys: readonly (string | number)[], value: unknown): object {
   const copy = structuredClone(body) as Record<string | number, unknown>;
-  const parent = keys.slice(0, -1).reduce<Record<string | number, unknown>>((inner, key) => inner[key] as never, copy);
+  const parent = keys
+    .slice(0, -1)
+    .reduce<Record<string | number, unknown>>((inner, key) => inner[key] as never, copy);
   parent[keys.at(-1) as string | number] = value;
   return copy;
 }
 
 /** The answer without what differs between any two: the id that was named, times, and the request's own id. */
 function shown({ status, headers, text }: TestAnswer, ...ids: string[]): object {
-  const names = [...headers].filter(([name]) => !/^(date|x-request-id|server-timing|ratelimit|content-length)/.test(name));
+  const names = [...headers].filter(
+    ([name]) => !/^(date|x-request-id|server-timing|ratelimit|content-length)/.test(name),
+  );
   const body = ids.reduce((all, id) => all.replaceAll(id, 'ID'), text).replace(/"requestId":"[^"]*"/, '');
   return { status, headers: Object.fromEntries(names), body };
 }
@@ -215,7 +246,9 @@ const NAMING_NOTHING = new Set(['getProblem', 'createSession']);
 
 describe('S1 what a field of a request names', () => {
   it('is declared for each that holds an id', () => {
-    const undeclared = fields().filter(({ operation, holdsId, name }) => holdsId && !name && !NAMING_NOTHING.has(operation));
+    const undeclared = fields().filter(
+      ({ operation, holdsId, name }) => holdsId && !name && !NAMING_NOTHING.has(operation),
+    );
     expect(undeclared.map(({ operation, field }) => `${operation}: ${field}`)).toEqual([]);
     // The list is not empty because nothing was found.
     expect(fields().filter(({ name }) => name !== undefined).length).toBeGreaterThan(60);
@@ -241,7 +274,9 @@ describe('S1 what a field of a request names', () => {
       ),
     );
     const needed = fields().filter(({ name }) => name && name in IDS);
-    expect(needed.map(({ operation, name }) => `${operation} ${name}`).filter((each) => !tried.has(each))).toEqual([]);
+    expect(
+      needed.map(({ operation, name }) => `${operation} ${name}`).filter((each) => !tried.has(each)),
+    ).toEqual([]);
   });
 });
 
@@ -263,12 +298,18 @@ describe('S1 an id of another enterprise', () => {
         const [one, other] = [await send(put(foreign)), await send(put(unknown))];
         expect([kind, shown(one, foreign)]).toEqual([kind, shown(other, unknown)]);
         if (kind === 'lock') {
-          expect(one.body).toMatchObject({ items: [{ assetNum: foreign, status: 'not_found' }], succeeded: 0 });
+          expect(one.body).toMatchObject({
+            items: [{ assetNum: foreign, status: 'not_found' }],
+            succeeded: 0,
+          });
         } else {
           expect([kind, one.status]).toEqual([kind, kind === 'enterprise' ? 403 : 404]);
           expect(one.body).toMatchObject({ outcome: 'not_processed', retryable: false });
         }
-        const disguised = [own.toUpperCase(), own.replace(/[aeo]/, (letter) => ({ a: 'а', e: 'е', o: 'о' })[letter] ?? '')];
+        const disguised = [
+          own.toUpperCase(),
+          own.replace(/[aeo]/, (letter) => ({ a: 'а', e: 'е', o: 'о' })[letter] ?? ''),
+        ];
         for (const odd of disguised.filter((each) => each !== own)) {
           const answer = await send(put(request.path.includes(own) ? encodeURIComponent(odd) : odd));
           expect([kind, odd, [400, 403, 404].includes(answer.status)]).toEqual([kind, odd, true]);

@@ -33,21 +33,29 @@ const ID_NAME = /(?:Id|Ids|Num|Nums|Code)$/;
 
 /** Every field of every request that the routes of the application take. */
 export function requestFields(app: NestFastifyApplication): RequestField[] {
-  const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [...module.controllers.values()]);
+  const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [
+    ...module.controllers.values(),
+  ]);
   return controllers.flatMap(({ metatype }) => (metatype ? fieldsOfController(metatype as Type) : []));
 }
 
 function fieldsOfController(controller: Type): RequestField[] {
   const prototype = controller.prototype as Record<string, unknown>;
   return Object.getOwnPropertyNames(prototype).flatMap((method) => {
-    const policy = Reflect.getMetadata(OPERATION_POLICY, prototype[method] as object) as OperationPolicy | undefined;
+    const policy = Reflect.getMetadata(OPERATION_POLICY, prototype[method] as object) as
+      OperationPolicy | undefined;
     if (!policy) return [];
-    const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<string, { index: number }>;
+    const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<
+      string,
+      { index: number }
+    >;
     const types = Reflect.getMetadata('design:paramtypes', prototype, method) as Type[];
     return PARTS.flatMap(([kind, part]) =>
       Object.entries(args)
         .filter(([key]) => key.startsWith(`${kind}:`))
-        .flatMap(([, { index }]) => fieldsOf(types[index] as Type, { operation: policy.operationId, part }, '', [])),
+        .flatMap(([, { index }]) =>
+          fieldsOf(types[index] as Type, { operation: policy.operationId, part }, '', []),
+        ),
     );
   });
 }
@@ -62,7 +70,9 @@ function fieldsOf(
   const names = namesOf(type.prototype as object);
   return declaredFields(type).flatMap(({ name, isNested, nestedClass, transforms }) => {
     const path = `${at}${name}`;
-    const classes = nestedClass ? [nestedClass] : transforms.flatMap((each) => itemKindsOf(each)?.classes ?? []);
+    const classes = nestedClass
+      ? [nestedClass]
+      : transforms.flatMap((each) => itemKindsOf(each)?.classes ?? []);
     if (isNested)
       return classes.flatMap((each) =>
         fieldsOf(each as Type, of, `${path}${isList(type, name) ? '[]' : ''}.`, [...outer, type]),
@@ -72,7 +82,8 @@ function fieldsOf(
         ...of,
         field: `${type.name}.${name}`,
         path,
-        holdsId: of.part === 'param' || ID_NAME.test(name) || rulesOf(type, name).some((rule) => ID_RULES.has(rule)),
+        holdsId:
+          of.part === 'param' || ID_NAME.test(name) || rulesOf(type, name).some((rule) => ID_RULES.has(rule)),
         name: names.get(name),
       },
     ];

@@ -25,7 +25,12 @@ describe('a text of the platform that names fields of the wire', () => {
     ['batchOrder', 'orderList has a sequence twice', 'items has a sequence twice', ['/items']],
     ['batchOrder', 'assetNos and limitStartDate do not match', 'assetNums and startsAt do not match', []],
     ['batchOrder', 'appKey must not be empty', 'appKey must not be empty', []],
-    ['batchOrder', 'The address of the customer has no name. Sorry', 'The address of the customer has no name. Sorry', []],
+    [
+      'batchOrder',
+      'The address of the customer has no name. Sorry',
+      'The address of the customer has no name. Sorry',
+      [],
+    ],
     ['bindCustomer', 'channelCustomerId is taken', 'channelCustomerId is taken', ['/channelCustomerId']],
     ['addMembers', 'userList must not be empty', 'members must not be empty', ['/members']],
     ['borrowAssets', 'borrowedUsbKey is wrong', 'lentLockNum is wrong', ['/lentLockNum']],

@@ -3,7 +3,9 @@ import type { Operation } from '../operations.ts';
 /** Where a field of the wire stands in our requests, below the object that it stands in there; absent: under the same name. */
 const OURS: ReadonlyMap<string, string> = new Map([
   ['orderList', 'items'],
-  ...['customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'enterpriseGlobalId'].map(ofCustomer),
+  ...['customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'enterpriseGlobalId'].map(
+    ofCustomer,
+  ),
   ...['address', 'passwordMobile'].map(ofCustomer),
   ['adminName', 'admin/name'],
   ['adminAccount', 'admin/account'],
@@ -78,7 +80,11 @@ function pointerOf(path: string, isOrder: boolean): string {
 
 /** Of a field whose place is not known: its last name. */
 function nameOf(path: string, isOrder: boolean): string {
-  return pointerOf(path, isOrder).split('/').findLast((part) => !/^\d*$/.test(part)) ?? path;
+  return (
+    pointerOf(path, isOrder)
+      .split('/')
+      .findLast((part) => !/^\d*$/.test(part)) ?? path
+  );
 }
 
 /** The parts of a customer stand in an object of their own in orders only; `borrowedUsbKey` is a number in a loan. */
