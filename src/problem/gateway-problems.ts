@@ -67,7 +67,8 @@ export const gatewayProblems = {
     ...defaultOutcome,
     statuses: [404],
     title: 'No such customer',
-    meaning: 'The enterprise that is named has no customer of this id, or none under this number of the channel.',
+    meaning:
+      'The enterprise that is named has no customer of this id, or none under this number of the channel.',
     remedy: 'Take the id from `findCustomers`, or from the assets of the enterprise.',
   },
   'method-not-allowed': {
