@@ -133,13 +133,11 @@ export class Site {
     let answer: Answer = { status: 0 };
     try {
       const order = orderOf(channelOrderId);
+      const items = order.items.map((item) => ({ ...item, branch: { code: fault } }));
       const response = await fetch(`${this.gateway(gateway).url}/v1/license-orders`, {
         method: 'POST',
         headers: { 'x-api-key': this.fleet.key, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          ...order,
-          orders: order.orders.map((item) => ({ ...item, branch: { code: fault } })),
-        }),
+        body: JSON.stringify({ ...order, items }),
         signal: AbortSignal.timeout(30_000),
       });
       answer = { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
@@ -210,6 +208,7 @@ export class Site {
     return counts;
   }
 
+  /** Of the line that begins so; NaN where there is none. */
   async metric(gateway: number, line: string): Promise<number> {
     const response = await fetch(`${this.gateway(gateway).managementUrl}/metrics`);
     const found = (await response.text()).split('\n').find((each) => each.startsWith(`${line} `));
