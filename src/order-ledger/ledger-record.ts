@@ -30,6 +30,14 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
 
 /** Nothing happened upstream: the name is free, for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
+
+/** One item of an order as it was sent. */
+export interface OrderedItem {
+  readonly sequence: number;
+  readonly orderType: string;
+  readonly enterpriseGlobalId: string | null;
+}
+
 export interface PlacedItem {
   readonly sequence: number;
   readonly licenseOrderId: string;
@@ -49,6 +57,9 @@ export interface Details {
     readonly channelCode: string;
     readonly channelOrderId: string;
     readonly syncMode: 'sync' | 'async';
+    /** Every item that was sent. */
+    readonly ordered: readonly OrderedItem[];
+    /** What was placed, as far as it is known. */
     readonly items: readonly PlacedItem[];
     readonly reason: string | null;
     /** What the evidence job needs to look for it; absent where nothing can prove it. */

@@ -46,6 +46,7 @@ const order: NonNullable<Details['order']> = {
   channelCode: 'crm',
   channelOrderId: 'SO-1',
   syncMode: 'sync',
+  ordered: [],
   items: [],
   reason: null,
 };

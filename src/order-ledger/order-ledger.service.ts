@@ -9,7 +9,7 @@ import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
-import type { Details, LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+import type { Details, LedgerRecord, KeptAnswer, OrderedItem, PlacedItem, State } from './ledger-record.ts';
 import {
   type Begin,
   type Begun,
@@ -30,6 +30,7 @@ export interface OrderWrite {
   readonly channelCode: string;
   readonly channelOrderId: string;
   readonly syncMode: 'sync' | 'async';
+  readonly ordered: readonly OrderedItem[];
   /** What was asked for: another payload under the same number is refused. */
   readonly payload: unknown;
   readonly idempotencyKey: string | undefined;
@@ -72,11 +73,12 @@ export class OrderLedger {
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,
   ): Promise<Guarded<LedgerRecord>> {
-    const { caller, channelCode, channelOrderId, syncMode, evidence, idempotencyKey } = write;
+    const { caller, channelCode, channelOrderId, syncMode, ordered, evidence, idempotencyKey } = write;
     const order = {
       channelCode,
       channelOrderId,
       syncMode,
+      ordered,
       items: [],
       reason: null,
       ...(evidence && { evidence }),

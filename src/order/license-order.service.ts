@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { placeOf } from '../order-ledger/ledger-responses.ts';
-import type { Evidence } from '../order-ledger/ledger-record.ts';
+import type { Evidence, OrderedItem } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
@@ -44,6 +44,7 @@ export class LicenseOrderService {
       channelCode,
       channelOrderId,
       syncMode,
+      ordered: orderedItems(order),
       payload: { ...query, body },
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
@@ -65,6 +66,14 @@ export class LicenseOrderService {
     );
     return { method, path: modulePrefix[module] + path, body: JSON.parse(body) as object };
   }
+}
+
+function orderedItems({ orders }: PlaceOrderDto): OrderedItem[] {
+  return orders.map((item, index) => ({
+    sequence: sequenceOf(item, index),
+    orderType: item.orderType,
+    enterpriseGlobalId: item.customer.enterpriseGlobalId ?? null,
+  }));
 }
 
 /** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (orders.md, "Evidence"). */

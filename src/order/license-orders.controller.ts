@@ -74,14 +74,16 @@ export class LicenseOrdersController {
   @Operation({
     id: 'listOrders',
     summary: 'Page through the orders that were placed here, newest first',
-    description: 'Those of the channels that are granted to the caller. The platform is not asked.',
+    description:
+      'Those whose channel is granted to the caller and, unless all enterprises are, each of whose items names an enterprise that is. ' +
+      'The platform is not asked.',
     scope: 'orders:read',
     paged: true,
     problems: ['dependency-unavailable'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
   })
   listOrders(@Read() read: Reading, @Query() query: ListOrdersQuery): Promise<unknown> {
-    return this.reads.answer(read, (call) => this.records.listOrders(query, call.caller.grants));
+    return this.reads.answer(read, (call) => this.records.listOrders(query, call));
   }
 
   @Get(':channelCode/:channelOrderId')
@@ -94,7 +96,7 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
   getOrder(@Read() read: Reading, @Param() order: OrderPath): Promise<unknown> {
-    return this.reads.answer(read, () => this.records.getOrder(order));
+    return this.reads.answer(read, (call) => this.records.getOrder(order, call.caller.grants));
   }
 
   @Post(':channelCode/:channelOrderId/settlement')
@@ -110,8 +112,12 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })
-  settleOrder(@Param() order: OrderPath, @Body() settlement: SettleOrderDto): Promise<OrderRecordDto> {
-    return this.records.settleOrder(order, settlement);
+  settleOrder(
+    @Call() call: CallContext,
+    @Param() order: OrderPath,
+    @Body() settlement: SettleOrderDto,
+  ): Promise<OrderRecordDto> {
+    return this.records.settleOrder(order, settlement, call.caller.grants);
   }
 }
 

@@ -391,6 +391,7 @@ describe('a settlement', () => {
       channelCode: 'crm',
       channelOrderId: number,
       syncMode: 'sync',
+      ordered: [],
       payload: {},
       idempotencyKey: undefined,
       deadlineMs: 10_000,

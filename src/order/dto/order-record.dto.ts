@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type State, states } from '../../order-ledger/ledger-record.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Timestamp } from '../../validation/time-rules.ts';
 import {
   Identifier,
   ListOf,
@@ -75,6 +76,22 @@ export class ListOrdersQuery {
   @Optional()
   @OneOf(states, { description: 'Only orders in this state' })
   state?: State;
+
+  @Optional()
+  @Identifier({ example: 'crm', description: 'Only orders of this channel' })
+  channelCode?: string;
+
+  @Optional()
+  @Identifier({ example: 'ent-1', description: 'Only orders that name this enterprise in an item' })
+  enterpriseGlobalId?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted at this time or later' })
+  submittedAfter?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted before this time' })
+  submittedBefore?: string;
 
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
