@@ -15,13 +15,13 @@ export type State = (typeof states)[number];
 export type Mover = 'owner' | 'lease' | 'evidence' | 'operator';
 
 /**
- * The state machine: from which state to which, and by whom. A late answer of the owner counts as long as nobody has settled the
- * record; it may only say that the write was carried out, since the lease has told everybody that nobody knows.
+ * The state machine: from which state to which, and by whom. What the owner learns counts as long as no one has settled the record, also
+ * after its lease: the lease may have ended early, by a clock that stepped ahead, and a known result is never thrown away.
  */
 export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly State[]>>>> = {
   owner: {
     sending: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt'],
-    in_doubt: ['succeeded', 'accepted', 'incomplete'],
+    in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
   evidence: { in_doubt: ['succeeded'] },
@@ -30,6 +30,8 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
 
 /** Nothing happened upstream: the name is free, for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
+/** The platform carried the write out, all of it or a part. */
+export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 /** One item of an order as it was sent. */
 export interface OrderedItem {

@@ -20,39 +20,39 @@ const END_OF_TIME = 2 ** 52;
 /** Times that one script is asked about: each round leaves a sixteenth. */
 const PIVOTS = 15;
 
-/** KEYS: canary, sets. ARGV: canary, end, times. For each time and set: how many orders were submitted from then on and before the end. */
+/** KEYS: epoch, sets. ARGV: epoch, now, end, times. For each time and set: how many orders were submitted from then on and before the end. */
 const COUNT = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local counts = {}
-for time = 3, #ARGV do
-  for set = 2, #KEYS do table.insert(counts, redis.call('ZCOUNT', KEYS[set], ARGV[time], '(' .. ARGV[2])) end
+for time = 4, #ARGV do
+  for set = 2, #KEYS do table.insert(counts, redis.call('ZCOUNT', KEYS[set], ARGV[time], '(' .. ARGV[3])) end
 end
 return {'there', counts}
 `);
 
-/** KEYS: canary, sets. ARGV: canary, from, end, how many at most of each set. Keys of orders, each followed by its time. */
+/** KEYS: epoch, sets. ARGV: epoch, now, from, end, how many at most of each set. Keys of orders, each followed by its time. */
 const BETWEEN = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local found = {}
 for set = 2, #KEYS do
-  for _, part in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[set], '(' .. ARGV[3], ARGV[2], 'WITHSCORES', 'LIMIT', 0, ARGV[4])) do
+  for _, part in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[set], '(' .. ARGV[4], ARGV[3], 'WITHSCORES', 'LIMIT', 0, ARGV[5])) do
     table.insert(found, part)
   end
 end
 return {'there', found}
 `);
 
-/** KEYS: canary, sets. ARGV: canary. All their members. */
+/** KEYS: epoch, sets. ARGV: epoch, now. All their members. */
 const MEMBERS = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 if #KEYS == 1 then return {'there', {}} end
 return {'there', redis.call('SUNION', unpack(KEYS, 2))}
 `);
 
-/** KEYS: canary, hash. ARGV: canary, fields. */
+/** KEYS: epoch, hash. ARGV: epoch, now, fields. */
 const VALUES = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
-return {'there', redis.call('HMGET', KEYS[2], unpack(ARGV, 2))}
+return {'there', redis.call('HMGET', KEYS[2], unpack(ARGV, 3))}
 `);
 
 /** What the items of an order name, in order, each once; '' where one names none. */
@@ -95,7 +95,7 @@ export class OrderIndex {
   constructor(
     /** The key that those of all indexes begin with. */
     private readonly base: string,
-    /** Puts the canary in front of keys and values. */
+    /** Puts the store epoch in front of the keys, and epoch and time in front of the values. */
     private readonly run: Run,
   ) {}
 

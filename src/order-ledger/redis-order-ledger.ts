@@ -25,22 +25,31 @@ import { indexesOf, OrderIndex } from './order-index.ts';
 /*
  * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. `listed` names
  * the indexes that an order is in besides the one of all orders (order-index.ts); the same scripts that move it keep them. What is
- * being sent is indexed by the end of its lease. Times are Redis' own. Every script compares the canary first: a store that lost it
- * has lost the records too.
+ * being sent is indexed by the end of its lease. Times are Redis' own. Every script compares the store epoch first: a store that lost
+ * it has lost the records too.
  *
- * KEYS: canary, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
+ * No record has a life of Redis' own (PEXPIRE): a clock that jumps would end it at once, and the order would be sent again. `ends` says
+ * when the time of a settled record is over, counted from the later of two clocks, Redis' and the gateway's; the sweep deletes it once
+ * the earlier of the two has come so far.
+ *
+ * KEYS: epoch, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
+ * ARGV of every script begins with: epoch, the gateway's time.
  */
 const VERSION = '1';
 /** Records that one script reads: others do not wait for it longer than for a small page. */
 const READ_AT_ONCE = 100;
 const FIELDS = ['version', 'state', 'submittedAt', 'settledAt', 'details'] as const;
 const COMMON = `
-local canary, record, leases, all, ends = unpack(KEYS, 1, 5)
-if redis.call('GET', canary) ~= ARGV[1] then return {'stopped'} end
+local epoch, record, leases, all, ends = unpack(KEYS, 1, 5)
+if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- Orders stand in their indexes by the microsecond, so that hardly two have the same place.
 local micros = clock[1] * 1000000 + clock[2]
+local gatewayNow = tonumber(ARGV[2])
+local function keep(key, keptMs)
+  redis.call('ZADD', ends, math.max(now, gatewayNow) + keptMs, key)
+end
 local index = {}
 for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do index[state] = KEYS[5 + i] end
 local function fields(key)
@@ -61,25 +70,29 @@ local function put(key, from, to, keptMs)
   redis.call('ZREM', leases, key)
   if listed and listed ~= '' then
     relist(key, listed, from, to, redis.call('ZSCORE', index[from], key) or submittedAt * 1000)
-    if keptMs == '' then redis.call('ZREM', ends, key) else redis.call('ZADD', ends, now + keptMs, key) end
-  elseif keptMs == '' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, keptMs) end
+  end
+  if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
 end
--- Removes the record of an order from every index, and the record.
+-- Removes a record from every index, and the record; or a second name.
 local function remove(key)
-  local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
-  if state and listed then relist(key, listed, state) end
+  if redis.call('TYPE', key).ok == 'hash' then
+    local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
+    if state and listed and listed ~= '' then relist(key, listed, state) end
+  end
   redis.call('ZREM', ends, key)
   redis.call('DEL', key)
 end
--- Orders whose time is over. Redis does not expire them: the names of their indexes would go with them.
+-- What is over by both clocks: settled records and second names.
 local function forget()
-  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 100)) do remove(key) end
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', math.min(now, gatewayNow), 'LIMIT', 0, 100)) do
+    remove(key)
+  end
 end
 `;
 
-/** ARGV: canary, version, owner, lease ms, details, indexes as JSON or empty, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
+/** ARGV: version, owner, lease ms, details, indexes as JSON or empty, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
 const BEGIN = new Script(`${COMMON}
-local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 2, 9)
+local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 3, 10)
 if alias ~= '' then
   local target = redis.call('GET', alias)
   if target and target ~= record and redis.call('EXISTS', target) == 1 then return {'taken'} end
@@ -95,14 +108,14 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   end
   if state == 'sending' and known[3] == owner then return {'begun', tonumber(known[6])} end
   local same = 0
-  for i = 10, #ARGV do if ARGV[i] == known[4] then same = 1 end end
+  for i = 11, #ARGV do if ARGV[i] == known[4] then same = 1 end end
   local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
   remove(record)
 end
 local order = listed ~= '' and cjson.decode(listed)
 -- The first write of a new record: a script that has written before is not told any more that memory is full.
-redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[10],
+redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[11],
   'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '')
 redis.call('ZADD', leases, now + leaseMs, record)
 if order then
@@ -113,41 +126,45 @@ if order then
     redis.call('HSET', all .. ':groups', order.group, table.concat(order.enterprises, '\\n'))
   end
 end
-if alias ~= '' then redis.call('SET', alias, record, 'PX', aliasMs) end
+if alias ~= '' then
+  redis.call('SET', alias, record)
+  keep(alias, aliasMs)
+end
 return {'begun', now}
 `);
 
-/** ARGV: canary, version, owner. */
+/** ARGV: version, owner. */
 const HOLDS = new Script(`${COMMON}
 local version, state, owner, leaseUntil = unpack(redis.call('HMGET', record, 'version', 'state', 'owner', 'leaseUntil'))
-local holds = version == ARGV[2] and state == 'sending' and owner == ARGV[3] and tonumber(leaseUntil) > now
+local holds = version == ARGV[3] and state == 'sending' and owner == ARGV[4] and tonumber(leaseUntil) > now
 return {holds and 'held' or 'lost'}
 `);
 
-/** ARGV: canary, version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
+/** ARGV: version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
 const MOVE = new Script(`${COMMON}
-local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 2, 7)
+local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 3, 8)
 local known = redis.call('HMGET', record, 'version', 'state', 'owner', 'submittedAt')
 if not known[1] and redis.call('EXISTS', record) == 0 then return {'missing'} end
 if known[1] ~= version or not known[2] then return {'broken'} end
 local allowed = owner == '' or owner == known[3]
 local fits = false
-for i = 8, #ARGV do if ARGV[i] == known[2] then fits = true end end
+for i = 9, #ARGV do if ARGV[i] == known[2] then fits = true end end
 if not (allowed and fits) then return {'refused', fields(record)} end
-local leftMs = known[4] + minAgeMs - now
-if leftMs > 0 then return {'early', leftMs} end
+-- A move without a least age is never early: Redis' clock may have stepped back since the write began.
+local leftMs = known[4] + minAgeMs - math.min(now, gatewayNow)
+if tonumber(minAgeMs) > 0 and leftMs > 0 then return {'early', leftMs} end
 if details ~= '' then redis.call('HSET', record, 'details', details) end
 put(record, known[2], to, keptMs)
 return {'moved', fields(record)}
 `);
 
-/** ARGV: canary. */
+/** No further ARGV. */
 const READ = new Script(`${COMMON}
 if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
 `);
 
-/** KEYS: canary, records. ARGV: canary. */
+/** KEYS: epoch, records. ARGV: epoch. */
 const READ_MANY = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local found = {}
@@ -158,19 +175,19 @@ end
 return {'there', found}
 `);
 
-/** ARGV: canary, kept ms of an order in doubt or empty, of another write. */
+/** ARGV: kept ms of an order in doubt or empty, of another write. */
 const SWEEP = new Script(`${COMMON}
 forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
   local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
-  if state == 'sending' then put(key, state, 'in_doubt', listed ~= '' and ARGV[2] or ARGV[3]) end
+  if state == 'sending' then put(key, state, 'in_doubt', listed ~= '' and ARGV[3] or ARGV[4]) end
   redis.call('ZREM', leases, key)
 end
 return {'swept', ended}
 `);
 
-/** ARGV: canary. */
+/** No further ARGV. */
 const DOUBTS = new Script(`${COMMON}
 local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
 return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0}
@@ -183,8 +200,8 @@ function prefixOf(environment: string): string {
 }
 
 /** Where the value stands that says that the store has not been emptied. */
-export function canaryKey(environment: string): string {
-  return `${prefixOf(environment)}canary`;
+export function epochKey(environment: string): string {
+  return `${prefixOf(environment)}epoch`;
 }
 
 /** The set of all orders that are in that state, by the time they were submitted. */
@@ -192,7 +209,7 @@ export function stateKey(environment: string, state: State): string {
   return `${prefixOf(environment)}orders:${state}`;
 }
 
-/** The guard of all replicas: one Lua script a step. */
+/** The order ledger of all replicas: one Lua script a step. */
 export class RedisOrderLedger implements OrderLedgerStore {
   readonly #places: readonly string[];
   readonly #prefix: string;
@@ -201,8 +218,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
   constructor(
     private readonly redis: SharedRedis,
     environment: string,
-    /** The canary as this process found it when it started, or an operator made it. */
-    private readonly canary: () => string | undefined,
+    /** The store epoch as this process found it when it started, or an operator made it. */
+    private readonly epoch: () => string | undefined,
     private readonly rules = transitions,
   ) {
     // In braces what decides the slot: a script needs all of it.
@@ -214,7 +231,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
       ...states.map((state) => stateKey(environment, state)),
     ];
     this.#index = new OrderIndex(this.#key('orders'), (script, keys, values) =>
-      this.#ask(script, [this.#key('canary'), ...keys], values),
+      this.#ask(script, [this.#key('epoch'), ...keys], values),
     );
   }
 
@@ -272,7 +289,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
     for (let first = 0; first < keys.length; first += READ_AT_ONCE) {
       assertWanted(abandon);
       const part = keys.slice(first, first + READ_AT_ONCE);
-      const [, found] = await this.#ask(READ_MANY, [this.#key('canary'), ...part], []);
+      const [, found] = await this.#ask(READ_MANY, [this.#key('epoch'), ...part], []);
       for (const [key, fields] of found as [string, Fields][]) {
         try {
           records.push(this.#opened(key.slice(this.#prefix.length), fields));
@@ -299,7 +316,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
   }
 
   #run(script: Script, name: string, values: (string | number)[]): Promise<unknown[]> {
-    return this.#ask(script, [this.#key('canary'), this.#key(name), ...this.#places], values);
+    return this.#ask(script, [this.#key('epoch'), this.#key(name), ...this.#places], values);
   }
 
   async #ask(
@@ -307,11 +324,13 @@ export class RedisOrderLedger implements OrderLedgerStore {
     keys: readonly string[],
     values: readonly (string | number)[],
   ): Promise<unknown[]> {
-    const canary = this.canary();
-    if (canary === undefined) throw new OrderLedgerUnavailable('stopped');
+    const epoch = this.epoch();
+    if (epoch === undefined) throw new OrderLedgerUnavailable('stopped');
     let answer: unknown[];
     try {
-      answer = await this.redis.run((client) => script.run<unknown[]>(client, keys, [canary, ...values]));
+      answer = await this.redis.run((client) =>
+        script.run<unknown[]>(client, keys, [epoch, Date.now(), ...values]),
+      );
     } catch (error) {
       throw new OrderLedgerUnavailable('away', error);
     }

@@ -45,7 +45,8 @@ export class LicenseOrderService {
       channelOrderId,
       syncMode,
       ordered: orderedItems(order),
-      payload: { ...query, body },
+      // Without the application's key: it is the gateway's, and a new one does not make another order.
+      payload: { body },
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
       evidence: evidenceOf(order),

@@ -52,8 +52,8 @@ const START = 1_700_000_000;
 /** Writes orders as the gateway's scripts do, one a second, of one enterprise after the other. */
 async function fill(count: number): Promise<void> {
   const { sealer } = gateway.app.get(OrderLedgerRedis);
-  const [canary] = (await direct.keys('*:guard}:canary')) as [string];
-  const prefix = canary.slice(0, -'canary'.length);
+  const [epoch] = (await direct.keys('*:guard}:epoch')) as [string];
+  const prefix = epoch.slice(0, -'epoch'.length);
   for (let first = 0; first < count; first += AT_ONCE) {
     const pipeline = direct.pipeline();
     for (let index = first; index < Math.min(count, first + AT_ONCE); index++) {
