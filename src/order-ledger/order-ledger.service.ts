@@ -7,6 +7,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
+import type { SyncMode } from '../upstream/wire/words.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import {
@@ -39,7 +40,7 @@ export interface OrderWrite {
   readonly caller: string;
   readonly channelCode: string;
   readonly channelOrderId: string;
-  readonly syncMode: 'sync' | 'async';
+  readonly syncMode: SyncMode;
   readonly ordered: readonly OrderedItem[];
   /** What was asked for: another payload under the same number is refused. */
   readonly payload: unknown;

@@ -69,8 +69,8 @@ export class LicenseOrderService {
   }
 }
 
-function orderedItems({ orders }: PlaceOrderDto): OrderedItem[] {
-  return orders.map((item, index) => ({
+function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
+  return items.map((item, index) => ({
     sequence: sequenceOf(item, index),
     orderType: item.orderType,
     enterpriseGlobalId: item.customer.enterpriseGlobalId ?? null,
@@ -78,12 +78,12 @@ function orderedItems({ orders }: PlaceOrderDto): OrderedItem[] {
 }
 
 /** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (orders.md, "Evidence"). */
-function evidenceOf({ orders }: PlaceOrderDto): Evidence | undefined {
+function evidenceOf({ items }: PlaceOrderDto): Evidence | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
-    orders.map(({ orderType, customer }) =>
+    items.map(({ orderType, customer }) =>
       orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,
     ),
   );
   if (enterpriseGlobalId === undefined || others.length > 0) return undefined;
-  return { enterpriseGlobalId, items: orders.length, sequences: orders.map(sequenceOf) };
+  return { enterpriseGlobalId, items: items.length, sequences: items.map(sequenceOf) };
 }
