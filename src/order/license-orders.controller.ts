@@ -41,6 +41,15 @@ export class LicenseOrdersController {
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
     idempotency: 'order',
+    answersRepeats: true,
+    looksUpAsUser: true,
+    problems: [
+      'customer-not-found',
+      'asset-not-found',
+      'order-not-found',
+      'user-required',
+      'upstream-timeout',
+    ],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
@@ -61,7 +70,7 @@ export class LicenseOrdersController {
   ): Promise<OrderRecordDto | OrderPreviewDto> {
     if (validateOnly) {
       void reply.status(200);
-      return this.orders.previewOrder(order);
+      return this.orders.previewOrder(call, order);
     }
     const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
     void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);
@@ -96,8 +105,8 @@ export class LicenseOrdersController {
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
-  getOrder(@Call() call: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
-    return this.records.getOrder(order, call.caller.grants);
+  getOrder(@Call() { caller }: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
+    return this.records.getOrder(order, caller.grants);
   }
 
   @Post(':channelCode/:channelOrderId/settlement')
@@ -115,11 +124,11 @@ export class LicenseOrdersController {
     body: { type: SettleOrderDto, examples: settlementExamples },
   })
   settleOrder(
-    @Call() call: CallContext,
+    @Call() { caller }: CallContext,
     @Param() order: OrderPath,
     @Body() settlement: SettleOrderDto,
   ): Promise<OrderRecordDto> {
-    return this.records.settleOrder(order, settlement, call.caller.grants);
+    return this.records.settleOrder(order, settlement, caller.grants);
   }
 }
 

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { placeOf, problemFor } from '../order-ledger/ledger-responses.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
-import { isWithin } from '../order-ledger/order-index.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
+import { isVisible } from '../tenancy/visible-orders.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext, Grants } from '../upstream/call-context.ts';
 import type {
@@ -96,12 +96,10 @@ export class OrderRecordsService {
     }
   }
 
-  /** What the caller may not see is not there for it. */
+  /** The order of another enterprise is one that does not exist. */
   async #find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
     const record = await this.guard.store.read(orderName(channelCode, channelOrderId));
-    const within = only(grants.enterprises);
-    const order = record?.details.order;
-    if (!order || (within && !isWithin(order, within))) throw new ProblemException('order-not-found');
+    if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
 }
