@@ -342,9 +342,8 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
 
       const found = async (query: OrderQuery) => {
         const { records, total } = await store.list(query, 0, 100);
-        const numbers = records.map(({ details }) => details.order?.channelOrderId).join(' ');
         expect(total).toBe(records.length);
-        return numbers;
+        return records.map(({ details }) => details.order?.channelOrderId).join(' ');
       };
 
       it.each<[string, OrderQuery, string]>([
@@ -371,8 +370,8 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
           { within: new Set(['ent-1', 'ent-2']), channels: new Set(['crm']), states: ['succeeded'] },
           'other one',
         ],
-      ])('%s', async (_, query, numbers) => {
-        expect(await found(query)).toBe(numbers);
+      ])('%s', async (_what, query, expected) => {
+        expect(await found(query)).toBe(expected);
       });
 
       it('from a time on, and before another', async () => {
