@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import { Reservations } from '../tenancy/reservations.ts';
+import { type CallContext, isGranted } from '../upstream/call-context.ts';
+import { isBound } from '../upstream/tenancy.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
@@ -39,6 +41,7 @@ export class OrderService {
     private readonly upstream: UpstreamClient,
     private readonly shared: SharedReads,
     private readonly config: UpstreamConfig,
+    private readonly reservations: Reservations,
   ) {}
 
   bindCustomer(call: CallContext, customer: BindCustomerDto): Promise<CustomerDto> {
@@ -52,7 +55,12 @@ export class OrderService {
     const customers = await this.shared.read({ name: 'queryCustomers', query }, call, () =>
       this.upstream.call('queryCustomers', call, { query }, toCustomers),
     );
-    return pageOf(customers, wanted);
+    // A channel has customers of several enterprises.
+    const { enterprises } = call.caller.grants;
+    return pageOf(
+      customers.filter(({ enterpriseGlobalId }) => isGranted(enterprises, enterpriseGlobalId ?? '')),
+      wanted,
+    );
   }
 
   updateCustomer(call: CallContext, crmCustomerId: string, changes: UpdateCustomerDto): Promise<void> {
@@ -105,14 +113,20 @@ export class OrderService {
     locks: LocksDto,
   ): Promise<LockResultsDto> {
     const { assetNums, operatorIdentity = call.caller.name } = locks;
-    const body: WireLockRequest = { assetNums, operatorIdentity };
+    const left = call.reach?.left;
+    const sent = left ? assetNums.filter((assetNum) => !left.has(assetNum)) : assetNums;
+    if (sent.length === 0) return Promise.resolve(toLockResults([], assetNums, undefined, left));
+    const body: WireLockRequest = { assetNums: sent, operatorIdentity };
     return this.upstream.call(operation, call, { body }, (data, notes) =>
-      toLockResults(data, assetNums, notes),
+      toLockResults(data, assetNums, notes, left),
     );
   }
 
   async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<ReservedAssetNumsDto> {
     const items = await this.upstream.call('obtainAssetNums', call, { body: { size } }, toReservedAssetNums);
+    const { name, grants } = call.caller;
+    const numbers = items.map(({ keyShellNumber }) => keyShellNumber);
+    if (isBound(grants)) await this.reservations.add(name, numbers);
     return { requested: size, items };
   }
 }

@@ -1,4 +1,5 @@
 import type { AccessToken } from '../token/principal.ts';
+import type { Reach } from './reach.ts';
 
 /** The platform's user on whose behalf the member center is called (interface section 5). */
 export interface ActingUser {
@@ -38,8 +39,12 @@ export interface CallContext {
   fresh?: boolean;
   /** When the platform was asked for the oldest cached part of the response; undefined where no part is cached. In ms since the epoch. */
   cachedAt?: number | undefined;
+  /** Set on requests of bound callers once what they name was looked up: nothing else of an enterprise is sent. */
+  reach?: Reach;
   /** Milliseconds spent waiting for upstream, for `Server-Timing`. */
   upstreamMs: number;
+  /** Milliseconds spent on lookups before the handler: apart, since they change nothing and so drop nothing from the cache. */
+  lookupMs?: number;
 }
 
 export function isGranted(granted: ReadonlySet<string>, id: string): boolean {

@@ -6,9 +6,11 @@ import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, OneOf, Optional, PathId } from '../../validation/rules.ts';
 import { Timestamp } from '../../validation/time-rules.ts';
 import { EnterpriseParams } from './enterprise.dto.ts';
+import { Names } from '../../tenancy/names.ts';
 
 export class AssetParams extends EnterpriseParams {
   @PathId({ example: 'ast-1002' })
+  @Names('filter')
   assetId!: string;
 }
 
@@ -16,6 +18,7 @@ export class ListAssetsQuery extends PageQuery {
   /** Only assets that carry this extension property, such as `site`. */
   @Optional()
   @Identifier({ example: 'site' })
+  @Names('filter')
   extendCode?: string;
 
   @Optional()
@@ -25,11 +28,13 @@ export class ListAssetsQuery extends PageQuery {
   /** Only the asset of this number. */
   @Optional()
   @Identifier({ example: '8000001002' })
+  @Names('filter')
   assetNum?: string;
 
   /** Only assets that are assigned to this member. */
   @Optional()
   @Identifier({ example: 'mem-harbour-anna' })
+  @Names('filter')
   memberGlobalId?: string;
 
   /** Only assets that end before this time; those that never end are left out. */

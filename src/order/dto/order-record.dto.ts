@@ -2,7 +2,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import { OpenWord } from '../../operation/answer-fields.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Timestamp } from '../../validation/time-rules.ts';
 import {
   Identifier,
   ListOf,
@@ -73,9 +75,11 @@ export class OrderRecordDto {
 
 export class OrderPath {
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'SO-2001' })
+  @Names('label')
   channelOrderId!: string;
 }
 
@@ -83,6 +87,22 @@ export class ListOrdersQuery {
   @Optional()
   @OneOf(orderStates, { description: 'Only orders in this state' })
   state?: State;
+
+  @Optional()
+  @Identifier({ example: 'crm', description: 'Only orders of this channel' })
+  channelCode?: string;
+
+  @Optional()
+  @Identifier({ example: 'ent-1', description: 'Only orders that name this enterprise in an item' })
+  enterpriseGlobalId?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted at this time or later' })
+  submittedAfter?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted before this time' })
+  submittedBefore?: string;
 
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
@@ -115,10 +135,12 @@ export class SettledItemDto {
   sequence!: number;
 
   @Identifier({ example: '9007199254740993' })
+  @Names('label')
   licenseOrderId!: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   customerId?: string;
 }
 
