@@ -317,7 +317,7 @@ describe('S1 what lookups cost', () => {
   });
 });
 
-describe('S1 what the platform says of a field', () => {
+describe('S14 what the platform says of a field', () => {
   it('is told with the name and the place that it has here', async () => {
     const unknown = item({ customer: { customerId: 'cus-nowhere' } });
     const answer = await place([unknown], 'tester');
