@@ -203,9 +203,9 @@ function member(index: number): object {
 /** How long requests that need nothing wait while something else is done. */
 async function waits(work: () => Promise<unknown>): Promise<{ longest: number; median: number }> {
   const times: number[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const probe = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const started = performance.now();
       await send({ method: 'GET', path: '/health/live' }, fleet.key);
       times.push(performance.now() - started);
@@ -213,7 +213,7 @@ async function waits(work: () => Promise<unknown>): Promise<{ longest: number; m
     }
   })();
   await work();
-  isOver = true;
+  over.abort();
   await probe;
   times.sort((one, other) => one - other);
   return { longest: times.at(-1) ?? 0, median: times[Math.floor(times.length / 2)] ?? 0 };

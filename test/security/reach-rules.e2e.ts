@@ -195,16 +195,16 @@ describe('S1 numbers that were reserved', () => {
   });
 
   it('are known to every process, and refused as a dependency that is away where that cannot be asked', async () => {
-    const own = await startRedis();
+    const shared = await startRedis();
     const [one, two] = [
-      await start({ GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS }),
-      await start({ GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS }),
+      await start({ GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS }),
+      await start({ GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS }),
     ];
     try {
       const number = await reserve(one);
       expect((await place([onto(number)], 'bound', two)).status).toBe(201);
       const other = await reserve(one);
-      await own.stop();
+      await shared.stop();
       const answer = await place([onto(other)], 'bound', two);
       expect([answer.status, answer.body['outcome']]).toEqual([503, 'not_processed']);
     } finally {
