@@ -1,0 +1,47 @@
+import { HttpService } from '@nestjs/axios';
+import { Injectable } from '@nestjs/common';
+import axios, {
+  type AxiosAdapter,
+  type AxiosRequestConfig,
+  type AxiosResponse,
+  type InternalAxiosRequestConfig,
+} from 'axios';
+import { from, type Observable } from 'rxjs';
+import type { GroupName } from './connection-groups.ts';
+import { undiciAdapter } from './undici.adapter.ts';
+import { UpstreamPools } from './upstream-pools.ts';
+
+const MAX_RESPONSE_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Nest's `HttpService` on connections of our own. `request` hands a whole configuration to the adapter as it is: merging it with defaults,
+ * interceptors and transforms takes longer than the exchange itself, and all of that is settled here: none of it, every status
+ * is a response, the body stays bytes. Its other methods go through axios, to the same adapter.
+ */
+@Injectable()
+export class UndiciHttpService extends HttpService {
+  readonly #adapter: AxiosAdapter;
+
+  constructor(pools: UpstreamPools) {
+    const adapter = undiciAdapter(({ group }) => pools.of(group as GroupName), pools.exchanges);
+    super(
+      axios.create({
+        adapter,
+        maxContentLength: MAX_RESPONSE_BYTES,
+        allowAbsoluteUrls: false,
+        maxRedirects: 0,
+        proxy: false,
+        validateStatus: null,
+        transformRequest: [],
+        transformResponse: [],
+      }),
+    );
+    this.#adapter = adapter;
+  }
+
+  override request<T>(config: AxiosRequestConfig): Observable<AxiosResponse<T>> {
+    return from(
+      this.#adapter({ ...config, maxContentLength: MAX_RESPONSE_BYTES } as InternalAxiosRequestConfig),
+    );
+  }
+}
