@@ -1,5 +1,5 @@
 import { HttpService } from '@nestjs/axios';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import axios, {
   type AxiosAdapter,
   type AxiosRequestConfig,
@@ -22,7 +22,8 @@ const MAX_RESPONSE_BYTES = 2 * 1024 * 1024;
 export class UndiciHttpService extends HttpService {
   readonly #adapter: AxiosAdapter;
 
-  constructor(pools: UpstreamPools) {
+  /** Named for Nest, since the base class declares an axios instance in this place. */
+  constructor(@Inject(UpstreamPools) pools: UpstreamPools) {
     const adapter = undiciAdapter(({ group }) => pools.of(group as GroupName), pools.exchanges);
     super(
       axios.create({
