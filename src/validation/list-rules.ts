@@ -48,7 +48,7 @@ class ItemKinds {
   }
 
   get classes(): readonly ClassOf<object>[] {
-    return [...this.#classes.values(), this.#unknown];
+    return [...this.#classes.values()];
   }
 
   instances(list: unknown, instantiate: Instantiate): unknown {

@@ -674,6 +674,11 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'the issuer publishes an empty set of keys',
         holds: 'known keys go on for 15 minutes, and the log says so',
       },
+      {
+        id: 'G5',
+        fault: 'the clock of a replica is hours ahead or behind',
+        holds: 'sessions live and end by the clock of Redis alone',
+      },
     ],
   },
   {
