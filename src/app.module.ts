@@ -20,12 +20,12 @@ export class AppModule {
         ConfigModule.with(config),
         ObservabilityModule.with(log),
         RedisModule,
+        MetaModule,
         HttpModule,
         SessionModule,
         OrderModule,
         MemberModule,
         ReconciliationModule,
-        MetaModule,
       ],
     };
   }

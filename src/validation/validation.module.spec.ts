@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
-import { Body, Controller, Module, Post } from '@nestjs/common';
+import { Body, Controller, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Type } from 'class-transformer';
 import { IsAlpha, ValidateNested } from 'class-validator';
@@ -33,9 +33,8 @@ function start(dto: new () => object): Promise<unknown> {
   Reflect.defineMetadata('design:paramtypes', [dto], Things.prototype, 'make');
   Post()(Things.prototype, 'make', Object.getOwnPropertyDescriptor(Things.prototype, 'make') ?? {});
   Controller()(Things);
-  class App {}
-  Module({ imports: [ValidationModule], controllers: [Things] })(App);
-  return NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
+  const module = { module: ValidationModule, controllers: [Things] };
+  return NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
 }
 
 it('a DTO with a decorator that compiled validation does not know stops the start, however deep it is', async () => {
