@@ -13,6 +13,8 @@ import { OrderLedgerModule } from './order-ledger/order-ledger.module.ts';
 import { HealthController } from './meta/health.controller.ts';
 import { HealthParts } from './meta/health-parts.ts';
 import { Admission } from './http/admission.ts';
+import { Connections } from './http/connections.ts';
+import { RequestBodies } from './http/request-bodies.ts';
 import { MemberModule } from './member/member.module.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
@@ -65,6 +67,8 @@ export class AppModule {
         JwtCallers,
         HealthParts,
         Admission,
+        Connections,
+        RequestBodies,
         MetricsListener,
         { provide: APP_GUARD, useClass: CallerGuard },
         { provide: APP_GUARD, useClass: RequestShapeGuard },

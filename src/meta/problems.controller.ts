@@ -1,45 +1,73 @@
-import { Controller, Get, Header, Param, Res } from '@nestjs/common';
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
-import { HeaderValue } from '../operation/request-state.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { catalogueHtml, problemHtml } from './problem-pages.ts';
+import { FixedContent } from './fixed-content.ts';
+import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemParams } from './problems.dto.ts';
 
-/** The error catalogue: what a problem's `type` points to. JSON, or a page where a browser asks. */
+/** The error catalogue: what a problem's `type` points to. JSON, or a page where a browser asks; the bytes of each are made once. */
 @ApiTags('Meta')
 @Controller('problems')
 export class ProblemsController {
+  readonly #catalogue = new Pair(
+    () => ({ items: problemSlugs.map(describe) }),
+    () => catalogueHtml(problemSlugs.map(describe)),
+  );
+  readonly #problems = new Map(
+    problemSlugs.map((slug) => [
+      slug as string,
+      new Pair(
+        () => describe(slug),
+        () => problemHtml(describe(slug)),
+      ),
+    ]),
+  );
+
   @Get()
-  @Header('vary', 'accept')
   @PublicOperation('listProblems', 'All problems this gateway answers with')
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
-  listProblems(@Res() reply: FastifyReply, @HeaderValue('accept') accept?: string): void {
-    const items = problemSlugs.map(describe);
-    if (wantsHtml(accept)) void reply.type('text/html; charset=utf-8').send(catalogueHtml(items));
-    else void reply.send({ items });
+  async listProblems(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.#catalogue.send(request, reply);
   }
 
   @Get(':slug')
-  @Header('vary', 'accept')
   @PublicOperation('getProblem', 'One problem: what it means and what to do', [
     'validation-failed',
     'not-found',
   ])
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemDescriptionDto, description: 'The problem' })
-  getProblem(
+  async getProblem(
     @Param() { slug }: ProblemParams,
+    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
-    @HeaderValue('accept') accept?: string,
-  ): void {
-    const known = problemSlugs.find((each) => each === slug);
+  ): Promise<void> {
+    const known = this.#problems.get(slug);
     if (!known) throw new ProblemException('not-found');
-    if (wantsHtml(accept)) void reply.type('text/html; charset=utf-8').send(problemHtml(describe(known)));
-    else void reply.send(describe(known));
+    await known.send(request, reply);
+  }
+}
+
+/** One thing as JSON and as a page. */
+class Pair {
+  #json?: FixedContent;
+  #page?: FixedContent;
+
+  constructor(
+    private readonly value: () => object,
+    private readonly html: () => string,
+  ) {}
+
+  send(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    void reply.header('vary', 'accept, accept-encoding');
+    const content = wantsHtml(request.headers.accept)
+      ? (this.#page ??= new FixedContent('text/html; charset=utf-8', this.html(), PAGE_POLICY))
+      : (this.#json ??= new FixedContent('application/json; charset=utf-8', JSON.stringify(this.value())));
+    return content.send(request, reply);
   }
 }
 

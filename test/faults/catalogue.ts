@@ -469,7 +469,7 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'P10',
-        fault: 'heap nearly full',
+        fault: 'heap, or memory of any kind, nearly full',
         holds: '503 overloaded for new work, health stays up, what is in flight finishes',
       },
       {
@@ -555,7 +555,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K21',
         fault: 'more connections than there is room for',
-        holds: 'closed at once and counted; idle ones make room',
+        holds:
+          'those that have been idle for longest make room, first those of clients without a key: every new one is served',
       },
       { id: 'K22', fault: 'a caller hangs up on a read', holds: 'the call to the platform ends' },
       {
@@ -596,6 +597,22 @@ export const sections: readonly CatalogueSection[] = [
       { id: 'K34', fault: 'an order number under another Idempotency-Key', holds: 'the same order' },
       { id: 'K35', fault: 'text that makes patterns slow', holds: 'refused within milliseconds' },
       { id: 'K36', fault: 'a password in a query', holds: '400, and in no log line' },
+      {
+        id: 'K37',
+        fault: 'a crowd of clients without a key that send bodies',
+        holds: '401 by the headers alone, and the connection ends; memory stays flat',
+      },
+      {
+        id: 'K38',
+        fault: 'a caller that has more bodies under way than its share of the memory',
+        holds: '503 overloaded before they are read, for that caller alone; every byte is given back',
+      },
+      {
+        id: 'K39',
+        fault: 'a flood of requests for what is public',
+        holds:
+          'known callers are served first, without an error and in at most twice the time; health is served',
+      },
     ],
   },
   {
