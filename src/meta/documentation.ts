@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openApiDocument } from '../operation/document.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { FixedContent } from './fixed-content.ts';
@@ -45,14 +46,18 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const document = once(
     () => new FixedContent('application/json; charset=utf-8', JSON.stringify(openApiDocument(app))),
   );
-  fastify.get('/openapi.json', (request, reply) => document().send(request, reply));
-  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => page.send(request, reply));
+  fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
+  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const { file: name } = request.params;
     const content = Object.hasOwn(files, name) ? files[name] : undefined;
     if (!content) throw new ProblemException('not-found');
-    return content().send(request, reply);
+    return send(content(), request, reply);
   });
+}
+
+async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  await reply.send(await content.respond(request, reply));
 }
 
 function once<T>(make: () => T): () => T {

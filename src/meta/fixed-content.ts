@@ -40,17 +40,21 @@ export class FixedContent {
     this.#etag = etagOf(this.#bytes);
   }
 
-  async send({ headers }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /** Sets the headers of the response, and gives its bytes; none where the client has them already. */
+  async respond({ headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     const coding =
       this.#bytes.length < MIN_COMPRESSED_BYTES ? undefined : codingFor(headers['accept-encoding']);
     const etag = coding ? this.#etag.replace(/"$/, `-${coding}"`) : this.#etag;
     void reply.headers(HEADERS).header('content-security-policy', this.policy).header('etag', etag);
     if (!reply.hasHeader('vary')) void reply.header('vary', 'accept-encoding');
-    if (isNamed(headers['if-none-match'], etag)) return void reply.status(304).send();
+    if (isNamed(headers['if-none-match'], etag)) {
+      void reply.status(304);
+      return undefined;
+    }
     void reply.type(this.type);
-    if (!coding) return void reply.send(this.#bytes);
-    const coded = await this.#codedAs(coding);
-    void reply.header('content-encoding', coding).send(coded);
+    if (!coding) return this.#bytes;
+    void reply.header('content-encoding', coding);
+    return this.#codedAs(coding);
   }
 
   #codedAs(coding: Coding): Promise<Buffer> {

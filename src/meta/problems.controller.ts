@@ -30,8 +30,11 @@ export class ProblemsController {
   @PublicOperation('listProblems', 'All problems this gateway answers with')
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
-  async listProblems(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.#catalogue.send(request, reply);
+  listProblems(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ProblemListDto | Buffer | undefined> {
+    return this.#catalogue.respond(request, reply);
   }
 
   @Get(':slug')
@@ -41,14 +44,14 @@ export class ProblemsController {
   ])
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemDescriptionDto, description: 'The problem' })
-  async getProblem(
+  getProblem(
     @Param() { slug }: ProblemParams,
     @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ProblemDescriptionDto | Buffer | undefined> {
     const known = this.#problems.get(slug);
     if (!known) throw new ProblemException('not-found');
-    await known.send(request, reply);
+    return known.respond(request, reply);
   }
 }
 
@@ -62,12 +65,12 @@ class Pair {
     private readonly html: () => string,
   ) {}
 
-  send(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     void reply.header('vary', 'accept, accept-encoding');
     const content = wantsHtml(request.headers.accept)
       ? (this.#page ??= new FixedContent('text/html; charset=utf-8', this.html(), PAGE_POLICY))
       : (this.#json ??= new FixedContent('application/json; charset=utf-8', JSON.stringify(this.value())));
-    return content.send(request, reply);
+    return content.respond(request, reply);
   }
 }
 
@@ -94,7 +97,7 @@ function describe(slug: ProblemSlug): ProblemDescriptionDto {
   };
 }
 
-/** A browser names text/html itself; everybody else gets JSON. */
+/** A browser names text/html itself; every other client gets JSON. */
 function wantsHtml(accept: string | undefined): boolean {
   return accept !== undefined && /\btext\/html\b/i.test(accept);
 }

@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -14,21 +13,23 @@ import {
 } from './dto/customer.dto.ts';
 import { OrderService } from './order.service.ts';
 
-@ApiTags('Customers and enterprises')
-@Controller('v1/customers')
-export class CustomersController {
-  constructor(
-    private readonly orders: OrderService,
-    private readonly reads: ReadAnswers,
-  ) {}
+const ACROSS_ENTERPRISES =
+  'The scope `customers:write` reaches every enterprise and customer: the `enterprises` of the caller do not bound it.';
 
-  @Post()
+@ApiTags('Customers and enterprises')
+@Controller('v1')
+export class CustomersController {
+  constructor(private readonly orders: OrderService) {}
+
+  @Post('customers')
   @Operation({
     id: 'bindCustomer',
     summary: 'Bind a channel customer to an enterprise main account',
-    scope: 'orders:write',
+    description: ACROSS_ENTERPRISES,
+    effect: 'write',
+    scope: 'customers:write',
     upstream: 'bindCustomer',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
     body: {
       type: BindCustomerDto,
@@ -50,24 +51,29 @@ export class CustomersController {
     return this.orders.bindCustomer(call, customer);
   }
 
-  @Get()
+  @Get('customers')
   @Operation({
     id: 'findCustomers',
     summary: 'Find the customers behind a channel customer number',
+    effect: 'read',
     scope: 'orders:read',
     upstream: 'queryCustomers',
     success: [{ status: 200, description: 'All that match; none is an empty list', type: CustomerListDto }],
   })
-  findCustomers(@Read() read: Reading, @Query() query: FindCustomersQuery): Promise<unknown> {
-    return this.reads.answer(read, async (call) => ({ items: await this.orders.findCustomers(call, query) }));
+  async findCustomers(
+    @Call() call: CallContext,
+    @Query() query: FindCustomersQuery,
+  ): Promise<CustomerListDto> {
+    return { items: await this.orders.findCustomers(call, query) };
   }
 
-  @Patch(':crmCustomerId')
+  @Patch('crm-customers/:crmCustomerId')
   @Operation({
     id: 'updateCustomer',
     summary: 'Change name, branch or address of the customer of a CRM number',
-    description: 'Has the same effect when repeated.',
-    scope: 'orders:write',
+    description: `Has the same effect when repeated. ${ACROSS_ENTERPRISES}`,
+    effect: 'write',
+    scope: 'customers:write',
     upstream: 'updateCustomer',
     success: [{ status: 204, description: 'Changed' }],
     body: {

@@ -1,8 +1,10 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
+import ts from 'typescript';
 import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operation-policy.ts';
 import { isScope, scopes } from '../../src/caller/scopes.ts';
 import { problemSlugs } from '../../src/problem/catalogue.ts';
@@ -31,22 +33,61 @@ const DEMO_PASSWORD = 'as printed by the demo';
 
 const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
 
-function policiesOfHandlers(): (OperationPolicy | undefined)[] {
+interface Handler {
+  readonly controller: string;
+  readonly method: string;
+  readonly policy: OperationPolicy | undefined;
+}
+
+function handlers(): Handler[] {
   const controllers = [...gateway.app.get(ModulesContainer).values()].flatMap((module) => [
     ...module.controllers.values(),
   ]);
   return controllers.flatMap(({ metatype }) => {
-    const prototype = (metatype as { prototype: Record<string, object> }).prototype;
+    const { name: controller, prototype } = metatype as { name: string; prototype: Record<string, object> };
     return Object.getOwnPropertyNames(prototype)
-      .map((name) => prototype[name] as object)
-      .filter((handler) => Reflect.hasMetadata(METHOD_METADATA, handler))
-      .map((handler) => Reflect.getMetadata(OPERATION_POLICY, handler) as OperationPolicy | undefined);
+      .filter((method) => Reflect.hasMetadata(METHOD_METADATA, prototype[method] as object))
+      .map((method) => ({
+        controller,
+        method,
+        policy: Reflect.getMetadata(OPERATION_POLICY, prototype[method] as object) as
+          OperationPolicy | undefined,
+      }));
   });
+}
+
+/** What each method of the controllers says in the source that it returns: names of DTO classes, by `Controller.method`. */
+function declaredResults(): Map<string, string[]> {
+  const files = globSync('src/**/*.controller.ts').map((path) =>
+    ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest),
+  );
+  const methods = files.flatMap((file) =>
+    file.statements.filter(ts.isClassDeclaration).flatMap(({ name: controller, members }) =>
+      members.filter(ts.isMethodDeclaration).map(({ name, type }): [string, string[]] => {
+        const declared = type?.getText(file) ?? 'undeclared';
+        const result = /^Promise<(.*)>$/s.exec(declared)?.[1] ?? declared;
+        return [`${controller?.text}.${name.getText(file)}`, result.split('|').map((part) => part.trim())];
+      }),
+    ),
+  );
+  return new Map(methods);
+}
+
+/** The DTOs that the document shows for the successes of an operation. */
+function documentedResults(operationId: string): string[] {
+  const route = routes.find(({ operation }) => operation.operationId === operationId);
+  const successes = Object.entries(route?.operation.responses ?? {}).filter(([status]) =>
+    status.startsWith('2'),
+  );
+  const schemas = successes.map(
+    ([, { content }]) => content?.['application/json']?.schema as { $ref?: string },
+  );
+  return [...new Set(schemas.map((schema) => (schema ? `${schema.$ref?.split('/').at(-1)}Dto` : 'void')))];
 }
 
 describe('every handler', () => {
   it('declares who may have it, and is in the document under its operation id', () => {
-    const policies = policiesOfHandlers();
+    const policies = handlers().map(({ policy }) => policy);
     expect(policies).not.toContain(undefined);
     expect(policies.map((policy) => policy?.operationId).sort()).toEqual(
       routes.map(({ operation }) => operation.operationId).sort(),
@@ -55,6 +96,22 @@ describe('every handler', () => {
     expect(open.sort()).toEqual(PUBLIC);
     for (const policy of policies)
       expect(policy?.scope === 'public' || isScope(policy?.scope ?? '')).toBe(true);
+  });
+
+  it('returns what the document shows: the DTOs of its successes, or nothing', () => {
+    const declared = declaredResults();
+    const rows = handlers().map(({ controller, method, policy }) => ({
+      handler: `${controller}.${method}`,
+      // A page for browsers has no schema; bytes are those of the result beside them, made once.
+      returns: declared
+        .get(`${controller}.${method}`)
+        ?.filter((name) => !['string', 'Buffer', 'undefined'].includes(name))
+        .sort(),
+      documented: documentedResults(policy?.operationId ?? '').sort(),
+    }));
+    expect(rows.length).toBe(routes.length);
+    for (const { handler, returns, documented } of rows)
+      expect({ handler, returns }).toEqual({ handler, returns: documented });
   });
 });
 
@@ -188,27 +245,33 @@ describe('documentation', () => {
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths));
   });
 
-  it('is made once: a client that has it is told so, and one that takes gzip or brotli gets that', async () => {
-    const url = `${gateway.url}/openapi.json`;
-    const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
-    const text = await plain.text();
-    expect(plain.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/);
-    expect(plain.headers.get('vary')).toBe('accept-encoding');
-    for (const coding of ['gzip', 'br']) {
-      const coded = await request(url, { headers: { 'accept-encoding': coding } });
-      expect([coded.statusCode, coded.headers['content-encoding']]).toEqual([200, coding]);
-      const bytes = Buffer.from(await coded.body.arrayBuffer());
-      expect((coding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)).toString()).toBe(text);
-      expect(bytes.length).toBeLessThan(text.length / 5);
-      const etag = coded.headers['etag'] as string;
-      expect(etag).not.toBe(plain.headers.get('etag'));
-      const again = await request(url, { headers: { 'accept-encoding': coding, 'if-none-match': etag } });
-      expect([again.statusCode, await again.body.text()]).toEqual([304, '']);
-    }
-    const none = await request(url, { headers: { 'accept-encoding': 'br;q=0, deflate' } });
-    expect(none.headers['content-encoding']).toBeUndefined();
-    await none.body.dump();
-  });
+  it.each([
+    ['/openapi.json', 'accept-encoding'],
+    ['/problems', 'accept, accept-encoding'],
+  ])(
+    'S11 %s is made once: a client that has it is told so, and may have it in gzip or brotli',
+    async (path, vary) => {
+      const url = gateway.url + path;
+      const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+      const text = await plain.text();
+      expect(plain.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/);
+      expect(plain.headers.get('vary')).toBe(vary);
+      for (const coding of ['gzip', 'br']) {
+        const coded = await request(url, { headers: { 'accept-encoding': coding } });
+        expect([coded.statusCode, coded.headers['content-encoding']]).toEqual([200, coding]);
+        const bytes = Buffer.from(await coded.body.arrayBuffer());
+        expect((coding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)).toString()).toBe(text);
+        expect(bytes.length).toBeLessThan(text.length / 2);
+        const etag = coded.headers['etag'] as string;
+        expect(etag).not.toBe(plain.headers.get('etag'));
+        const again = await request(url, { headers: { 'accept-encoding': coding, 'if-none-match': etag } });
+        expect([again.statusCode, await again.body.text()]).toEqual([304, '']);
+      }
+      const none = await request(url, { headers: { 'accept-encoding': 'br;q=0, deflate' } });
+      expect(none.headers['content-encoding']).toBeUndefined();
+      await none.body.dump();
+    },
+  );
 
   it.each(['/docs', '/docs/', '/docs/start.js', '/problems', '/problems/forbidden', '/openapi.json'])(
     'S16 %s is of no use inside another page, nor to a script that is not its own',

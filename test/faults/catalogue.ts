@@ -409,9 +409,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'R18',
-        fault: "the clock of Redis' host jumps",
-        holds: 'leases end early at most, which is the safe side',
-        notHere: 'the clock of one server cannot be set apart from the machine',
+        fault: "the clock of the order store's host steps by 2 s, an hour, 8 days, 405 days, ahead or back",
+        holds:
+          'what the platform said of an order is recorded; no order and no write with an Idempotency-Key runs again, since no record ends by one clock alone',
       },
       {
         id: 'R19',
@@ -419,6 +419,13 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'noticed, and another setting asked for',
         notHere:
           'WAITAOF is not used: the store is asked to write its log before it answers (appendfsync always), which is looked at when the gateway starts',
+      },
+      {
+        id: 'R20',
+        fault:
+          'the record of an order is gone, or cannot be reached any more, when the platform has answered',
+        holds:
+          "the caller gets the platform's answer; a log line and a metric say what could not be recorded",
       },
     ],
   },
@@ -650,6 +657,44 @@ export const sections: readonly CatalogueSection[] = [
         id: 'O8',
         fault: 'another platform, on the same Redis',
         holds: 'shares no token, session, read or order',
+      },
+      {
+        id: 'O9',
+        fault: "the application's key is replaced, the gateway's or a caller's own",
+        holds: 'an order that was placed before is the same order: a repeat is answered from its record',
+      },
+    ],
+  },
+  {
+    title: 'Trust and operation',
+    rows: [
+      {
+        id: 'G1',
+        fault: 'the file of callers or of users is missing, no JSON, or breaks a rule',
+        holds:
+          'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
+      },
+      {
+        id: 'G2',
+        fault: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check of certificates off',
+        holds:
+          'the gateway does not start with it, and every connection (platform, tokens, keys of the issuer, Redis) checks all the same',
+      },
+      {
+        id: 'G3',
+        fault: 'tokens with made-up key ids, while the issuer rotates its keys',
+        holds:
+          'made-up ids have a small budget of requests of their own; a new key of the issuer counts within 5 seconds',
+      },
+      {
+        id: 'G4',
+        fault: 'the issuer publishes an empty set of keys',
+        holds: 'known keys go on for 15 minutes, and the log says so',
+      },
+      {
+        id: 'G5',
+        fault: 'the clock of a replica is hours ahead or behind',
+        holds: 'sessions live and end by the clock of Redis alone',
       },
     ],
   },
