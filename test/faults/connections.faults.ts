@@ -278,7 +278,7 @@ describe('K1 bodies beyond the limit', () => {
     expect((await fleet.get(0, read.path)).status).toBe(200);
   });
 
-  it('K37 of clients without a key are not read: 401 which they see, and memory stays flat however many come', async () => {
+  it('K38 of clients without a key are not read: 401 which they see, and memory stays flat however many come', async () => {
     const before = residentMiB();
     let peak = before;
     const watch = setInterval(() => (peak = Math.max(peak, residentMiB())), 10);
@@ -304,7 +304,7 @@ describe('K1 bodies beyond the limit', () => {
     expect(peak - before).toBeLessThan(150);
   });
 
-  it('K38 of one caller share a budget: beyond it 503, for that caller alone, and all of it is given back', async () => {
+  it('K39 of one caller share a budget: beyond it 503, for that caller alone, and all of it is given back', async () => {
     const metric = async () => {
       const text = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
       return Number(/^gateway_request_body_bytes (\d+)/m.exec(text)?.[1]);
