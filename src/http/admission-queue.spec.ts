@@ -112,7 +112,7 @@ describe('a turn', () => {
   });
 });
 
-describe('a request of a stranger', () => {
+describe('K40 a request of a stranger', () => {
   let loop: Loop;
   let begun: string[];
   const take = (name: string, asker: Asker, ms = 6) =>

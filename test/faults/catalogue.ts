@@ -642,8 +642,7 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K40',
         fault: 'a flood of requests for what is public',
-        holds:
-          'known callers are served first, without an error and in at most twice the time; health is served',
+        holds: 'known callers are served first; health is served; the bytes are made once',
       },
     ],
   },
