@@ -32,7 +32,7 @@ describe('a member', () => {
       "onlineFlag": true, "remark": null, "deleted": false, "updateTime": ${LONG}, "createTime": "${LONG}",
       "boundUserInfo": {"n": 9007199254740993, "__proto__x": 1}, "internal": "x"
     }`);
-    expect(readMember(new Reader(wire, 'data'), 'ms')).toEqual({
+    expect(readMember(new Reader(wire), 'ms')).toEqual({
       memberId: '9007199254740993',
       userId: '9007199254740995',
       memberGlobalId: 'g',
@@ -61,7 +61,7 @@ describe('a member', () => {
     { globalId: 'g', onlineFlag: 1 },
     { globalId: 'g', id: true },
   ])('of another shape is a misfit: %j', (wire) => {
-    expect(() => readMember(new Reader(wire, 'data'), 'ms')).toThrow(ContractViolation);
+    expect(() => readMember(new Reader(wire), 'ms')).toThrow(ContractViolation);
   });
 
   it('goes out with its department as an exact integer, and without what was left out', () => {

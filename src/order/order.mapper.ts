@@ -7,14 +7,16 @@ import {
   ContractViolation,
 } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import type {
-  WireAsset,
-  WireAssignment,
-  WireCustomer,
-  WireEnterprise,
-  WireEnterpriseMember,
-  WireExtension,
-  WireLockResult,
+import {
+  nullableOfAsset,
+  nullableOfAssignment,
+  type WireAsset,
+  type WireAssignment,
+  type WireCustomer,
+  type WireEnterprise,
+  type WireEnterpriseMember,
+  type WireExtension,
+  type WireLockResult,
 } from '../upstream/wire/order.ts';
 import type { AssetAssignmentDto, AssetDto, ExtensionDto } from './dto/asset.dto.ts';
 import type { AssetNumDigitsDto } from './dto/asset-num.dto.ts';
@@ -25,11 +27,11 @@ import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
 /** The order module's answers in the gateway's vocabulary. Pure; throws {@link ContractViolation} where an answer is not as the interface says. */
 
 export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
-  return readObject<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
+  return readObject<WireCustomer, CustomerDto>(data, readCustomer, notes);
 }
 
 export function toCustomers(data: unknown, notes?: ContractNotes): CustomerDto[] {
-  return readList<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
+  return readList<WireCustomer, CustomerDto>(data, readCustomer, notes);
 }
 
 function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
@@ -47,13 +49,12 @@ export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDt
   const read = (wire: Reader<WireEnterprise>): EnterpriseDto => ({
     enterpriseGlobalId: wire.requiredId('enterpriseGlobalId'),
     isDefault: wire.boolean('defaultType'),
-    members:
-      wire.list<WireEnterpriseMember, EnterpriseMemberDto>('members', (member) => ({
-        memberGlobalId: member.id('memberGlobalId'),
-        memberIdentity: member.id('memberIdentity'),
-      })) ?? [],
+    members: wire.list<WireEnterpriseMember, EnterpriseMemberDto>('members', (member) => ({
+      memberGlobalId: member.id('memberGlobalId'),
+      memberIdentity: member.id('memberIdentity'),
+    })),
   });
-  return readObject(data, 'data', read, notes);
+  return readObject(data, read, notes);
 }
 
 export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
@@ -64,20 +65,24 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
     grantable: wire.boolean('grantable'),
     customerId: wire.id('customerId'),
     keyShellNumber: wire.id('keyShellNumber'),
-    keyGeneration: keyGeneration(wire),
+    keyGeneration: wire.code('keyChipType', GENERATIONS),
     locked: wire.boolean('locked'),
     frozen: wire.boolean('freezing'),
     createTime: wire.time('createTime', unit),
     updateTime: wire.time('updateTime', unit),
     limitStartTime: wire.time('limitStartTime', unit),
     limitEndTime: wire.time('limitEndTime', unit),
-    assignStatus: wire.object<WireAssignment, AssetAssignmentDto>('assignStatus', (status) => ({
-      id: status.id('id'),
-      assignStatus: status.text('assignStatus'),
-      memberGlobalId: status.id('assignMemberId'),
-      createTime: status.timeText('createTime', unit),
-      updateTime: status.timeText('updateTime', unit),
-    })),
+    assignStatus: wire.object<WireAssignment, AssetAssignmentDto>(
+      'assignStatus',
+      (status) => ({
+        id: status.id('id'),
+        assignStatus: status.text('assignStatus'),
+        memberGlobalId: status.id('assignMemberId'),
+        createTime: status.timeText('createTime', unit),
+        updateTime: status.timeText('updateTime', unit),
+      }),
+      nullableOfAssignment,
+    ),
     assetLimits: wire.opaque('assetLimits'),
     extensions: wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
       code: extension.text('extendCode'),
@@ -85,16 +90,14 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
     })),
     lent: wire.boolean('borrowedUsbKey'),
   });
-  return readList(data, 'data', read, notes);
+  return readList(data, read, notes, { nullable: nullableOfAsset });
 }
 
-function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null | undefined {
-  const chip = wire.integer('keyChipType');
-  if (chip === null || chip === undefined) return chip;
-  if (chip === 1) return 4;
-  if (chip === 2) return 5;
-  throw new ContractViolation(`${wire.place}.keyChipType`, '1 or 2');
-}
+/** Of a lock: `keyChipType` on the wire. */
+const GENERATIONS: ReadonlyMap<number, 4 | 5> = new Map([
+  [1, 4],
+  [2, 5],
+]);
 
 /** Interface section 2.7. */
 const LOCK_STATUSES = new Map<number, LockStatus>([
@@ -111,7 +114,7 @@ export function toLockResults(
   notes?: ContractNotes,
 ): LockResultsDto {
   const answered = new Map<string, LockStatus>();
-  for (const [assetNum, status] of readList(data, 'data', lockResult, notes)) {
+  for (const [assetNum, status] of readList(data, lockResult, notes)) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
   const items = asked.map((assetNum) => ({ assetNum, status: answered.get(assetNum) ?? 'unknown' }));
@@ -120,7 +123,7 @@ export function toLockResults(
 }
 
 function lockResult(wire: Reader<WireLockResult>): [string, LockStatus] {
-  return [wire.requiredId('assetNum'), LOCK_STATUSES.get(wire.requiredInteger('status')) ?? 'unknown'];
+  return [wire.requiredId('assetNum'), wire.code('status', LOCK_STATUSES) ?? 'unknown'];
 }
 
 const REGIONS = new Map<string, AssetNumDigitsDto['region']>([
@@ -135,7 +138,7 @@ export function toAssetNumDigits(data: unknown, notes?: ContractNotes): AssetNum
     const digits = isJsonText(value) ? value : numberText(value);
     if (digits === undefined) throw new ContractViolation(`data[${index}]`, 'text');
     const region = (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown';
-    if (region === 'unknown') notes?.add('shell_number');
+    if (region === 'unknown') notes?.add('data[]', 'unknown-word');
     return { digits, region };
   });
 }

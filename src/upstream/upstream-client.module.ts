@@ -4,6 +4,7 @@ import { TokenModule } from '../token/token.module.ts';
 import { slimAxios, undiciAdapter } from '../transport/undici.adapter.ts';
 import { TransportModule } from '../transport/transport.module.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
+import { UpstreamGaps } from './gaps.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
 import type { GroupName } from './operations.ts';
 import { UpstreamClient } from './upstream.client.ts';
@@ -27,9 +28,10 @@ const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
         ),
     },
     OperationGroups,
+    UpstreamGaps,
     UpstreamExchange,
     UpstreamClient,
   ],
-  exports: [OperationGroups, UpstreamClient],
+  exports: [OperationGroups, UpstreamClient, UpstreamGaps],
 })
 export class UpstreamClientModule {}

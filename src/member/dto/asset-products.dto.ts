@@ -35,7 +35,7 @@ export class ProductInstanceDto {
   /** Number of concurrent nodes. */
   limitConcurrent?: number | null;
   /** Accumulated usage duration, in the platform's unit. */
-  limitTimeDuration?: number | null;
+  limitTimeDuration?: string | null;
   trial?: boolean | null;
 
   @ApiProperty({ format: 'date-time' })

@@ -14,10 +14,14 @@ interface Time {
   readonly isOtherUnit: boolean;
 }
 
-/** A long as number or text; undefined where it is none. */
-export function readTime(value: unknown, unit: TimestampUnit): Time | undefined {
+/** The largest long, as a double holds it. */
+const ENDLESS = 2 ** 63;
+
+/** A long as number or text; undefined where it is no long, `none` where it is one of those that stand for no time. */
+export function readTime(value: unknown, unit: TimestampUnit): Time | 'none' | undefined {
   const long = longOf(value);
   if (long === undefined) return undefined;
+  if (long === 0 || long >= ENDLESS) return 'none';
   const isOtherUnit = unit === 'ms' ? long >= SECONDS_FROM && long < SECONDS_TO : long >= SECONDS_TO;
   return { ms: unit === 's' ? long * 1000 : long, isOtherUnit };
 }
