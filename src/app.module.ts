@@ -1,5 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { ReadCacheModule } from './read-cache/read-cache.module.ts';
 import { CallerGuard } from './caller/caller.guard.ts';
 import { CallerAuthentication } from './caller/caller-authentication.ts';
@@ -17,6 +17,7 @@ import { MemberModule } from './member/member.module.ts';
 import { Log } from './observability/log.ts';
 import { Metrics } from './observability/metrics.ts';
 import { MetricsListener } from './observability/metrics.listener.ts';
+import { UpstreamErrorInterceptor } from './operation/upstream-error.interceptor.ts';
 import { OrderModule } from './order/order.module.ts';
 import { AllowedMethods } from './http/allowed-methods.ts';
 import { ProblemFilter } from './http/problem.filter.ts';
@@ -70,6 +71,7 @@ export class AppModule {
         { provide: APP_GUARD, useClass: RequestShapeGuard },
         { provide: APP_GUARD, useClass: ActingUserGuard },
         { provide: APP_PIPE, useClass: RequestValidationPipe },
+        { provide: APP_INTERCEPTOR, useClass: UpstreamErrorInterceptor },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],
     };

@@ -1,9 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CallersConfig, ConfigError } from '../config/app-config.ts';
+import { SettingsFileError } from '../config/settings-file.ts';
 import { WatchedFile } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
-import { type Caller, CallersFileError, readCallersFile } from './callers-file.ts';
+import { type Caller, readCallersFile } from './callers-file.ts';
 
 interface KnownKey {
   readonly hash: Buffer;
@@ -26,7 +27,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
         log.info({ event: 'callers-reloaded', callers: callers.length }, 'Callers file re-read');
       },
       broken: (error) => {
-        const reason = error instanceof CallersFileError ? error.message : 'could not be read';
+        const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
         log.error({ event: 'callers-rejected', reason }, 'Callers file is broken; the last good one stands');
       },
     });
@@ -36,7 +37,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     try {
       this.#take(this.#file.open());
     } catch (error) {
-      if (error instanceof CallersFileError) throw new ConfigError([`CALLERS_FILE ${error.message}`]);
+      if (error instanceof SettingsFileError) throw new ConfigError([`CALLERS_FILE ${error.message}`]);
       throw error;
     }
   }

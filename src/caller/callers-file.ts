@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
 import type { Grants } from '../upstream/call-context.ts';
 import { isScope, scopes, type Scope } from './scopes.ts';
 
@@ -28,10 +28,12 @@ const DAY_S = 86_400;
 const wholeTo = (max: number) => z.number().int().min(1).max(max);
 const ids = z.array(z.string().min(1)).default([]);
 
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
 const schema = z.strictObject({
   callers: z.array(
     z.strictObject({
-      name: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: 'must be 1 to 64 of A-Z a-z 0-9 _ . -' }),
+      name: z.string().regex(NAME, { error: 'must be 1 to 64 of A-Z a-z 0-9 _ . -' }),
       keys: z
         .array(
           z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be the SHA-256 of a key in hex, in lower case' }),
@@ -48,35 +50,11 @@ const schema = z.strictObject({
   ),
 });
 
-/** The callers file does not say who may call. Names the place and the rule, never a value. */
-export class CallersFileError extends Error {
-  override readonly name = 'CallersFileError';
-}
-
-/** Reads and checks the file. Throws {@link CallersFileError}. */
+/** Reads and checks the file. Throws {@link SettingsFileError}. */
 export function readCallersFile(path: string): readonly Caller[] {
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    throw new CallersFileError('must be the path of a readable JSON file');
-  }
-  const result = schema.safeParse(content);
-  if (!result.success) {
-    const faults = result.error.issues.map(
-      (issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`,
-    );
-    throw new CallersFileError(faults.join('; '));
-  }
-  const { callers } = result.data;
-  assertUnique(
-    'name',
-    callers.map(({ name }) => name),
-  );
-  assertUnique(
-    'key',
-    callers.flatMap(({ keys }) => keys),
-  );
+  const { callers } = readSettingsFile(path, schema, nameOfEntry);
+  assertUnique(path, callers, 'name', ({ name }) => [name]);
+  assertUnique(path, callers, 'key', ({ keys }) => keys);
   return callers.map((entry) => ({
     name: entry.name,
     keyHashes: entry.keys.map((hex) => Buffer.from(hex, 'hex')),
@@ -91,6 +69,30 @@ export function readCallersFile(path: string): readonly Caller[] {
   }));
 }
 
-function assertUnique(what: string, values: readonly string[]): void {
-  if (new Set(values).size !== values.length) throw new CallersFileError(`every ${what} must be used once`);
+type Entry = z.output<typeof schema>['callers'][number];
+
+/** The name in the entry that the place is in, if it is one. */
+function nameOfEntry(content: unknown, [list, index]: readonly PropertyKey[]): string | undefined {
+  if (list !== 'callers' || index === undefined) return undefined;
+  const name = (content as { callers: Partial<Entry>[] }).callers[Number(index)]?.name;
+  return typeof name === 'string' && NAME.test(name) ? name : undefined;
+}
+
+function assertUnique(
+  path: string,
+  callers: readonly Entry[],
+  what: string,
+  of: (entry: Entry) => readonly string[],
+): void {
+  const users = new Map<string, number>();
+  for (const [index, entry] of callers.entries()) {
+    for (const value of of(entry)) {
+      const before = users.get(value);
+      if (before !== undefined) {
+        const fault = `callers[${index}] of "${entry.name}" has the ${what} of callers[${before}]`;
+        throw new SettingsFileError(path, `${fault}: every ${what} must be used once`);
+      }
+      users.set(value, index);
+    }
+  }
 }

@@ -8,13 +8,13 @@ export interface OperationPolicy {
   readonly alsoScopes?: (body: unknown) => readonly Scope[];
   /** Whether the platform is called on behalf of one of its users. */
   readonly actsAsUser?: boolean;
-  /** Whether answers may be kept for others with the same rights and the same user. */
-  readonly cached?: boolean;
+  /** How long responses may be kept for others with the same rights and the same user; absent: as configured, 0: not at all. */
+  readonly cacheMs?: number;
   /**
    * What keeps a write from running twice: the caller's `Idempotency-Key`, where it sends one (every POST), or the number of the
    * order whether or not it does.
    */
-  readonly once?: 'key' | 'order';
+  readonly idempotency?: 'key' | 'order';
 }
 
 export const OPERATION_POLICY = 'operation-policy';

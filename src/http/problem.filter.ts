@@ -2,12 +2,11 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injecta
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
-import { TokenFailure } from '../token/token-failure.ts';
-import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { ContractViolation } from '../upstream/wire/reader.ts';
-import { AllowedMethods } from './allowed-methods.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
+import { logFields } from '../problem/log-fields.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { AllowedMethods } from './allowed-methods.ts';
 
 /** What the HTTP layer itself refuses, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
@@ -19,7 +18,7 @@ const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   431: 'headers-too-large',
 };
 
-/** The one place where errors become answers: `application/problem+json`, whatever went wrong. */
+/** The one place where errors become responses: `application/problem+json`, whatever went wrong. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
@@ -31,7 +30,8 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    const problem = error instanceof ProblemException ? error : this.#translate(error, request);
+    const known = asProblem(error);
+    const problem = known instanceof ProblemException ? known : this.#translate(error, request);
     sendProblem(problem, request, http.getResponse<FastifyReply>());
   }
 
@@ -69,32 +69,4 @@ export function sendProblem(problem: ProblemException, request: FastifyRequest, 
     .headers(problem.headers)
     .type('application/problem+json')
     .send(problem.answer(request.state.requestId));
-}
-
-type LogFields = Record<string, string | number | boolean | undefined>;
-
-/** What the log says of a problem; upstream's own words (`reason`) appear nowhere else. */
-export function logFields({ body, cause }: ProblemException): LogFields {
-  return { problem: body.code, outcome: body.outcome, detail: body.detail, ...causeFields(cause) };
-}
-
-function causeFields(cause: unknown): LogFields {
-  if (cause instanceof UpstreamFailure) {
-    const { status, code, message, reason, body, cause: inner } = cause.details;
-    return {
-      upstreamOperation: cause.operation.name,
-      upstreamFailure: cause.kind,
-      sent: cause.sent,
-      upstreamStatus: status,
-      upstreamCode: code,
-      upstreamMessage: message,
-      upstreamReason: reason,
-      upstreamBytes: body?.bytes,
-      upstreamSha256: body?.sha256,
-      contractViolation: inner instanceof ContractViolation ? inner.message : undefined,
-      error: (inner as { code?: string } | undefined)?.code,
-    };
-  }
-  if (cause instanceof TokenFailure) return { tokenFailure: cause.kind, tokenReason: cause.reason };
-  return {};
 }

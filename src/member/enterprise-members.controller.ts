@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -27,7 +26,6 @@ export class EnterpriseMembersController {
   constructor(
     private readonly members: MemberService,
     private readonly adding: AddMembersService,
-    private readonly reads: ReadAnswers,
   ) {}
 
   @Post()
@@ -38,9 +36,10 @@ export class EnterpriseMembersController {
       'Sent upstream in calls of 100, two at a time, none of them repeated. Every row is found under `succeeded` or `failed` ' +
       '(under both where the platform says both); what one call ended in takes nothing from the others. Where no call got ' +
       'through, the answer is the problem itself.',
+    effect: 'write',
     scope: 'members:write',
     upstream: 'addMembers',
-    once: 'key',
+    idempotency: 'key',
     success: [
       { status: 201, description: 'All were added', type: AddMembersResultDto },
       { status: MULTI_STATUS, description: 'Not all were added', type: AddMembersResultDto },
@@ -82,17 +81,18 @@ export class EnterpriseMembersController {
   @Operation({
     id: 'listMembers',
     summary: 'Page through the members of an enterprise',
+    effect: 'read',
     scope: 'members:read',
     upstream: 'listMembers',
     paged: true,
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: MemberPageDto }],
   })
   listMembers(
-    @Read() read: Reading,
+    @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ListMembersQuery,
-  ): Promise<unknown> {
-    return this.reads.answer(read, (call) => this.members.listMembers(call, enterpriseGlobalId, query));
+  ): Promise<MemberPageDto> {
+    return this.members.listMembers(call, enterpriseGlobalId, query);
   }
 
   @Put(':memberGlobalId')
@@ -100,6 +100,7 @@ export class EnterpriseMembersController {
     id: 'updateMember',
     summary: 'Change the account, name and other data of a member',
     description: 'What is left out stays as it is. Has the same effect when repeated.',
+    effect: 'write',
     scope: 'members:write',
     upstream: 'editMember',
     success: [{ status: 204, description: 'Changed' }],
@@ -126,6 +127,7 @@ export class EnterpriseMembersController {
     id: 'resetMemberPassword',
     summary: 'Give a member a new password',
     description: "May end the member's own sessions on the platform. Has the same effect when repeated.",
+    effect: 'write',
     scope: 'members:write',
     upstream: 'resetPassword',
     success: [{ status: 204, description: 'Changed' }],
@@ -148,6 +150,7 @@ export class EnterpriseMembersController {
     summary: 'Delete a member',
     description:
       'May be repeated: where an earlier delete ended with its outcome unknown, a member that is not there any more is 204 too.',
+    effect: 'write',
     scope: 'members:write',
     upstream: 'deleteMember',
     success: [{ status: 204, description: 'Deleted' }],

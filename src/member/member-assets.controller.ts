@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -22,55 +21,60 @@ export class MemberAssetsController {
   constructor(
     private readonly assets: MemberAssetsService,
     private readonly overview: OverviewService,
-    private readonly reads: ReadAnswers,
   ) {}
 
   @Get('enterprises/:enterpriseGlobalId/asset-nums')
   @Operation({
     id: 'listAssetNums',
     summary: 'List the asset numbers of an enterprise, and who has them',
+    effect: 'read',
     scope: 'members:read',
     upstream: 'listAssetNums',
     success: [{ status: 200, description: 'All asset numbers', type: AssetNumListDto }],
   })
-  listAssetNums(@Read() read: Reading, @Param() { enterpriseGlobalId }: EnterprisePath): Promise<unknown> {
-    return this.reads.answer(read, async (call) => ({
-      items: await this.assets.listAssetNums(call, enterpriseGlobalId),
-    }));
+  async listAssetNums(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+  ): Promise<AssetNumListDto> {
+    return { items: await this.assets.listAssetNums(call, enterpriseGlobalId) };
   }
 
   @Get('enterprises/:enterpriseGlobalId/lent-locks')
   @Operation({
     id: 'listLentLocks',
     summary: 'List the lent locks of an enterprise, and whom they are lent to',
+    effect: 'read',
     scope: 'members:read',
     upstream: 'listLentLocks',
     success: [{ status: 200, description: 'All lent locks', type: LentLockListDto }],
   })
-  listLentLocks(@Read() read: Reading, @Param() { enterpriseGlobalId }: EnterprisePath): Promise<unknown> {
-    return this.reads.answer(read, async (call) => ({
-      items: await this.assets.listLentLocks(call, enterpriseGlobalId),
-    }));
+  async listLentLocks(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+  ): Promise<LentLockListDto> {
+    return { items: await this.assets.listLentLocks(call, enterpriseGlobalId) };
   }
 
   @Get('assets/:assetId/products')
   @Operation({
     id: 'getAssetProducts',
     summary: 'List the products and packages on an asset',
+    effect: 'read',
     scope: 'members:read',
     upstream: 'listAssetProducts',
     success: [
       { status: 200, description: 'Single products, and the trees of packages', type: AssetProductsDto },
     ],
   })
-  getAssetProducts(@Read() read: Reading, @Param() { assetId }: AssetPath): Promise<unknown> {
-    return this.reads.answer(read, (call) => this.assets.getAssetProducts(call, assetId));
+  getAssetProducts(@Call() call: CallContext, @Param() { assetId }: AssetPath): Promise<AssetProductsDto> {
+    return this.assets.getAssetProducts(call, assetId);
   }
 
   @Patch('members/:memberGlobalId/asset-nums')
   @Operation({
     id: 'changeMemberAssetNums',
     summary: 'Assign asset numbers to a member, and withdraw others',
+    effect: 'write',
     scope: 'members:write',
     upstream: 'changePrivileges',
     success: [{ status: 204, description: 'Changed' }],
@@ -94,9 +98,10 @@ export class MemberAssetsController {
   @Operation({
     id: 'lendAssets',
     summary: "Move the product rights of a member's assets into a lent lock",
+    effect: 'write',
     scope: 'members:write',
     upstream: 'borrowAssets',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 204, description: 'Lent' }],
     body: {
       type: LendAssetsDto,
@@ -124,14 +129,18 @@ export class MemberAssetsController {
     description:
       'Four reads side by side. A section whose read failed is null and named in `unreachable` with the code of its problem; where ' +
       'all fail, the answer is the problem of the first. Needs the scope `orders:read` too.',
+    effect: 'read',
     scope: 'members:read',
     alsoScopes: () => ['orders:read'],
     upstream: 'listMembers',
     // A section that could not be read is part of a success, and may be there the next moment.
-    cached: false,
+    cacheMs: 0,
     success: [{ status: 200, description: 'What could be read', type: OverviewDto }],
   })
-  getOverview(@Read() read: Reading, @Param() { enterpriseGlobalId }: EnterprisePath): Promise<unknown> {
-    return this.reads.answer(read, (call) => this.overview.getOverview(call, enterpriseGlobalId));
+  getOverview(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
+  ): Promise<OverviewDto> {
+    return this.overview.getOverview(call, enterpriseGlobalId);
   }
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import { problemDefinition } from '../problem/catalogue.ts';
+import { logFields } from '../problem/log-fields.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { logFields } from '../http/problem.filter.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 
 /** How one of several calls upstream ended. */

@@ -17,10 +17,12 @@ export class ProblemsController {
   @PublicOperation('listProblems', 'All problems this gateway answers with')
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
-  listProblems(@Res() reply: FastifyReply, @HeaderValue('accept') accept?: string): void {
+  listProblems(
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @HeaderValue('accept') accept?: string,
+  ): ProblemListDto | string {
     const items = problemSlugs.map(describe);
-    if (wantsHtml(accept)) void reply.type('text/html; charset=utf-8').send(catalogueHtml(items));
-    else void reply.send({ items });
+    return wantsHtml(accept) ? page(reply, catalogueHtml(items)) : { items };
   }
 
   @Get(':slug')
@@ -33,14 +35,18 @@ export class ProblemsController {
   @ApiOkResponse({ type: ProblemDescriptionDto, description: 'The problem' })
   getProblem(
     @Param() { slug }: ProblemParams,
-    @Res() reply: FastifyReply,
+    @Res({ passthrough: true }) reply: FastifyReply,
     @HeaderValue('accept') accept?: string,
-  ): void {
+  ): ProblemDescriptionDto | string {
     const known = problemSlugs.find((each) => each === slug);
     if (!known) throw new ProblemException('not-found');
-    if (wantsHtml(accept)) void reply.type('text/html; charset=utf-8').send(problemHtml(describe(known)));
-    else void reply.send(describe(known));
+    return wantsHtml(accept) ? page(reply, problemHtml(describe(known))) : describe(known);
   }
+}
+
+function page(reply: FastifyReply, html: string): string {
+  void reply.type('text/html; charset=utf-8');
+  return html;
 }
 
 function describe(slug: ProblemSlug): ProblemDescriptionDto {
@@ -66,7 +72,7 @@ function describe(slug: ProblemSlug): ProblemDescriptionDto {
   };
 }
 
-/** A browser names text/html itself; everybody else gets JSON. */
+/** A browser names text/html itself; every other client gets JSON. */
 function wantsHtml(accept: string | undefined): boolean {
   return accept !== undefined && /\btext\/html\b/i.test(accept);
 }

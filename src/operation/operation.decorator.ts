@@ -9,10 +9,11 @@ import {
   type OperationName,
   operations,
 } from '../upstream/operations.ts';
-import { WriteInterceptor } from './write.interceptor.ts';
-import { onceHeaders, onceParameter, onceProblems } from './idempotency-responses.ts';
+import { idempotencyHeaders, idempotencyParameter, idempotencyProblems } from './idempotency-responses.ts';
 import { OF_ANY_REQUEST, problemResponses, problemsOf } from './problem-responses.ts';
+import { ReadInterceptor } from './read.interceptor.ts';
 import { readResponses } from './read-responses.ts';
+import { WriteInterceptor } from './write.interceptor.ts';
 
 export const API_KEY = 'apiKey';
 export const BEARER = 'bearer';
@@ -48,6 +49,8 @@ export interface OperationSpec {
   readonly id: string;
   readonly summary: string;
   readonly description?: string;
+  /** A read has an `ETag` and may be cached; a write may have an `Idempotency-Key`, and drops what is cached. */
+  readonly effect: 'read' | 'write';
   readonly scope: Scope;
   /** See {@link OperationPolicy}. */
   readonly alsoScopes?: OperationPolicy['alsoScopes'];
@@ -55,10 +58,12 @@ export interface OperationSpec {
   readonly upstream?: OperationName;
   /** Whether the platform is called on behalf of a user; by default where the operation behind it is a member operation. */
   readonly actsAsUser?: boolean;
-  /** Whether answers may be cached; by default where the operation behind it is a read. */
-  readonly cached?: boolean;
+  /** For how long responses of a read may be cached; by default as configured where the platform is asked, else not at all. */
+  readonly cacheMs?: number;
+  /** A read whose response nobody keeps, the caller included: no `ETag`. */
+  readonly noStore?: boolean;
   /** See {@link OperationPolicy}. */
-  readonly once?: OperationPolicy['once'];
+  readonly idempotency?: OperationPolicy['idempotency'];
   /** Whether the answer is a page, with `Link` to others. */
   readonly paged?: boolean;
   /** Problems beyond those that every operation, and the one upstream, has. */
@@ -76,14 +81,15 @@ export interface OperationSpec {
 export function Operation(spec: OperationSpec): MethodDecorator {
   const upstream = spec.upstream && operations[spec.upstream];
   const actsAsUser = spec.actsAsUser ?? upstream?.module === 'member';
-  const cached = spec.cached ?? upstream?.effect === 'read';
+  const read = spec.effect === 'read' && !spec.noStore;
+  const cacheMs = spec.cacheMs ?? (upstream ? undefined : 0);
   const policy: OperationPolicy = {
     operationId: spec.id,
     scope: spec.scope,
     alsoScopes: spec.alsoScopes,
     actsAsUser,
-    cached,
-    once: spec.once,
+    cacheMs,
+    idempotency: spec.idempotency,
   };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
@@ -96,35 +102,32 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     // Either of the two.
     ApiSecurity(API_KEY),
     ApiSecurity(BEARER),
-    ...(upstream ? [ApiExtension('x-upstream', place(upstream))] : []),
+    ...(upstream ? [ApiExtension('x-upstream', upstreamRoute(upstream))] : []),
     ...(actsAsUser ? userHeaders : []),
-    ...(spec.once ? [onceParameter(spec.once)] : []),
+    ...(spec.idempotency ? [idempotencyParameter(spec.idempotency)] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
-    ...(isRead(spec) ? [] : [UseInterceptors(WriteInterceptor)]),
-    ...(isRead(spec)
-      ? readResponses(spec.success, { cached, paged: spec.paged ?? false })
+    ...(read ? [UseInterceptors(ReadInterceptor)] : []),
+    ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
+    ...(read
+      ? readResponses(spec.success, { cached: cacheMs !== 0, paged: spec.paged ?? false })
       : spec.success.map((success) =>
-          ApiResponse({ ...success, headers: onceHeaders(spec.once, success.status) }),
+          ApiResponse({ ...success, headers: idempotencyHeaders(spec.idempotency, success.status) }),
         )),
     ...problemResponses(
       [
         ...problemsOf(spec.upstream, spec.body !== undefined),
         ...(actsAsUser ? USER_PROBLEMS : []),
-        ...(spec.once ? onceProblems : []),
+        ...(spec.idempotency ? idempotencyProblems : []),
         ...(spec.problems ?? []),
       ],
-      (status) => onceHeaders(spec.once, status),
+      (status) => idempotencyHeaders(spec.idempotency, status),
     ),
   );
 }
 
-function isRead({ scope }: OperationSpec): boolean {
-  return scope.endsWith(':read');
-}
-
-function place({ name, method, module, path }: UpstreamOperation): object {
+function upstreamRoute({ name, method, module, path }: UpstreamOperation): object {
   return { operation: name, method, path: modulePrefix[module] + path };
 }
 

@@ -1,30 +1,35 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { ReadAnswers } from './read-answers.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
-import { asThrownProblem } from '../upstream/problems/as-problem.ts';
+import { ReadCache } from '../read-cache/read-cache.ts';
 
-/**
- * Around every write, behind the guards: what goes wrong on the way to upstream becomes an HTTP exception, what has a key runs once,
- * and cached reads of what it may have changed are dropped. One interceptor and not one for each of these: every one costs.
- */
+/** Around every write: what has an `Idempotency-Key` runs once, and cached reads of what it may have changed are dropped. */
 @Injectable()
 export class WriteInterceptor implements NestInterceptor {
   constructor(
-    private readonly reads: ReadAnswers,
     private readonly writes: KeyedWrites,
+    private readonly cache: ReadCache,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const run = () => this.writes.answer(request, http.getResponse<FastifyReply>(), () => outcomeOf(next));
-    return from(this.reads.afterWrite(request, run).catch(asThrownProblem));
+    const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
+    return from(this.#write(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), handle));
   }
-}
 
-/** What the handler answers; whatever else it throws, failures of upstream are problems. */
-export function outcomeOf(next: CallHandler): Promise<unknown> {
-  return lastValueFrom(next.handle(), { defaultValue: undefined }).catch(asThrownProblem);
+  async #write(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    handle: () => Promise<unknown>,
+  ): Promise<unknown> {
+    try {
+      return await this.writes.answer(request, reply, handle);
+    } finally {
+      // Also where it failed: the platform may have carried it out. Refused before anything was sent it changed nothing, and a caller
+      // of wrong requests must not keep the cache of every other caller cold.
+      if (request.state.call && request.state.call.upstreamMs > 0)
+        await this.cache.written(request.params as object);
+    }
+  }
 }

@@ -22,7 +22,7 @@ export class KeyedWrites {
 
   async answer(request: FastifyRequest, reply: FastifyReply, run: () => Promise<unknown>): Promise<unknown> {
     const { call, policy } = request.state;
-    if (policy?.once !== 'key') return run();
+    if (policy?.idempotency !== 'key') return run();
     const idempotencyKey = idempotencyKeyOf(request.headers);
     // A body that cannot be read has no fingerprint, and is refused by validation.
     if (idempotencyKey === undefined || !call || request.body instanceof UnreadableBody) return run();

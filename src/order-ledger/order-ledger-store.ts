@@ -1,3 +1,4 @@
+import { ProblemException } from '../problem/problem.exception.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
@@ -63,8 +64,8 @@ export interface OrderLedgerStore {
   doubts(): Promise<{ count: number; oldestMs: number }>;
 }
 
-/** The guard cannot say whether a write may be sent, so it may not. */
-export class OrderLedgerUnavailable extends Error {
+/** The ledger cannot say whether a write may be sent, so it may not. */
+export class OrderLedgerUnavailable extends ProblemException {
   override readonly name = 'OrderLedgerUnavailable';
 
   constructor(
@@ -72,7 +73,7 @@ export class OrderLedgerUnavailable extends Error {
     readonly reason: 'away' | 'stopped' | 'broken',
     cause?: unknown,
   ) {
-    super(`guard store: ${reason}`, { cause });
+    super('dependency-unavailable', { retryAfter: 1, cause });
   }
 }
 

@@ -141,7 +141,9 @@ export class OrderLedger {
       return { answer, replayed: false };
     } catch (error) {
       const { state, answer } = endOf(error);
-      await this.#tell({ ...moveOf(begin), to: state, details: { caller, answer } });
+      // The number of an order stays with what the platform refused; a key is free again after everything that changed nothing.
+      const to = state === 'rejected' ? 'not_sent' : state;
+      await this.#tell({ ...moveOf(begin), to, details: { caller, answer } });
       throw error;
     }
   }

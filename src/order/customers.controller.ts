@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -17,18 +16,16 @@ import { OrderService } from './order.service.ts';
 @ApiTags('Customers and enterprises')
 @Controller('v1/customers')
 export class CustomersController {
-  constructor(
-    private readonly orders: OrderService,
-    private readonly reads: ReadAnswers,
-  ) {}
+  constructor(private readonly orders: OrderService) {}
 
   @Post()
   @Operation({
     id: 'bindCustomer',
     summary: 'Bind a channel customer to an enterprise main account',
+    effect: 'write',
     scope: 'orders:write',
     upstream: 'bindCustomer',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
     body: {
       type: BindCustomerDto,
@@ -54,12 +51,16 @@ export class CustomersController {
   @Operation({
     id: 'findCustomers',
     summary: 'Find the customers behind a channel customer number',
+    effect: 'read',
     scope: 'orders:read',
     upstream: 'queryCustomers',
     success: [{ status: 200, description: 'All that match; none is an empty list', type: CustomerListDto }],
   })
-  findCustomers(@Read() read: Reading, @Query() query: FindCustomersQuery): Promise<unknown> {
-    return this.reads.answer(read, async (call) => ({ items: await this.orders.findCustomers(call, query) }));
+  async findCustomers(
+    @Call() call: CallContext,
+    @Query() query: FindCustomersQuery,
+  ): Promise<CustomerListDto> {
+    return { items: await this.orders.findCustomers(call, query) };
   }
 
   @Patch(':crmCustomerId')
@@ -67,6 +68,7 @@ export class CustomersController {
     id: 'updateCustomer',
     summary: 'Change name, branch or address of the customer of a CRM number',
     description: 'Has the same effect when repeated.',
+    effect: 'write',
     scope: 'orders:write',
     upstream: 'updateCustomer',
     success: [{ status: 204, description: 'Changed' }],

@@ -1,6 +1,5 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -11,18 +10,16 @@ import { OrderService } from './order.service.ts';
 @ApiTags('Customers and enterprises')
 @Controller('v1/enterprises')
 export class EnterprisesController {
-  constructor(
-    private readonly orders: OrderService,
-    private readonly reads: ReadAnswers,
-  ) {}
+  constructor(private readonly orders: OrderService) {}
 
   @Post()
   @Operation({
     id: 'createEnterprise',
     summary: 'Create an enterprise main account with its default customer and administrator',
+    effect: 'write',
     scope: 'orders:write',
     upstream: 'createEnterprise',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],
     body: {
       type: CreateEnterpriseDto,
@@ -50,19 +47,18 @@ export class EnterprisesController {
   @Operation({
     id: 'listAssets',
     summary: 'List the assets of an enterprise',
+    effect: 'read',
     scope: 'orders:read',
     upstream: 'listAssets',
     success: [
       { status: 200, description: 'All assets behind its cloud account authorization', type: AssetListDto },
     ],
   })
-  listAssets(
-    @Read() read: Reading,
+  async listAssets(
+    @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterpriseParams,
     @Query() query: ListAssetsQuery,
-  ): Promise<unknown> {
-    return this.reads.answer(read, async (call) => ({
-      items: await this.orders.listAssets(call, enterpriseGlobalId, query),
-    }));
+  ): Promise<AssetListDto> {
+    return { items: await this.orders.listAssets(call, enterpriseGlobalId, query) };
   }
 }

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Read, ReadAnswers, type Reading } from '../operation/read-answers.ts';
 import { Call } from '../operation/request-state.ts';
 import type { Scope } from '../caller/scopes.ts';
 import { IdempotencyKey } from '../order-ledger/idempotency-key.ts';
@@ -27,7 +26,6 @@ export class LicenseOrdersController {
   constructor(
     private readonly orders: LicenseOrderService,
     private readonly records: OrderRecordsService,
-    private readonly reads: ReadAnswers,
   ) {}
 
   @Post()
@@ -38,10 +36,11 @@ export class LicenseOrdersController {
       'One call upstream a batch, sent at most once under its `channelCode` and `channelOrderId`: a repeat is answered with what became ' +
       'of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
       'A deletion names the order it deletes from, or says `allOrders: true`.',
+    effect: 'write',
     scope: 'orders:write',
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
-    once: 'order',
+    idempotency: 'order',
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
@@ -75,13 +74,14 @@ export class LicenseOrdersController {
     id: 'listOrders',
     summary: 'Page through the orders that were placed here, newest first',
     description: 'Those of the channels that are granted to the caller. The platform is not asked.',
+    effect: 'read',
     scope: 'orders:read',
     paged: true,
     problems: ['dependency-unavailable'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
   })
-  listOrders(@Read() read: Reading, @Query() query: ListOrdersQuery): Promise<unknown> {
-    return this.reads.answer(read, (call) => this.records.listOrders(query, call.caller.grants));
+  listOrders(@Call() { caller }: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
+    return this.records.listOrders(query, caller.grants);
   }
 
   @Get(':channelCode/:channelOrderId')
@@ -89,12 +89,13 @@ export class LicenseOrdersController {
     id: 'getOrder',
     summary: 'What became of an order',
     description: "The gateway's own record; the platform is not asked.",
+    effect: 'read',
     scope: 'orders:read',
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
-  getOrder(@Read() read: Reading, @Param() order: OrderPath): Promise<unknown> {
-    return this.reads.answer(read, () => this.records.getOrder(order));
+  getOrder(@Param() order: OrderPath): Promise<OrderRecordDto> {
+    return this.records.getOrder(order);
   }
 
   @Post(':channelCode/:channelOrderId/settlement')
@@ -104,8 +105,9 @@ export class LicenseOrdersController {
     description:
       'Only the record changes; the platform is not asked. `not_placed` frees the number, and is possible 15 minutes after the send ' +
       '(409 with `Retry-After` until then).',
+    effect: 'write',
     scope: 'orders:settle',
-    once: 'key',
+    idempotency: 'key',
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },

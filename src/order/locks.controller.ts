@@ -16,9 +16,10 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
     summary,
     description:
       'Only re-issuable locks and large-customer locks can be switched. Every number gets a result of its own.',
+    effect: 'write',
     scope: 'locks:write',
     upstream: id,
-    once: 'key',
+    idempotency: 'key',
     success: [
       { status: 200, description: 'All succeeded', type: LockResultsDto },
       { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },
@@ -46,7 +47,7 @@ export class LocksController {
     @Call() call: CallContext,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
+  ): Promise<LockResultsDto> {
     return this.#switch('disableLocks', call, locks, reply);
   }
 
@@ -56,7 +57,7 @@ export class LocksController {
     @Call() call: CallContext,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
+  ): Promise<LockResultsDto> {
     return this.#switch('enableLocks', call, locks, reply);
   }
 
@@ -65,9 +66,10 @@ export class LocksController {
     id: 'reserveAssetNums',
     summary: 'Reserve asset numbers',
     description: 'The numbers are consumed: each call hands out new ones.',
+    effect: 'write',
     scope: 'orders:write',
     upstream: 'obtainAssetNums',
-    once: 'key',
+    idempotency: 'key',
     success: [{ status: 201, description: 'The numbers', type: AssetNumDigitsListDto }],
     body: { type: ReserveAssetNumsDto, examples: { two: { summary: 'Two numbers', value: { size: 2 } } } },
   })

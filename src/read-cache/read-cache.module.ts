@@ -5,7 +5,6 @@ import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { ResponseStore, type Entry } from './response-store.ts';
 import { Generations } from './generations.ts';
-import { ReadAnswers } from '../operation/read-answers.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
@@ -45,7 +44,7 @@ function fromText<Value>(text: string): { value: Value } {
       }),
     }),
   ],
-  providers: [Generations, ReadKeys, ResponseStore, ReadCache, ReadAnswers],
-  exports: [ReadCache, ReadAnswers],
+  providers: [Generations, ReadKeys, ResponseStore, ReadCache],
+  exports: [ReadCache],
 })
 export class ReadCacheModule {}

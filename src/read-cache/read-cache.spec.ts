@@ -17,6 +17,7 @@ import { ReadKeys } from './read-keys.ts';
 import { RedisStore } from './redis-store.ts';
 
 const config = settings();
+const LIFE_MS = 60_000;
 const noRedis = () =>
   new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log, new Metrics());
 /** Configured, and never connected. */
@@ -32,7 +33,7 @@ function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
   const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
-  const answers = new ResponseStore(cache, shared ? redis : noRedis(), { ttlMs: 60_000 });
+  const answers = new ResponseStore(cache, shared ? redis : noRedis(), { ttlMs: LIFE_MS });
   return new ReadCache(answers, keys, new Metrics());
 }
 
@@ -43,7 +44,7 @@ function reading(
 ) {
   const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
   const call = { requestId: 'r', caller: { name: 'c', grants }, user, upstreamMs: 0 } as CallContext;
-  return { operation: 'listMembers', params, query: {}, call };
+  return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS };
 }
 
 /** A platform that counts: its answers say which call they are. */
@@ -93,6 +94,22 @@ describe('a cached answer', () => {
     await cache.written({ memberGlobalId: 'm' });
     await ofOne();
     expect(calls()).toBe(5);
+  });
+
+  it('is kept for as long as its own operation says', async () => {
+    const cache = cacheOf();
+    const { load, calls } = platform();
+    const short = { ...reading(), operation: 'short', lifeMs: 50 };
+    await cache.read(reading(), false, load);
+    await cache.read(short, false, load);
+    expect((await cache.read(short, false, load)).ageSeconds).toBe(0);
+    await until(
+      'the short one ends',
+      async () => (await cache.read(short, false, load)).ageSeconds === undefined,
+    );
+    expect(calls()).toBe(3);
+    expect((await cache.read(reading(), false, load)).ageSeconds).toBe(0);
+    expect([cache.lifeOf(undefined), cache.lifeOf(50), cache.lifeOf(0)]).toEqual([LIFE_MS, 50, 0]);
   });
 
   it('is not kept where it is huge', async () => {

@@ -1,5 +1,7 @@
-import { HttpException, HttpStatus, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
 import { ResponseStore, type Content, type Entry, type ReadAnswer } from './response-store.ts';
 import { etagOf } from './etag.ts';
 import { type Read, ReadKeys } from './read-keys.ts';
@@ -35,8 +37,9 @@ export class ReadCache {
     private readonly metrics: Metrics,
   ) {}
 
-  get enabled(): boolean {
-    return this.answers.enabled;
+  /** How long responses of an operation with that `cacheMs` are kept; 0: not at all. */
+  lifeOf(cacheMs: number | undefined): number {
+    return this.answers.lifeOf(cacheMs);
   }
 
   /** `fresh`: past the cache, and into it. */
@@ -48,15 +51,15 @@ export class ReadCache {
     }
     if (fresh) {
       this.metrics.readCache(read.operation, 'bypass');
-      return { answer: await this.#refresh(key, load) };
+      return { answer: await this.#refresh(read, key, load) };
     }
-    const near = this.answers.peek(key);
-    return near ? this.#hit(read, near) : this.#join(read, key, load);
+    const held = this.answers.getLocal(key);
+    return held ? this.#hit(read, held) : this.#join(read, key, load);
   }
 
   /** A write on this path has ended, well or not, and its answer is not out yet. */
   async written(params: object): Promise<void> {
-    if (this.enabled) await this.keys.written(params);
+    if (this.lifeOf(undefined) > 0) await this.keys.written(params);
   }
 
   #hit({ operation }: Read, entry: Entry): Served {
@@ -66,7 +69,7 @@ export class ReadCache {
 
   async #join(read: Read, key: string, load: Load): Promise<Served> {
     const running = this.#flights.get(key);
-    const flight = running ?? this.#take(key, load);
+    const flight = running ?? this.#begin(read, key, load);
     const started = performance.now();
     const found = await flight.catch((error: unknown) => {
       if (running && isOfOneCaller(error)) return undefined;
@@ -79,12 +82,12 @@ export class ReadCache {
     return { answer: found.entry };
   }
 
-  /** One look and at most one call for everybody who asks until the answer is kept: there is no gap for a second one. */
-  #take(key: string, load: Load): Promise<Found> {
-    const flight = this.#find(key, load);
+  /** One look and at most one call for all readers until the response is kept: there is no gap for a second one. */
+  #begin({ lifeMs }: Read, key: string, load: Load): Promise<Found> {
+    const flight = this.#find(key, lifeMs, load);
     this.#flights.set(key, flight);
     void flight
-      .then(({ entry, cached }) => (cached ? undefined : this.answers.keep(key, entry)))
+      .then(({ entry, cached }) => (cached ? undefined : this.answers.keep(key, entry, lifeMs)))
       .catch(() => undefined)
       .finally(() => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key);
@@ -92,16 +95,16 @@ export class ReadCache {
     return flight;
   }
 
-  async #find(key: string, load: Load): Promise<Found> {
-    const held = await this.answers.get(key);
+  async #find(key: string, lifeMs: number, load: Load): Promise<Found> {
+    const held = await this.answers.get(key, lifeMs);
     return held ? { entry: held, cached: true } : { entry: await this.#ask(key, load), cached: false };
   }
 
-  async #refresh(key: string, load: Load): Promise<ReadAnswer> {
+  async #refresh({ lifeMs }: Read, key: string, load: Load): Promise<ReadAnswer> {
     const entry = await this.#ask(key, load);
-    // Nobody may join an older call any more, now that somebody has seen this answer.
+    // No reader may join an older call any more, now that one has seen this response.
     this.#flights.delete(key);
-    void this.answers.keep(key, entry).catch(() => undefined);
+    void this.answers.keep(key, entry, lifeMs).catch(() => undefined);
     return entry;
   }
 
@@ -113,7 +116,8 @@ export class ReadCache {
 
 /** Of the one who made the call: its session may have ended, and those who joined may have another of the same user. */
 function isOfOneCaller(error: unknown): boolean {
-  return error instanceof HttpException && error.getStatus() === (HttpStatus.UNAUTHORIZED as number);
+  const problem = asProblem(error);
+  return problem instanceof ProblemException && problem.body.status === 401;
 }
 
 function ageOf({ askedAt }: Entry): number {

@@ -10,6 +10,8 @@ export interface Read {
   readonly params: object;
   readonly query: object;
   readonly call: CallContext;
+  /** How long its response is kept. */
+  readonly lifeMs: number;
 }
 
 /**

@@ -23,12 +23,12 @@ export interface Entry extends ReadAnswer {
 }
 
 /** In this process: `sharedAt` is the `askedAt` of what was handed to Redis. */
-interface NearEntry extends Entry {
+interface LocalEntry extends Entry {
   readonly sharedAt: number;
 }
 
-const NEAR_ENTRIES = 1_000;
-const NEAR_BYTES = 32 * 1024 * 1024;
+const LOCAL_ENTRIES = 1_000;
+const LOCAL_BYTES = 32 * 1024 * 1024;
 /** Larger answers are rare, slow to seal, and would push out everything else. */
 const MAX_BYTES = 1024 * 1024;
 const JITTER = 0.1;
@@ -37,11 +37,11 @@ const RENEWED = 0.1;
 /** Changes with the shape of what is stored. */
 const FORMAT = 'r2';
 
-/** Where answers are kept: in the process, and behind Nest's cache in Redis. The latter may fail: then they are missing there. */
+/** Where responses are kept: first in the process, then in Redis behind Nest's cache. Redis may fail: then they are missing there. */
 @Injectable()
 export class ResponseStore {
-  readonly #near = new BoundedStore<NearEntry>({ entries: NEAR_ENTRIES, bytes: NEAR_BYTES, sizeOf });
-  readonly #far: Cache | undefined;
+  readonly #first = new BoundedStore<LocalEntry>({ entries: LOCAL_ENTRIES, bytes: LOCAL_BYTES, sizeOf });
+  readonly #second: Cache | undefined;
   /** Answers on their way to Redis, each with the one that is to follow it. */
   readonly #sharing = new Map<string, Entry | undefined>();
 
@@ -50,48 +50,50 @@ export class ResponseStore {
     redis: SharedRedis,
     private readonly config: CacheConfig,
   ) {
-    if (redis.configured) this.#far = cache;
+    if (redis.configured) this.#second = cache;
   }
 
-  get enabled(): boolean {
-    return this.config.ttlMs > 0;
+  /** How long responses of an operation are kept; 0 where none is, or where the cache is off. */
+  lifeOf(cacheMs = this.config.ttlMs): number {
+    return this.config.ttlMs === 0 ? 0 : cacheMs;
   }
 
-  /** From the process only, without waiting. */
-  peek(key: string): Entry | undefined {
-    return this.#near.get(key);
+  /** From the first level only, without waiting. */
+  getLocal(key: string): Entry | undefined {
+    return this.#first.get(key);
   }
 
-  async get(key: string): Promise<Entry | undefined> {
-    const far = await this.#far?.get<Entry>(farKey(key)).catch(() => undefined);
-    if (!far) return undefined;
+  /** From the second level, and into the first. */
+  async get(key: string, lifeMs: number): Promise<Entry | undefined> {
+    const found = await this.#second?.get<Entry>(sharedKey(key)).catch(() => undefined);
+    if (!found) return undefined;
     // Copied for what is left of its life only; the clocks of two replicas cannot make that longer than a life.
-    const leftMs = Math.min(this.config.ttlMs, far.askedAt + this.config.ttlMs - Date.now());
-    if (leftMs >= 1) this.#near.set(key, Object.freeze({ ...far, sharedAt: far.askedAt }), leftMs);
-    return far;
+    const leftMs = Math.min(lifeMs, found.askedAt + lifeMs - Date.now());
+    if (leftMs >= 1) this.#first.set(key, Object.freeze({ ...found, sharedAt: found.askedAt }), leftMs);
+    return found;
   }
 
-  /** An answer that was asked for earlier than the one at its place (a slow read beside a refresh) is too late. */
-  async keep(key: string, entry: Entry): Promise<void> {
+  /** A response that was asked for earlier than the one that is kept (a slow read beside a refresh) is too late. */
+  async keep(key: string, entry: Entry, lifeMs: number): Promise<void> {
     if (entry.body.length > MAX_BYTES) return;
-    const held = this.#near.get(key);
+    const held = this.#first.get(key);
     if (held && held.askedAt > entry.askedAt) return;
-    const isShared = held?.body === entry.body && entry.askedAt - held.sharedAt < this.config.ttlMs * RENEWED;
+    const isShared = held?.body === entry.body && entry.askedAt - held.sharedAt < lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : entry.askedAt;
-    this.#near.set(key, Object.freeze({ ...entry, body: ownBytes(entry.body), sharedAt }), this.#lifeMs());
-    if (this.#far && !isShared) await this.#share(this.#far, farKey(key), entry);
+    this.#first.set(key, Object.freeze({ ...entry, body: ownBytes(entry.body), sharedAt }), jittered(lifeMs));
+    if (this.#second && !isShared) await this.#share(this.#second, sharedKey(key), entry, lifeMs);
   }
 
   /** The content as an entry. What is held already is not tagged, copied and shared again, as most refreshes would have it. */
   entryOf(key: string, { body, link }: Content, askedAt: number): Entry {
-    const held = this.#near.get(key);
+    const held = this.#first.get(key);
     if (held && held.link === link && held.body.equals(body))
       return { body: held.body, etag: held.etag, link, askedAt };
     return { body, etag: etagOf(body), link, askedAt };
   }
 
   /** One at a time under a name: of what is refreshed faster than Redis takes it, only the last has to get there. */
-  async #share(far: Cache, key: string, entry: Entry): Promise<void> {
+  async #share(second: Cache, key: string, entry: Entry, lifeMs: number): Promise<void> {
     if (this.#sharing.has(key)) {
       this.#sharing.set(key, entry);
       return;
@@ -99,16 +101,16 @@ export class ResponseStore {
     try {
       for (let next: Entry | undefined = entry; next; next = this.#sharing.get(key)) {
         this.#sharing.set(key, undefined);
-        await far.set(key, next, this.#lifeMs());
+        await second.set(key, next, jittered(lifeMs));
       }
     } finally {
       this.#sharing.delete(key);
     }
   }
+}
 
-  #lifeMs(): number {
-    return this.config.ttlMs * (1 - JITTER + 2 * JITTER * Math.random());
-  }
+function jittered(lifeMs: number): number {
+  return lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
 }
 
 /** Small buffers are parts of a larger one, all of which would be held as long as they are. */
@@ -120,7 +122,7 @@ function ownBytes(body: Buffer): Buffer {
 }
 
 /** Of fixed length, and telling nothing of what was asked. */
-function farKey(key: string): string {
+function sharedKey(key: string): string {
   return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
 }
 

@@ -1,11 +1,12 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ConfigError, UsersConfig } from '../config/app-config.ts';
+import { SettingsFileError } from '../config/settings-file.ts';
 import { WatchedFile } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser } from '../upstream/call-context.ts';
-import { readUsersFile, UsersFileError } from './users-file.ts';
+import { readUsersFile } from './users-file.ts';
 
 /** The configured upstream users, by alias. The file is re-read when it changes: another password is another token. */
 @Injectable()
@@ -26,7 +27,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
         log.info({ event: 'users-reloaded', users: users.size }, 'Users file re-read');
       },
       broken: (error) => {
-        const reason = error instanceof UsersFileError ? error.message : 'could not be read';
+        const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
         log.error({ event: 'users-rejected', reason }, 'Users file is broken; the last good one stands');
       },
     });
@@ -36,7 +37,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     try {
       if (this.#file) this.#users = this.#file.open();
     } catch (error) {
-      if (error instanceof UsersFileError) throw new ConfigError([`UPSTREAM_USERS_FILE ${error.message}`]);
+      if (error instanceof SettingsFileError) throw new ConfigError([`UPSTREAM_USERS_FILE ${error.message}`]);
       throw error;
     }
   }

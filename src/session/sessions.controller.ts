@@ -19,8 +19,9 @@ export class SessionsController {
     id: 'createSession',
     summary: 'Log a user of the platform in',
     description: 'The tokens stay in the gateway. Only the caller that opened a session can use it.',
+    effect: 'write',
     scope: 'sessions:write',
-    once: 'key',
+    idempotency: 'key',
     problems: ['login-failed', 'upstream-credential-rejected', 'dependency-unavailable'],
     success: [{ status: 201, description: 'The session', type: SessionCreatedDto }],
     body: {
@@ -46,6 +47,8 @@ export class SessionsController {
   @Operation({
     id: 'getSession',
     summary: 'Who is logged in, and until when',
+    effect: 'read',
+    noStore: true,
     scope: 'sessions:write',
     problems: ['user-required', 'session-expired', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The session of the header', type: SessionDto }],
@@ -67,6 +70,7 @@ export class SessionsController {
   @Operation({
     id: 'deleteSession',
     summary: 'Log out: the session is dead at once on every replica',
+    effect: 'write',
     scope: 'sessions:write',
     problems: ['user-required', 'session-expired', 'dependency-unavailable'],
     success: [{ status: 204, description: 'Ended' }],

@@ -1,8 +1,10 @@
+import type { LogFields, LoggedFailure } from '../problem/log-fields.ts';
+
 /**
  * No token to call upstream with. `unavailable`: the endpoint did not answer as one, or not in time;
  * `rejected`: it refused the credentials themselves (RFC 6749 5.2). Nothing was sent to the platform's API.
  */
-export class TokenFailure extends Error {
+export class TokenFailure extends Error implements LoggedFailure {
   override readonly name = 'TokenFailure';
   readonly kind: 'unavailable' | 'rejected';
   /** The endpoint's `error` where it gave one, else a word of ours. Never a secret. */
@@ -22,5 +24,9 @@ export class TokenFailure extends Error {
     this.reason = reason;
     this.retryAfter = details.retryAfter;
     this.ofEndpoint = details.ofEndpoint ?? false;
+  }
+
+  get logFields(): LogFields {
+    return { tokenFailure: this.kind, tokenReason: this.reason };
   }
 }

@@ -1,4 +1,6 @@
+import type { LogFields, LoggedFailure } from '../problem/log-fields.ts';
 import type { Operation } from './operations.ts';
+import { ContractViolation } from './wire/reader.ts';
 
 /**
  * Why a call upstream did not succeed:
@@ -51,7 +53,7 @@ export interface FailureDetails {
 }
 
 /** A call that did not succeed. `sent` is false only when provably no byte of it left the process. */
-export class UpstreamFailure extends Error {
+export class UpstreamFailure extends Error implements LoggedFailure {
   override readonly name = 'UpstreamFailure';
 
   constructor(
@@ -63,5 +65,22 @@ export class UpstreamFailure extends Error {
     super(`${operation.name}: ${kind}${details.code === undefined ? '' : ` ${details.code}`}`, {
       cause: details.cause,
     });
+  }
+
+  get logFields(): LogFields {
+    const { status, code, message, reason, body, cause } = this.details;
+    return {
+      upstreamOperation: this.operation.name,
+      upstreamFailure: this.kind,
+      sent: this.sent,
+      upstreamStatus: status,
+      upstreamCode: code,
+      upstreamMessage: message,
+      upstreamReason: reason,
+      upstreamBytes: body?.bytes,
+      upstreamSha256: body?.sha256,
+      contractViolation: cause instanceof ContractViolation ? cause.message : undefined,
+      error: (cause as { code?: string } | undefined)?.code,
+    };
   }
 }

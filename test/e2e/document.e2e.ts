@@ -1,6 +1,8 @@
+import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
+import ts from 'typescript';
 import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operation-policy.ts';
 import { isScope, scopes } from '../../src/caller/scopes.ts';
 import { problemSlugs } from '../../src/problem/catalogue.ts';
@@ -29,22 +31,61 @@ const DEMO_PASSWORD = 'as printed by the demo';
 
 const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
 
-function policiesOfHandlers(): (OperationPolicy | undefined)[] {
+interface Handler {
+  readonly controller: string;
+  readonly method: string;
+  readonly policy: OperationPolicy | undefined;
+}
+
+function handlers(): Handler[] {
   const controllers = [...gateway.app.get(ModulesContainer).values()].flatMap((module) => [
     ...module.controllers.values(),
   ]);
   return controllers.flatMap(({ metatype }) => {
-    const prototype = (metatype as { prototype: Record<string, object> }).prototype;
+    const { name: controller, prototype } = metatype as { name: string; prototype: Record<string, object> };
     return Object.getOwnPropertyNames(prototype)
-      .map((name) => prototype[name] as object)
-      .filter((handler) => Reflect.hasMetadata(METHOD_METADATA, handler))
-      .map((handler) => Reflect.getMetadata(OPERATION_POLICY, handler) as OperationPolicy | undefined);
+      .filter((method) => Reflect.hasMetadata(METHOD_METADATA, prototype[method] as object))
+      .map((method) => ({
+        controller,
+        method,
+        policy: Reflect.getMetadata(OPERATION_POLICY, prototype[method] as object) as
+          OperationPolicy | undefined,
+      }));
   });
+}
+
+/** What each method of the controllers says in the source that it returns: names of DTO classes, by `Controller.method`. */
+function declaredResults(): Map<string, string[]> {
+  const files = globSync('src/**/*.controller.ts').map((path) =>
+    ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest),
+  );
+  const methods = files.flatMap((file) =>
+    file.statements.filter(ts.isClassDeclaration).flatMap(({ name: controller, members }) =>
+      members.filter(ts.isMethodDeclaration).map(({ name, type }): [string, string[]] => {
+        const declared = type?.getText(file) ?? 'undeclared';
+        const result = /^Promise<(.*)>$/s.exec(declared)?.[1] ?? declared;
+        return [`${controller?.text}.${name.getText(file)}`, result.split('|').map((part) => part.trim())];
+      }),
+    ),
+  );
+  return new Map(methods);
+}
+
+/** The DTOs that the document shows for the successes of an operation. */
+function documentedResults(operationId: string): string[] {
+  const route = routes.find(({ operation }) => operation.operationId === operationId);
+  const successes = Object.entries(route?.operation.responses ?? {}).filter(([status]) =>
+    status.startsWith('2'),
+  );
+  const schemas = successes.map(
+    ([, { content }]) => content?.['application/json']?.schema as { $ref?: string },
+  );
+  return [...new Set(schemas.map((schema) => (schema ? `${schema.$ref?.split('/').at(-1)}Dto` : 'void')))];
 }
 
 describe('every handler', () => {
   it('declares who may have it, and is in the document under its operation id', () => {
-    const policies = policiesOfHandlers();
+    const policies = handlers().map(({ policy }) => policy);
     expect(policies).not.toContain(undefined);
     expect(policies.map((policy) => policy?.operationId).sort()).toEqual(
       routes.map(({ operation }) => operation.operationId).sort(),
@@ -53,6 +94,22 @@ describe('every handler', () => {
     expect(open.sort()).toEqual(PUBLIC);
     for (const policy of policies)
       expect(policy?.scope === 'public' || isScope(policy?.scope ?? '')).toBe(true);
+  });
+
+  it('returns what the document shows: the DTOs of its successes, or nothing', () => {
+    const declared = declaredResults();
+    const rows = handlers().map(({ controller, method, policy }) => ({
+      handler: `${controller}.${method}`,
+      // A page for browsers has no schema.
+      returns: declared
+        .get(`${controller}.${method}`)
+        ?.filter((name) => name !== 'string')
+        .sort(),
+      documented: documentedResults(policy?.operationId ?? '').sort(),
+    }));
+    expect(rows.length).toBe(routes.length);
+    for (const { handler, returns, documented } of rows)
+      expect({ handler, returns }).toEqual({ handler, returns: documented });
   });
 });
 

@@ -109,7 +109,7 @@ describe('a start', () => {
     [
       'with callers from nowhere',
       { CALLERS_FILE: '/nowhere.json' },
-      /CALLERS_FILE must be the path of a readable JSON file/,
+      /CALLERS_FILE names "\/nowhere\.json": there is no such file/,
     ],
     ['with a port that is none', { PORT: '70000' }, /PORT must be a whole number from 0 to 65535/],
   ])('%s fails at once, naming the variable and no value', async (_, change, message) => {

@@ -4,6 +4,9 @@ import { speakingCodes } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type Effect, type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { AliasUsers } from '../../src/session/alias-users.ts';
+import { operations } from '../../src/upstream/operations.ts';
+import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
@@ -371,4 +374,15 @@ describe('an upstream that is not there', () => {
     expect(await sandbox.calls()).toEqual([]);
     await refused.stop();
   });
+});
+
+it('a failure of the platform outside of a handler, as in a guard, is its problem too and not a 500', async () => {
+  const aliases = gateway.app.get(AliasUsers);
+  aliases.find = () => {
+    throw new UpstreamFailure(operations.listMembers, 'refused', true, { status: 299, code: '60024' });
+  };
+  const answer = await gateway.get('/v1/enterprises/ent-harbour/members', { undocumented: true });
+  Reflect.deleteProperty(aliases, 'find');
+  expect(answer.status).toBe(404);
+  expect(answer.body).toMatchObject({ code: 'asset-not-found', outcome: 'not_processed' });
 });

@@ -637,6 +637,17 @@ export const sections: readonly CatalogueSection[] = [
     ],
   },
   {
+    title: 'Trust and operation',
+    rows: [
+      {
+        id: 'G1',
+        fault: 'the file of callers or of users is missing, no JSON, or breaks a rule',
+        holds:
+          'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
+      },
+    ],
+  },
+  {
     title: 'Security',
     heads: ['risk', 'control'],
     rows: [

@@ -58,6 +58,7 @@ describe('the catalogue', () => {
     ['R', 19],
     ['P', 17],
     ['O', 8],
+    ['G', 1],
     ['S', 19],
     ['K', 36],
   ])('has the rows of %s, which are %i, each once', (letter, count) => {

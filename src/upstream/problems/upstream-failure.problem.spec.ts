@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { of, throwError } from 'rxjs';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
 import { type Effect, type Operation, operationList, operations } from '../operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream-failure.ts';
-import { outcomeOf } from '../../operation/write.interceptor.ts';
+import { asProblem } from './as-problem.ts';
 import { problemOf } from './upstream-failure.problem.ts';
 
 const MESSAGE = 'the words of the platform';
@@ -347,45 +346,40 @@ it('keeps the failure as its cause, for the log', () => {
   expect(problemOf(failure).cause).toBe(failure);
 });
 
-describe('on the way out of a controller', () => {
-  const thrownFor = (error: unknown): Promise<unknown> =>
-    outcomeOf({ handle: () => throwError(() => error) }).catch((thrown: unknown) => thrown);
-
-  it('a failed call becomes its problem', async () => {
+describe('any other failure on the way to the platform', () => {
+  it('a failed call becomes its problem', () => {
     const failure = new UpstreamFailure(operations.batchOrder, 'lost', true);
-    expect(await thrownFor(failure)).toMatchObject({ slug: 'outcome-unknown', cause: failure });
+    expect(asProblem(failure)).toMatchObject({ slug: 'outcome-unknown', cause: failure });
   });
 
-  it('refused credentials are 502, and nothing happened', async () => {
+  it('refused credentials are 502, and nothing happened', () => {
     const failure = new TokenFailure('rejected', 'invalid_client');
-    expect(await thrownFor(failure)).toMatchObject({
+    expect(asProblem(failure)).toMatchObject({
       slug: 'upstream-credential-rejected',
       body: { status: 502, outcome: 'not_processed', retryable: false },
       cause: failure,
     });
   });
 
-  it('a token endpoint that is down is 503 with the time to come back, and nothing happened', async () => {
-    expect(await thrownFor(new TokenFailure('unavailable', 'no_answer', { retryAfter: 30 }))).toMatchObject({
+  it('a token endpoint that is down is 503 with the time to come back, and nothing happened', () => {
+    expect(asProblem(new TokenFailure('unavailable', 'no_answer', { retryAfter: 30 }))).toMatchObject({
       slug: 'dependency-unavailable',
       body: { status: 503, outcome: 'not_processed', retryable: true },
       headers: { 'retry-after': '30' },
     });
-    expect(await thrownFor(new TokenFailure('unavailable', 'no_answer'))).toMatchObject({
+    expect(asProblem(new TokenFailure('unavailable', 'no_answer'))).toMatchObject({
       headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
     });
   });
 
-  it('an enterprise or channel of somebody else is 403, and is not named', async () => {
-    const thrown = await thrownFor(new ForeignTenant('names ent-9'));
-    expect(thrown).toMatchObject({ slug: 'forbidden' });
-    expect(JSON.stringify((thrown as { body: object }).body)).not.toContain('ent-9');
+  it('an enterprise or channel of another tenant is 403, and is not named', () => {
+    const problem = asProblem(new ForeignTenant('names ent-9'));
+    expect(problem).toMatchObject({ slug: 'forbidden' });
+    expect(JSON.stringify((problem as { body: object }).body)).not.toContain('ent-9');
   });
 
-  it('everything else passes as it is', async () => {
+  it('everything else passes as it is', () => {
     const error = new Error('a bug');
-    expect(await thrownFor(error)).toBe(error);
-    const answer = { items: [] };
-    expect(await outcomeOf({ handle: () => of(answer) })).toBe(answer);
+    expect(asProblem(error)).toBe(error);
   });
 });

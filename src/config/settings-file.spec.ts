@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { readSettingsFile, SettingsFileError } from './settings-file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'settings-file-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = join(folder, 'settings.json');
+
+function faultOf(content: string | Buffer, schema: z.ZodType = z.any()): string {
+  writeFileSync(path, content);
+  try {
+    readSettingsFile(path, schema);
+  } catch (error) {
+    if (error instanceof SettingsFileError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('G1 a settings file', () => {
+  it.each<[string, string, string]>([
+    ['nothing', '', 'line 1, column 1: the file is no JSON: a value is expected here'],
+    [
+      'a comma at the end of a list',
+      '{\n  "a": [1,\n  2,\n  ]\n}',
+      'line 4, column 3: the file is no JSON: a value is',
+    ],
+    [
+      'a comma at the end of an object',
+      '{\n  "a": 1,\n}',
+      'line 3, column 1: the file is no JSON: a key is expected',
+    ],
+    [
+      'a missing comma',
+      '{\n  "a": 1\n  "b": 2\n}',
+      'line 3, column 3: the file is no JSON: "," or } is expected',
+    ],
+    ['a missing colon', '{"a" 1}', 'line 1, column 6: the file is no JSON: ":" is expected'],
+    ['single quotes', "{'a': 1}", 'line 1, column 2: the file is no JSON: a key or } is expected'],
+    ['a missing bracket', '{"a": [1, 2}', 'line 1, column 12: the file is no JSON: "," or ] is expected'],
+    ['a missing end', '{"é€😀": 1', 'line 1, column 10: the file is no JSON: "," or } is expected'],
+    ['a comment', '// who may call\n{}', 'line 1, column 1: the file is no JSON: a value is expected'],
+    ['a word', '{"a": yes}', 'line 1, column 7: the file is no JSON: a value is expected'],
+    ['a number that is none', '[01]', 'line 1, column 2: the file is no JSON: a value or ] is expected'],
+    ['text with a line break', '["a\nb"]', 'line 1, column 2: the file is no JSON: a value or ] is expected'],
+    [
+      'more than one value',
+      '{}\n{}',
+      'line 2, column 1: the file is no JSON: the end of the file is expected',
+    ],
+  ])('with %s is told by its path, line and column', (_, content, place) => {
+    expect(faultOf(content)).toMatch(
+      new RegExp(`^names "${path}", ${place.replace(/[[\]{}()"|.]/g, '\\$&')}`),
+    );
+  });
+
+  it('with a repeated key, another encoding or too many levels is told by its path', () => {
+    expect(faultOf('{"a":[{"b":1,"b":2}]}')).toBe(`names "${path}": /a/0/b is there twice`);
+    expect(faultOf(Buffer.from([0x22, 0xff, 0x22]))).toBe(`names "${path}": the file is not UTF-8 text`);
+    expect(faultOf('['.repeat(100))).toBe(`names "${path}": values are nested deeper than 16 levels`);
+  });
+
+  it('that is missing, a folder or closed to this process is told as that', () => {
+    const read = (of: string) => () => readSettingsFile(of, z.any());
+    expect(read(join(folder, 'none'))).toThrow(
+      `names "${join(folder, 'none')}": there is no such file (the working directory is ${process.cwd()})`,
+    );
+    expect(read(folder)).toThrow(`names "${folder}": this is a folder, not a file`);
+    writeFileSync(path, '{}');
+    chmodSync(path, 0);
+    // Root may read everything.
+    if (process.getuid?.() !== 0)
+      expect(read(path)).toThrow(`names "${path}": this process may not read the file`);
+    chmodSync(path, 0o600);
+  });
+
+  it('that breaks a rule is told by the field, and by the name of its entry', () => {
+    const schema = z.object({ items: z.array(z.object({ name: z.string(), size: z.number() })) });
+    writeFileSync(
+      path,
+      JSON.stringify({
+        items: [
+          { name: 'a', size: 1 },
+          { name: 'b', size: 'x' },
+        ],
+      }),
+    );
+    const read = () => readSettingsFile(path, schema, () => 'b');
+    expect(read).toThrow(
+      `names "${path}": items[1].size of "b": Invalid input: expected number, received string`,
+    );
+    expect(faultOf('[]', schema)).toContain('": the whole file: ');
+  });
+
+  it('is read as JSON.parse does, also behind a byte order mark', () => {
+    writeFileSync(path, '\ufeff{"a":1.5,"b":1e3}');
+    expect(readSettingsFile(path, z.any())).toEqual({ a: 1.5, b: 1_000 });
+  });
+
+  it('is refused without repeating what is in it, wherever it is damaged', () => {
+    const secret = randomBytes(12).toString('hex');
+    const whole = JSON.stringify({ a: [{ password: secret }, { b: [secret, true, null, -1.5e3] }] }, null, 2);
+    fc.assert(
+      fc.property(
+        fc.nat(whole.length - 1),
+        fc.constantFrom('', ',', '"', '}', ']', ':', 'x', '\\'),
+        (at, put) => {
+          const damaged = whole.slice(0, at) + put + whole.slice(at + 1);
+          let refused = false;
+          try {
+            JSON.parse(damaged);
+          } catch {
+            refused = true;
+          }
+          const fault = faultOf(damaged);
+          expect(fault.replace(/^.*is there twice$/, '') !== '').toBe(refused);
+          expect(fault).not.toContain(secret.slice(0, 6));
+          if (refused) expect(fault).toMatch(/, line \d+, column \d+: /);
+        },
+      ),
+    );
+  });
+});

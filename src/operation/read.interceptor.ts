@@ -1,0 +1,72 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { asksForFresh, isNamed } from '../read-cache/etag.ts';
+import { ReadCache, type Served, tagged } from '../read-cache/read-cache.ts';
+import type { Content } from '../read-cache/response-store.ts';
+import { pageLinks } from './page-links.ts';
+
+type Handle = () => Promise<unknown>;
+
+/**
+ * Around every read: its result becomes bytes with an `ETag` once, comes from the cache where the operation may, and is 304 where the
+ * caller has it already. Promises inside, and an observable only at the edge that Nest asks for: operators of rxjs cost more than the cache.
+ */
+@Injectable()
+export class ReadInterceptor implements NestInterceptor {
+  constructor(private readonly cache: ReadCache) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<Buffer | undefined> {
+    const http = context.switchToHttp();
+    const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
+    return from(this.#respond(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), handle));
+  }
+
+  async #respond(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Buffer | undefined> {
+    const { answer, ageSeconds } = await this.#read(request, reply, handle);
+    const { body, etag, link } = answer;
+    // Kept by the caller, and asked about before each use: what it has is as good as what we have.
+    void reply.header('etag', etag).header('cache-control', 'private, no-cache');
+    if (link !== undefined) void reply.header('link', link);
+    if (ageSeconds !== undefined) void reply.header('age', String(ageSeconds));
+    if (isNamed(request.headers['if-none-match'], etag)) {
+      void reply.status(304);
+      return undefined;
+    }
+    void reply.header('content-type', 'application/json; charset=utf-8');
+    return body;
+  }
+
+  #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Served> {
+    const { call, policy } = request.state;
+    if (!call || !policy) throw new Error('the caller guard has not run');
+    const load = async () => contentOf(await handle(), request.url);
+    const lifeMs = this.cache.lifeOf(policy.cacheMs);
+    if (lifeMs === 0) {
+      // A cached read goes on without its caller: others may have joined it, and its result is kept.
+      call.abandon = hangUp(reply);
+      return load().then((content) => ({ answer: tagged(content) }));
+    }
+    const read = {
+      operation: policy.operationId,
+      params: request.params as object,
+      query: request.query as object,
+      call,
+      lifeMs,
+    };
+    return this.cache.read(read, asksForFresh(request.headers['cache-control']), load);
+  }
+}
+
+/** Aborted when the caller hangs up before it has its response. */
+function hangUp({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+function contentOf(result: unknown, url: string): Content {
+  return { body: Buffer.from(JSON.stringify(result)), link: pageLinks(result, url) };
+}
