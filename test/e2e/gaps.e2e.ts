@@ -96,24 +96,45 @@ async function platformAnswer(path: string): Promise<unknown> {
         password: sandbox.seedPassword,
       })
     : '';
-  const answer = await fetch(`${sandbox.url}${path}${path.includes('?') ? '&' : '?'}g_nonce=${randomUUID()}`, {
-    headers: {
-      authorization: `Bearer ${application}`,
-      'content-type': 'application/json',
-      ...(isMember && { clientToken: application, userToken: user }),
+  const answer = await fetch(
+    `${sandbox.url}${path}${path.includes('?') ? '&' : '?'}g_nonce=${randomUUID()}`,
+    {
+      headers: {
+        authorization: `Bearer ${application}`,
+        'content-type': 'application/json',
+        ...(isMember && { clientToken: application, userToken: user }),
+      },
     },
-  });
+  );
   return ((await answer.json()) as { data: unknown }).data;
 }
 
 /** Pointers of all fields below a value; of a list its first items stand for all. */
 function pointersOf(value: unknown, at = '/data'): string[] {
-  if (Array.isArray(value)) return value.slice(0, 2).flatMap((item, index) => pointersOf(item, `${at}/${index}`));
+  if (Array.isArray(value))
+    return value.slice(0, 2).flatMap((item, index) => pointersOf(item, `${at}/${index}`));
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) => [`${at}/${name}`, ...pointersOf(member, `${at}/${name}`)]);
+  return Object.entries(value).flatMap(([name, member]) => [
+    `${at}/${name}`,
+    ...pointersOf(member, `${at}/${name}`),
+  ]);
 }
 
-const ODD: readonly unknown[] = [undefined, null, '', 'odd', '7', -1, 3, 1.5, true, [], [null], {}, { more: 1 }];
+const ODD: readonly unknown[] = [
+  undefined,
+  null,
+  '',
+  'odd',
+  '7',
+  -1,
+  3,
+  1.5,
+  true,
+  [],
+  [null],
+  {},
+  { more: 1 },
+];
 /** Without it an item cannot be found again, and is left out. */
 const IDS: Readonly<Record<string, string>> = {
   listAssets: 'id',
@@ -142,7 +163,8 @@ describe('a single field of an answer that is something else', () => {
           action: { odd: { pointer, value } },
         });
         const odd = await gateway.get(path, fresh);
-        const isWholeList = pointer === '/data/list' && value !== null && value !== undefined && !Array.isArray(value);
+        const isWholeList =
+          pointer === '/data/list' && value !== null && value !== undefined && !Array.isArray(value);
         if (isWholeList) {
           expect(odd.body['code']).toBe('upstream-contract-violation');
           continue;
@@ -162,7 +184,9 @@ function expectRest(odd: unknown, right: unknown, pointer: string, id: string): 
   if (!isList) return;
   const isId = new RegExp(`^/data(/\\w+)?/\\d+/${id}$`).test(pointer);
   // Every other item is there as it was.
-  const same = rightItems.filter((item) => oddItems.some((other) => JSON.stringify(other) === JSON.stringify(item)));
+  const same = rightItems.filter((item) =>
+    oddItems.some((other) => JSON.stringify(other) === JSON.stringify(item)),
+  );
   expect(same.length).toBeGreaterThanOrEqual(rightItems.length - 1);
   if (isId) return;
   expect(oddItems).toHaveLength(rightItems.length);
