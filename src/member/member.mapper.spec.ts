@@ -47,27 +47,32 @@ describe('a member', () => {
       online: true,
       remark: null,
       deleted: false,
-      updateTime: TIME,
-      createTime: TIME,
+      updatedAt: TIME,
+      createdAt: TIME,
       boundUserInfo: { n: '9007199254740993', __proto__x: 1 },
     });
   });
 
-  it.each([
-    {},
-    { globalId: '' },
-    { globalId: 'g', assetNums: 'x' },
-    { globalId: 'g', assetNums: [null] },
-    { globalId: 'g', onlineFlag: 1 },
-    { globalId: 'g', id: true },
-  ])('of another shape is a misfit: %j', (wire) => {
+  it.each([{}, { globalId: '' }, { globalId: true }])('without its global id is none: %j', (wire) => {
     expect(() => readMember(new Reader(wire), 'ms')).toThrow(ContractViolation);
   });
 
+  it.each([
+    [{ assetNums: 'x' }, { assetNums: [] }],
+    [{ assetNums: [null, 'a'] }, { assetNums: ['a'] }],
+    [{ onlineFlag: 1 }, { online: null }],
+    [{ id: true }, { memberId: null }],
+  ])('is served where single fields are odd: %j', (odd, shown) => {
+    expect(readMember(new Reader({ globalId: 'g', ...odd }), 'ms')).toMatchObject({
+      memberGlobalId: 'g',
+      ...shown,
+    });
+  });
+
   it('goes out with its department as an exact integer, and without what was left out', () => {
-    const terms = toMemberTerms({ userName: 'bo', name: 'Bo', departmentId: '9007199254741001' });
+    const terms = toMemberTerms({ account: 'bo', name: 'Bo', departmentId: '9007199254741001' });
     expect(JSON.stringify(terms)).toBe('{"userName":"bo","departmentId":9007199254741001,"name":"Bo"}');
-    const { userList } = toAddRequest([{ userName: 'bo', name: 'Bo', password: 'p' }]);
+    const { userList } = toAddRequest([{ account: 'bo', name: 'Bo', password: 'p' }]);
     expect(JSON.stringify(userList)).toBe('[{"userName":"bo","name":"Bo","password":"p"}]');
   });
 });
@@ -93,16 +98,18 @@ describe('a page of members', () => {
     expect(() => toMemberPage(page(many(23, member)), asked, 'ms')).toThrow(ContractViolation);
   });
 
-  it.each([
-    page(null),
-    page({}),
-    page([], { total: -1 }),
-    page([], { pages: null }),
-    page([], { total: '3' }),
-    [],
-    null,
-  ])('of another shape is a misfit: %j', (data) => {
+  it.each([page({}), page('none'), [], null])('is none without a list: %j', (data) => {
     expect(() => toMemberPage(data, asked, 'ms')).toThrow(ContractViolation);
+  });
+
+  it.each([
+    [page(null), { items: [], total: 3, totalPages: 2 }],
+    [page([], { total: '3' }), { total: 3, totalPages: 2 }],
+    [page([], { pages: null }), { total: 3, totalPages: 1 }],
+    // What the page itself shows: it is the second, after 20 members.
+    [page([member], { total: -1, pages: null }), { total: 21, totalPages: 2 }],
+  ])('is served where its numbers are odd: %j', (data, shown) => {
+    expect(toMemberPage(data, asked, 'ms')).toMatchObject({ page: 2, pageSize: 20, ...shown });
   });
 });
 
@@ -126,6 +133,7 @@ describe('asset numbers and lent locks', () => {
   it('are counted', () => {
     const of = (memberGlobalId: string | null, lent = false, online = false) => ({
       assetNum: 'n',
+      assetId: null,
       memberGlobalId,
       lent,
       online,
@@ -185,18 +193,24 @@ describe('the products on an asset', () => {
       children: [{ id: 'm', children: [{ id: 'n', children: null }], productInstanceList: [extended] }],
     };
     expect(toAssetProducts(data, 'ms')).toMatchObject({
-      products: [
-        { id: 'p', trial: true, trialEndDate: TIME, active: true, limitConcurrent: 3, limitEndTime: TIME },
-      ],
+      products: [{ id: 'p', trial: true, trialEndsAt: TIME, active: true, limitConcurrent: 3, endsAt: TIME }],
       merchandises: [
         {
           id: 'm',
-          children: [{ id: 'n', children: null, products: undefined }],
+          children: [{ id: 'n', children: [], products: [] }],
           products: [{ trial: false, productExtendInstanceList: [{ any: 1 }] }],
         },
       ],
     });
     expect(toAssetProducts({ productInstanceList: null }, 'ms')).toEqual({ products: [], merchandises: [] });
+  });
+
+  it('have durations with all their digits', () => {
+    const digits = ['9007199254740993', '"9223372036854775807"', '-1', '5'];
+    const products = digits.map((duration) => `{"id":"p","limitTimeDuration":${duration}}`);
+    const data = parse(`{"productInstanceList":[${products.join()}]}`);
+    const durations = toAssetProducts(data, 'ms').products.map(({ limitTimeDuration }) => limitTimeDuration);
+    expect(durations).toEqual(['9007199254740993', '9223372036854775807', '-1', '5']);
   });
 
   it('are bounded over all trees together', () => {
@@ -205,23 +219,40 @@ describe('the products on an asset', () => {
     });
     expect(toAssetProducts(wide(9_999), 'ms').merchandises).toHaveLength(1);
     expect(() => toAssetProducts(wide(10_000), 'ms')).toThrow(ContractViolation);
-    expect(() => toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms')).toThrow(
-      ContractViolation,
-    );
+    expect(toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms').products).toMatchObject([
+      { id: 'p', trial: null },
+    ]);
   });
 });
 
 describe('added rows', () => {
-  const row = (userName: string) => ({ userName, name: 'N', password: `secret-${userName}` });
+  const row = (account: string) => ({ account, name: 'N', password: `secret-${account}` });
   const ok = (userName: string) => ({ globalId: userName, userName });
 
   it('are matched to accounts with the enterprise code, also where one row begins like another', () => {
     const data = { succeeded: [ok('a01'), ok('ann@h')], failed: [{ userName: 'a01', message: '' }] };
-    const { succeeded, failed, contradicts } = toAddedRows(data, ['a', 'a01', 'ann', 'anna'].map(row), 'ms');
+    const { succeeded, failed, contradicts } = toAddedRows(
+      data,
+      ['a', 'a01', 'ann', 'anna'].map(row),
+      100,
+      'ms',
+    );
     expect(succeeded.map(({ userName }) => userName)).toEqual(['a01', 'ann@h']);
     expect(failed).toEqual([
-      { userName: 'a01', code: 'upstream-rejected', message: expect.stringMatching(/no reason/) },
-      expect.objectContaining({ userName: 'anna', code: 'upstream-contract-violation', outcome: 'unknown' }),
+      {
+        index: 101,
+        account: 'a01',
+        code: 'upstream-rejected',
+        message: expect.stringMatching(/no reason/),
+        outcome: 'not_processed',
+        retryable: false,
+      },
+      expect.objectContaining({
+        index: 103,
+        account: 'anna',
+        code: 'upstream-contract-violation',
+        outcome: 'unknown',
+      }),
     ]);
     expect(contradicts).toBe(true);
   });
@@ -238,25 +269,31 @@ describe('added rows', () => {
           succeeded: added.map((account) => ok(account + code)).toReversed(),
           failed: refused.map((userName) => ({ userName, message: 'm' })),
         };
-        const result = toAddedRows(data, accounts.map(row), 'ms');
+        const result = toAddedRows(data, accounts.map(row), 0, 'ms');
         expect(result.contradicts).toBe(false);
         expect(result.succeeded.map(({ userName }) => userName)).toEqual(
           added.map((account) => account + code),
         );
-        expect(result.failed.map(({ userName }) => userName)).toEqual(refused);
+        expect(result.failed.map(({ account }) => account)).toEqual(refused);
       }),
     );
   });
 
   it('give reasons without secrets and control characters', () => {
     const data = { failed: [{ userName: 'a', message: 'secret-a\r\n\u202eis weak' }] };
-    expect(toAddedRows(data, [row('a')], 'ms').failed[0]?.message).toBe('[secret] is weak');
+    expect(toAddedRows(data, [row('a')], 0, 'ms').failed[0]?.message).toBe('[secret] is weak');
   });
 
-  it.each([null, [], { succeeded: {} }, { succeeded: [{}] }, { failed: [1] }, { failed: many(3, {}) }])(
-    'of another shape are a misfit: %j',
+  it.each([null, [], { failed: many(3, {}) }])('of another shape are none: %j', (data) => {
+    expect(() => toAddedRows(data, [row('a')], 0, 'ms')).toThrow(ContractViolation);
+  });
+
+  it.each([{}, { succeeded: {} }, { succeeded: [{}] }, { succeeded: [{ userName: 'a' }] }, { failed: [1] }])(
+    'never claim success of a row of which the answer says too little: %j',
     (data) => {
-      expect(() => toAddedRows(data, [row('a')], 'ms')).toThrow(ContractViolation);
+      const { succeeded, failed } = toAddedRows(data, [row('a')], 0, 'ms');
+      expect(succeeded).toEqual([]);
+      expect(failed).toMatchObject([{ account: 'a', outcome: 'unknown' }]);
     },
   );
 });

@@ -14,8 +14,8 @@ import {
   type WireMember,
   type WireMemberTerms,
   type WirePage,
-  wireLong,
 } from '../upstream/wire/member.ts';
+import { wireLong } from '../upstream/wire/long.ts';
 import type { ListMembersQuery, MemberDto, MemberPageDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
@@ -25,13 +25,13 @@ import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 const PAGE_TOLERANCE = 1.1;
 
 export function toMemberTerms({
-  userName,
+  account,
   departmentId,
   name,
   remark,
   passwordMobile,
 }: UpdateMemberDto): WireMemberTerms {
-  return { userName, departmentId: wireLong(departmentId), name, remark, passwordMobile };
+  return { userName: account, departmentId: wireLong(departmentId), name, remark, passwordMobile };
 }
 
 export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): MemberDto {
@@ -50,8 +50,8 @@ export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): Membe
     lentLockNum: wire.id('borrowNum'),
     online: wire.boolean('onlineFlag'),
     deleted: wire.boolean('deleted'),
-    createTime: wire.time('createTime', unit),
-    updateTime: wire.time('updateTime', unit),
+    createdAt: wire.time('createTime', unit),
+    updatedAt: wire.time('updateTime', unit),
     boundUserInfo: wire.opaque('boundUserInfo'),
   };
 }

@@ -138,6 +138,12 @@ export class Metrics {
     labelNames: ['state'],
     registers: [this.registry],
   });
+  readonly #notRecorded = new Counter({
+    name: 'gateway_order_results_not_recorded_total',
+    help: 'Results of writes that are known and could not be recorded: conflict: settled otherwise before; missing: the record is gone; unavailable: the order store did not answer for a minute; shutdown: the process ended first',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
   readonly #evidence = new Counter({
     name: 'gateway_order_evidence_total',
     help: 'Looks for orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
@@ -216,6 +222,11 @@ export class Metrics {
   /** A guarded write came to a state. */
   guarded(state: string): void {
     this.#guarded.inc({ state });
+  }
+
+  /** What became of a write is known, and its record does not say so. */
+  resultNotRecorded(reason: 'conflict' | 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
+    this.#notRecorded.inc({ reason });
   }
 
   /** A look for an order in doubt is over. */

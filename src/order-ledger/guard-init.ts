@@ -5,7 +5,7 @@ import { ConfigError, loadConfig } from '../config/app-config.ts';
 import { CONFIRMED } from './order-ledger-keeper.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { states } from './ledger-record.ts';
-import { canaryKey, stateKey } from './redis-order-ledger.ts';
+import { epochKey, stateKey } from './redis-order-ledger.ts';
 import { storeFaults } from './store-settings.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -51,24 +51,24 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
     }),
   );
   const there = counts.filter(([, count]) => count > 0);
-  const canary = await redis.run((client) => client.get(canaryKey(environment)));
+  const epoch = await redis.run((client) => client.get(epochKey(environment)));
   say(
     there.length > 0
       ? `Orders in the guard store: ${there.map(([state, count]) => `${count} ${state}`).join(', ')}. They stay as they are.`
       : 'The guard store has no orders.',
   );
-  if (canary?.startsWith(CONFIRMED)) {
+  if (epoch?.startsWith(CONFIRMED)) {
     say('An operator has confirmed it before: nothing to do.');
     return;
   }
-  if (canary) say('A gateway made it ready at its start; gateways that know another store wait for you.');
+  if (epoch) say('A gateway made it ready at its start; gateways that know another store wait for you.');
   say(
     'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. Look such orders up at the platform first.',
   );
   if (!confirmed) await confirm();
 
   const made = await redis.run((client) =>
-    client.set(canaryKey(environment), CONFIRMED + randomBytes(16).toString('base64url')),
+    client.set(epochKey(environment), CONFIRMED + randomBytes(16).toString('base64url')),
   );
   if (made !== 'OK') throw new Refused('The guard store did not take it');
   say('Ready. Gateways that run take notice within 5 seconds.');

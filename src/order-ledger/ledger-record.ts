@@ -1,5 +1,8 @@
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
+
 /** States of a guarded write (see {@link transitions}); spelled as callers see them in `state`. */
-export const states = [
+export const orderStates = enumeration('OrderState', [
   'sending',
   'succeeded',
   'accepted',
@@ -8,20 +11,21 @@ export const states = [
   'not_sent',
   'in_doubt',
   'not_placed',
-] as const;
-export type State = (typeof states)[number];
+]);
+export const states = orderStates.words;
+export type State = WordOf<typeof orderStates>;
 
 /** Who moves a record: the one that sends, the end of its lease, what was found upstream, or an operator. */
 export type Mover = 'owner' | 'lease' | 'evidence' | 'operator';
 
 /**
- * The state machine: from which state to which, and by whom. A late answer of the owner counts as long as nobody has settled the
- * record; it may only say that the write was carried out, since the lease has told everybody that nobody knows.
+ * The state machine: from which state to which, and by whom. What the owner learns counts as long as no one has settled the record, also
+ * after its lease: the lease may have ended early, by a clock that stepped ahead, and a known result is never thrown away.
  */
 export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly State[]>>>> = {
   owner: {
     sending: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt'],
-    in_doubt: ['succeeded', 'accepted', 'incomplete'],
+    in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
   evidence: { in_doubt: ['succeeded'] },
@@ -30,10 +34,21 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
 
 /** Nothing happened upstream: the name is free, for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
+
+/** The platform carried the write out, all of it or a part. */
+export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
+
+/** One item of an order as it was sent. */
+export interface OrderedItem {
+  readonly sequence: number;
+  readonly orderType: OrderType;
+  readonly enterpriseGlobalId: string | null;
+}
+
 export interface PlacedItem {
   readonly sequence: number;
   readonly licenseOrderId: string;
-  readonly customerId?: string | null;
+  readonly customerId: string | null;
 }
 
 /** What was answered, to be answered again. */
@@ -48,7 +63,10 @@ export interface Details {
   readonly order?: {
     readonly channelCode: string;
     readonly channelOrderId: string;
-    readonly syncMode: 'sync' | 'async';
+    readonly syncMode: SyncMode;
+    /** Every item that was sent. */
+    readonly ordered: readonly OrderedItem[];
+    /** What was placed, as far as it is known. */
     readonly items: readonly PlacedItem[];
     readonly reason: string | null;
     /** What the evidence job needs to look for it; absent where nothing can prove it. */

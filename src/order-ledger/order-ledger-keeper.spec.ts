@@ -10,7 +10,7 @@ import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import type { Details } from './ledger-record.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
-import { canaryKey } from './redis-order-ledger.ts';
+import { epochKey } from './redis-order-ledger.ts';
 
 jest.setTimeout(120_000);
 
@@ -46,6 +46,7 @@ const order: NonNullable<Details['order']> = {
   channelCode: 'crm',
   channelOrderId: 'SO-1',
   syncMode: 'sync',
+  ordered: [],
   items: [],
   reason: null,
 };
@@ -123,7 +124,7 @@ describe('a guard store that is fit', () => {
     const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
     await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
     expect(told(kept)).toEqual([expect.stringMatching(/never made ready.*guard-init/)]);
-    await ask(server, (client) => client.set(canaryKey(environment), 'operator:1'));
+    await ask(server, (client) => client.set(epochKey(environment), 'operator:1'));
     await kept.keeper.tick();
     expect(await begin(kept)).toMatchObject({ kind: 'begun' });
   });
@@ -132,7 +133,7 @@ describe('a guard store that is fit', () => {
     'stops orders when it is emptied, until an operator says that it is fine (GUARD_INIT=%s)',
     async (init) => {
       const server = await newServer();
-      await ask(server, (client) => client.set(canaryKey(environment), 'operator:1'));
+      await ask(server, (client) => client.set(epochKey(environment), 'operator:1'));
       const kept = await keeperOf(server, { GUARD_INIT: init });
       await begin(kept);
       await ask(server, (client) => client.flushall());
@@ -142,12 +143,12 @@ describe('a guard store that is fit', () => {
       await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
 
       // Another gateway's first start is no operator.
-      await ask(server, (client) => client.set(canaryKey(environment), 'auto:2'));
+      await ask(server, (client) => client.set(epochKey(environment), 'auto:2'));
       await kept.keeper.tick();
       await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
       expect(told(kept)).toHaveLength(2);
 
-      await ask(server, (client) => client.set(canaryKey(environment), 'operator:3'));
+      await ask(server, (client) => client.set(epochKey(environment), 'operator:3'));
       await kept.keeper.tick();
       expect(await begin(kept)).toMatchObject({ kind: 'begun' });
     },
@@ -156,7 +157,7 @@ describe('a guard store that is fit', () => {
   it('adopts what an operator says by itself within seconds', async () => {
     const server = await newServer();
     const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
-    await ask(server, (client) => client.set(canaryKey(environment), 'operator:1'));
+    await ask(server, (client) => client.set(epochKey(environment), 'operator:1'));
     await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');
     expect(told(kept)).toHaveLength(1);
   });

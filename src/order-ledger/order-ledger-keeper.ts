@@ -5,20 +5,19 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
-import type { LedgerRecord, State } from './ledger-record.ts';
+import { CARRIED_OUT, type LedgerRecord } from './ledger-record.ts';
 import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
-import { canaryKey, RedisOrderLedger } from './redis-order-ledger.ts';
+import { epochKey, RedisOrderLedger } from './redis-order-ledger.ts';
 import { storeFaults, unreadableOrders } from './store-settings.ts';
 
 /** A lease that ran out is in doubt within a second, also where nobody asks. */
 const SWEEP_MS = 500;
-/** How an operator's canary begins: only such a one may take the place of one that is known. */
+/** How an operator's epoch begins: only such a one may take the place of one that is known. */
 export const CONFIRMED = 'operator:';
-const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 /**
- * Keeps the guard's store fit to be believed. The canary is a random value that says that the store is the one it was: an emptied
+ * Keeps the guard's store fit to be believed. The store epoch is a random value that says that the store is the one it was: an emptied
  * store has lost it, and then nothing is sent until an operator says so. Twice a second leases that ran out are ended.
  */
 @Injectable()
@@ -26,7 +25,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   readonly store: OrderLedgerStore;
   readonly #environment: string;
   readonly #listeners: (() => void)[] = [];
-  #canary: string | undefined;
+  #epoch: string | undefined;
   /** Its settings are such that it can be believed at all. */
   #fit = false;
   #told = '';
@@ -42,7 +41,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     this.#environment = environmentName(upstream.baseUrl);
     this.store = this.#heard(
       redis.configured
-        ? new RedisOrderLedger(redis, this.#environment, () => (this.#fit ? this.#canary : undefined))
+        ? new RedisOrderLedger(redis, this.#environment, () => (this.#fit ? this.#epoch : undefined))
         : new MemoryOrderLedger(),
     );
   }
@@ -50,7 +49,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   /** Whether orders can be taken. */
   get status(): 'up' | 'down' {
     if (!this.redis.configured) return 'up';
-    return this.#canary !== undefined && this.#told === '' && this.redis.status === 'up' ? 'up' : 'down';
+    return this.#epoch !== undefined && this.#told === '' && this.redis.status === 'up' ? 'up' : 'down';
   }
 
   /** Called whenever an order is found to have been carried out, or may have been, whoever finds it. */
@@ -75,11 +74,11 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  /** What happens twice a second: the canary is looked for, leases end, the gauges are set. Never fails. */
+  /** What happens twice a second: the store epoch is looked for, leases end, the gauges are set. Never fails. */
   async tick(): Promise<void> {
     try {
       // Always: a store that is emptied under an open connection tells nobody.
-      if (this.redis.configured) await (this.#fit ? this.#findCanary() : this.#check(false));
+      if (this.redis.configured) await (this.#fit ? this.#findEpoch() : this.#check(false));
       const ended = await this.store.sweep();
       for (const name of ended)
         this.log.error({ event: 'order-in-doubt', write: name }, 'Nobody knows what became of a write');
@@ -128,7 +127,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
         this.#tell('stopped', `The guard store ${refuse.join(', and ')}: orders are refused until then`);
         return;
       }
-      await this.#findCanary();
+      await this.#findEpoch();
       await this.#checkKeys(atStart);
     } catch (error) {
       if (error instanceof ConfigError) throw error;
@@ -146,20 +145,20 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     this.log.error({ event: 'guard-keys', count }, `ENCRYPTION_KEYS ${fault}`);
   }
 
-  async #findCanary(): Promise<void> {
-    const key = canaryKey(this.#environment);
+  async #findEpoch(): Promise<void> {
+    const key = epochKey(this.#environment);
     let found = await this.redis.run((client) => client.get(key));
-    if (found === null && this.#canary === undefined && this.config.init === 'auto') {
+    if (found === null && this.#epoch === undefined && this.config.init === 'auto') {
       const made = `auto:${randomBytes(16).toString('base64url')}`;
       await this.redis.run((client) => client.set(key, made, 'NX'));
       found = await this.redis.run((client) => client.get(key));
     }
     if (found === null) {
       const why =
-        this.#canary === undefined ? 'was never made ready' : 'was emptied while orders were kept in it';
+        this.#epoch === undefined ? 'was never made ready' : 'was emptied while orders were kept in it';
       this.#tell('stopped', `The guard store ${why}: orders are refused until \`npm run guard-init\` is run`);
-    } else if (this.#canary === undefined || found === this.#canary || found.startsWith(CONFIRMED)) {
-      this.#canary = found;
+    } else if (this.#epoch === undefined || found === this.#epoch || found.startsWith(CONFIRMED)) {
+      this.#epoch = found;
       this.#told = '';
     } else {
       this.#tell(

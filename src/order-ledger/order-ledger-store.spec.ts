@@ -14,13 +14,13 @@ import {
   orderName,
 } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
-import { canaryKey, RedisOrderLedger } from './redis-order-ledger.ts';
+import { epochKey, RedisOrderLedger } from './redis-order-ledger.ts';
 
 /** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
 
 const MINUTE_MS = 60_000;
 const encryptionKeys = newEncryptionKey();
-const CANARY = 'auto:spec';
+const EPOCH = 'auto:spec';
 
 let redis: RunningRedis;
 let direct: Redis;
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await direct.flushall();
-  await direct.set(canaryKey('env'), CANARY);
+  await direct.set(epochKey('env'), EPOCH);
 });
 afterEach(() => {
   for (const each of connections.splice(0)) each.onApplicationShutdown();
@@ -42,18 +42,25 @@ afterAll(async () => {
   await redis.stop();
 });
 
-async function redisGuard(keys = encryptionKeys, canary: () => string | undefined = () => CANARY) {
+async function redisGuard(keys = encryptionKeys, epoch: () => string | undefined = () => EPOCH) {
   const { guard } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
   const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
   connections.push(connection);
   await connection.onModuleInit();
-  return new RedisOrderLedger(connection, 'env', canary);
+  return new RedisOrderLedger(connection, 'env', epoch);
 }
 
 let numbers = 0;
 function newOrder(given: Partial<Begin> = {}): Begin {
   const channelOrderId = `SO-${++numbers}`;
-  const order = { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null } as const;
+  const order = {
+    channelCode: 'crm',
+    channelOrderId,
+    syncMode: 'sync',
+    ordered: [],
+    items: [],
+    reason: null,
+  } as const;
   return {
     name: orderName('crm', channelOrderId),
     owner: randomUUID(),
@@ -240,15 +247,26 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
       });
     });
 
-    it('is over for its owner too, who may only say that the write was carried out', async () => {
+    it('is over for its owner too, who sends nothing any more and may say what became of the write', async () => {
       const write = newOrder({ leaseMs: 1 });
       await store.begin(write);
       await new Promise((resolve) => setTimeout(resolve, 5));
       expect(await store.holds(write.name, write.owner)).toBe(false);
       expect(await store.begin(write)).toMatchObject({ kind: 'there', record: { state: 'in_doubt' } });
-      expect(await store.move(byOwner(write, 'not_sent'))).toMatchObject({ kind: 'refused' });
+      expect(await store.move(byOwner(write, 'in_doubt'))).toMatchObject({ kind: 'refused' });
       expect(await store.move(byOwner(write, 'succeeded'))).toMatchObject({ kind: 'moved' });
     });
+
+    it.each(['rejected', 'not_sent'] as const)(
+      'is no reason to forget that the write was %s',
+      async (state) => {
+        const write = newOrder({ leaseMs: 1 });
+        await store.begin(write);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await store.sweep();
+        expect(await store.move(byOwner(write, state))).toMatchObject({ kind: 'moved', record: { state } });
+      },
+    );
 
     it('that lasts is left alone', async () => {
       await store.begin(newOrder());
@@ -306,44 +324,51 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
 
 describe('in Redis', () => {
   const DAY_MS = 24 * 3_600_000;
-  const ttl = (name: string) => direct.pttl(`{env:guard}:${name}`);
+  const ENDS = '{env:guard}:orders:ends';
+  /** When the record may be deleted, in ms from now; undefined: not by its age. */
+  const endOf = async (name: string) => {
+    const end = await direct.zscore(ENDS, `{env:guard}:${name}`);
+    return end === null ? undefined : Number(end) - Date.now();
+  };
 
-  it('a record is kept for as long as it may be asked for', async () => {
+  it('a record is kept for as long as it may be asked for, and Redis ends none by itself', async () => {
     const store = await redisGuard();
-    const order = newOrder();
+    const order = newOrder({ alias: 'billing/key' });
     await store.begin(order);
-    expect(await ttl(order.name)).toBe(-1);
+    expect(await endOf(order.name)).toBeUndefined();
     await store.move(byOwner(order, 'in_doubt'));
-    expect(await ttl(order.name)).toBe(-1);
+    expect(await endOf(order.name)).toBeUndefined();
     await store.move(byOwner(order, 'succeeded'));
-    expect(await ttl(order.name)).toBeGreaterThan(399 * DAY_MS);
+    expect(await endOf(order.name)).toBeGreaterThan(399 * DAY_MS);
     const write = newWrite();
     await store.begin(write);
     await store.move(byOwner(write, 'in_doubt'));
-    expect(await ttl(write.name)).toBeGreaterThan(6 * DAY_MS);
-    expect(await ttl(write.name)).toBeLessThanOrEqual(7 * DAY_MS);
+    expect(await endOf(write.name)).toBeGreaterThan(6 * DAY_MS);
+    expect(await endOf(write.name)).toBeLessThanOrEqual(7 * DAY_MS);
+    for (const key of await direct.keys('*')) expect([key, await direct.pttl(key)]).toEqual([key, -1]);
   });
 
-  it('what has been kept for its time leaves every list, and no other does', async () => {
+  it('what has been kept for its time is deleted with its second name and leaves every list, and no other does', async () => {
     const store = await redisGuard();
-    const [over, kept, again] = [newOrder(), newOrder(), newOrder()];
+    const [over, kept, again] = [newOrder({ alias: 'billing/over' }), newOrder(), newOrder()];
     for (const write of [over, kept, again]) {
       await store.begin(write);
       await store.move(byOwner(write, 'not_sent'));
     }
-    const ends = '{env:guard}:orders:ends';
     await store.begin({ ...again, owner: randomUUID() });
-    expect(await direct.zrange(ends, '0', '-1')).toEqual(
-      [over, kept].map(({ name }) => `{env:guard}:${name}`),
+    const names = [over, kept].map(({ name }) => name);
+    expect(await direct.zrange(ENDS, '0', '-1')).toEqual(
+      ['alias:billing/over', ...names].map((name) => `{env:guard}:${name}`),
     );
-    await direct.del(`{env:guard}:${over.name}`);
-    await direct.zadd(ends, 1, `{env:guard}:${over.name}`);
+    for (const name of ['alias:billing/over', over.name]) await direct.zadd(ENDS, 1, `{env:guard}:${name}`);
     expect(await store.list(undefined, 0, 10)).toMatchObject({
       total: 2,
       records: [{ name: again.name }, { name: kept.name }],
     });
     expect(await store.list('not_sent', 0, 10)).toMatchObject({ total: 1, records: [{ name: kept.name }] });
-    expect(await direct.zcard(ends)).toBe(1);
+    expect(await direct.zcard(ENDS)).toBe(1);
+    expect(await store.read(over.name)).toBeUndefined();
+    expect(await direct.exists('{env:guard}:alias:billing/over')).toBe(0);
   });
 
   it('is sealed: what is answered cannot be read there', async () => {
@@ -392,7 +417,7 @@ describe('in Redis', () => {
     const store = await redisGuard();
     await direct.flushall();
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
-    await direct.set(canaryKey('env'), 'auto:other');
+    await direct.set(epochKey('env'), 'auto:other');
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
     expect(await direct.keys('*order*')).toEqual([]);
     const fresh = await redisGuard(encryptionKeys, () => undefined);
@@ -405,7 +430,7 @@ describe('in Redis', () => {
     const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
     connections.push(connection);
     await connection.onModuleInit();
-    const store = new RedisOrderLedger(connection, 'env', () => CANARY);
+    const store = new RedisOrderLedger(connection, 'env', () => EPOCH);
     await mortal.stop();
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'away' });
   });

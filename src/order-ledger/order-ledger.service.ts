@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { GuardConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -7,9 +7,18 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
+import type { SyncMode } from '../upstream/wire/words.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
-import type { Details, LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+import {
+  CARRIED_OUT,
+  type Details,
+  type KeptAnswer,
+  type LedgerRecord,
+  type OrderedItem,
+  type PlacedItem,
+  type State,
+} from './ledger-record.ts';
 import {
   type Begin,
   type Begun,
@@ -22,14 +31,17 @@ import { agrees, endOf } from './write-outcome.ts';
 
 /** Beyond the call's own deadline: time to tell the store what became of it. */
 const LEASE_REST_MS = 5_000;
-/** How long the store is told again and again what became of a write, where it does not listen. */
-const TELL_MS = 60_000;
+/** How long a result that is known is tried to be recorded, where the store does not answer. */
+const RECORD_MS = 60_000;
+/** What the platform said of a write: it must not be lost. A write that was not sent, or of which nothing is known, may be. */
+const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
 
 export interface OrderWrite {
   readonly caller: string;
   readonly channelCode: string;
   readonly channelOrderId: string;
-  readonly syncMode: 'sync' | 'async';
+  readonly syncMode: SyncMode;
+  readonly ordered: readonly OrderedItem[];
   /** What was asked for: another payload under the same number is refused. */
   readonly payload: unknown;
   readonly idempotencyKey: string | undefined;
@@ -55,8 +67,10 @@ export interface Guarded<T> {
  * answer. What ends otherwise than well is thrown as a problem, the first time and every other.
  */
 @Injectable()
-export class OrderLedger {
+export class OrderLedger implements OnApplicationShutdown {
   readonly #fingerprints: Fingerprints;
+  /** Tried again in the background. */
+  readonly #unrecorded = new Set<Move>();
 
   constructor(
     config: GuardConfig,
@@ -72,11 +86,12 @@ export class OrderLedger {
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,
   ): Promise<Guarded<LedgerRecord>> {
-    const { caller, channelCode, channelOrderId, syncMode, evidence, idempotencyKey } = write;
+    const { caller, channelCode, channelOrderId, syncMode, ordered, evidence, idempotencyKey } = write;
     const order = {
       channelCode,
       channelOrderId,
       syncMode,
+      ordered,
       items: [],
       reason: null,
       ...(evidence && { evidence }),
@@ -99,24 +114,24 @@ export class OrderLedger {
       late: (outcome) => {
         const move = moveOf(begin);
         if ('data' in outcome) {
-          void this.#tell({ ...move, to: done, details: placed(outcome.data as PlacedItem[]) });
+          void this.#record({ ...move, to: done, details: placed(outcome.data as PlacedItem[]) });
           return;
         }
         const { state, items, answer } = endOf(outcome.failure);
-        if (state === 'incomplete')
-          void this.#tell({ ...move, to: state, details: { ...placed(items), answer } });
+        if (state !== 'in_doubt')
+          void this.#record({ ...move, to: state, details: { ...placed(items), answer } });
       },
     };
     try {
       const items = await send(once);
-      const record = await this.#tell({ ...moveOf(begin), to: done, details: placed(items) });
-      return { result: record ?? told(begin, begun.submittedAt, done, placed(items)), replayed: false };
+      const record = await this.#record({ ...moveOf(begin), to: done, details: placed(items) });
+      return { result: record ?? reported(begin, begun.submittedAt, done, placed(items)), replayed: false };
     } catch (error) {
       const end = endOf(error);
       const kept = { ...placed(end.items), answer: end.answer };
-      await this.#tell({ ...moveOf(begin), to: end.state, details: kept });
+      await this.#record({ ...moveOf(begin), to: end.state, details: kept });
       if (end.state === 'not_sent' || end.state === 'rejected') throw end.problem;
-      throw problemFor(told(begin, begun.submittedAt, end.state, kept), false, error);
+      throw problemFor(reported(begin, begun.submittedAt, end.state, kept), false, error);
     }
   }
 
@@ -137,13 +152,13 @@ export class OrderLedger {
     }
     try {
       const answer = await run();
-      await this.#tell({ ...moveOf(begin), to: 'succeeded', details: { caller, answer } });
+      await this.#record({ ...moveOf(begin), to: 'succeeded', details: { caller, answer } });
       return { answer, replayed: false };
     } catch (error) {
       const { state, answer } = endOf(error);
       // The number of an order stays with what the platform refused; a key is free again after everything that changed nothing.
       const to = state === 'rejected' ? 'not_sent' : state;
-      await this.#tell({ ...moveOf(begin), to, details: { caller, answer } });
+      await this.#record({ ...moveOf(begin), to, details: { caller, answer } });
       throw error;
     }
   }
@@ -174,7 +189,7 @@ export class OrderLedger {
     } catch (error) {
       // If it was recorded after all, nobody has to wait for the lease to find out that nothing was sent.
       if (error instanceof OrderLedgerUnavailable && error.reason === 'away')
-        void this.#tell({ ...moveOf(begin), to: 'not_sent' });
+        void this.#record({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }
   }
@@ -191,56 +206,80 @@ export class OrderLedger {
     return record;
   }
 
+  /** What is still not recorded when the process ends is said, so that a person can settle it. */
+  onApplicationShutdown(): void {
+    for (const move of this.#unrecorded) this.#notRecorded(move, 'shutdown');
+  }
+
   /**
-   * Says what became of a write. The first attempt is waited for; where the store does not listen it is told again in the background,
-   * and the answer that the caller gets is true all the same.
+   * Records what became of a write. The first attempt is waited for; where the store does not answer it is tried again in the
+   * background, and the response that the caller gets is true all the same.
    */
-  async #tell(move: Move): Promise<LedgerRecord | undefined> {
+  async #record(move: Move): Promise<LedgerRecord | undefined> {
     try {
       return await this.#move(move);
     } catch {
-      void this.#tellLater(move);
+      void this.#recordInBackground(move);
       return undefined;
     }
   }
 
-  async #tellLater(move: Move): Promise<void> {
-    const until = performance.now() + TELL_MS;
-    for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
-      await sleep(pauseMs, undefined, { ref: false });
-      const done = await this.#move(move).then(
-        () => true,
-        () => false,
-      );
-      if (done) return;
+  async #recordInBackground(move: Move): Promise<void> {
+    this.#unrecorded.add(move);
+    try {
+      const until = performance.now() + RECORD_MS;
+      for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
+        await sleep(pauseMs, undefined, { ref: false });
+        const done = await this.#move(move).then(
+          () => true,
+          () => false,
+        );
+        if (done) return;
+      }
+      this.#notRecorded(move, 'unavailable');
+    } finally {
+      this.#unrecorded.delete(move);
     }
-    this.log.error(
-      { event: 'guard-not-told', write: move.name, state: move.to },
-      'The guard store was not told what became of a write',
-    );
   }
 
   async #move(move: Move): Promise<LedgerRecord | undefined> {
     const moved = await this.keeper.store.move(move);
+    if (moved.kind === 'moved') return moved.record;
     if (moved.kind === 'refused') this.#compare(move, moved.record);
-    return moved.kind === 'moved' ? moved.record : undefined;
+    // The record is gone, with whatever lost it, while the write was out.
+    else if (RESULTS.has(move.to)) this.#notRecorded(move, moved.kind);
+    return undefined;
   }
 
-  /** What became of a write is known, and somebody has settled it otherwise (fault O7): both stay as they are, and people look. */
-  #compare({ name, to, details }: Move, record: LedgerRecord): void {
-    const items = details?.order?.items ?? [];
-    if (!['succeeded', 'accepted', 'incomplete'].includes(to) || agrees(record, items)) return;
+  /** What became of a write is known, and the record has been settled otherwise (fault O7): both stay as they are, and people look. */
+  #compare(move: Move, record: LedgerRecord): void {
+    const { to, details } = move;
+    if (!RESULTS.has(to) || (to !== 'rejected' && agrees(record, details?.order?.items ?? []))) return;
+    // Refused is no more than not placed; a number that was freed may have been used again.
+    if (to === 'rejected' && !CARRIED_OUT.has(record.state)) return;
     this.log.error(
-      {
-        event: 'order-conflict',
-        write: name,
-        settled: record.state,
-        found: to,
-        licenseOrderIds: items.map(({ licenseOrderId }) => licenseOrderId).join(),
-      },
+      { event: 'order-conflict', ...resultFields(move), settled: record.state },
       'A write was settled as one thing and turned out to be another',
     );
+    this.metrics.resultNotRecorded('conflict');
   }
+
+  #notRecorded(move: Move, reason: 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
+    this.log.error(
+      { event: 'order-result-not-recorded', ...resultFields(move), reason },
+      'What became of a write is known and could not be recorded',
+    );
+    this.metrics.resultNotRecorded(reason);
+  }
+}
+
+function resultFields({ name, to, details }: Move): Record<string, string> {
+  const items = details?.order?.items ?? [];
+  return {
+    write: name,
+    found: to,
+    licenseOrderIds: items.map(({ licenseOrderId }) => licenseOrderId).join(),
+  };
 }
 
 function moveOf({ name, owner }: Begin): { name: string; by: 'owner'; owner: string } {
@@ -248,7 +287,7 @@ function moveOf({ name, owner }: Begin): { name: string; by: 'owner'; owner: str
 }
 
 /** The record as this process knows it to be, where the store has not said so yet. */
-function told({ name }: Begin, submittedAt: number, state: State, details: Details): LedgerRecord {
+function reported({ name }: Begin, submittedAt: number, state: State, details: Details): LedgerRecord {
   return { name, state, submittedAt, settledAt: state === 'in_doubt' ? null : Date.now(), details };
 }
 

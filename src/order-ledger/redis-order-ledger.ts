@@ -22,17 +22,26 @@ import {
 /*
  * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. Orders are
  * indexed by submittedAt, all and by state, until their time is over; what is being sent by the end of its lease. Times are Redis' own. Every script
- * compares the canary first: a store that lost it has lost the records too.
+ * compares the store epoch first: a store that lost it has lost the records too.
  *
- * KEYS: canary, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
+ * No record has a life of Redis' own (PEXPIRE): a clock that jumps would end it at once, and the order would be sent again. `ends` says
+ * when the time of a settled record is over, counted from the later of two clocks, Redis' and the gateway's; the sweep deletes it once
+ * the earlier of the two has come so far.
+ *
+ * KEYS: epoch, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
+ * ARGV of every script begins with: epoch, the gateway's time.
  */
 const VERSION = '1';
 const FIELDS = ['version', 'state', 'submittedAt', 'settledAt', 'details'] as const;
 const COMMON = `
-local canary, record, leases, all, ends = unpack(KEYS, 1, 5)
-if redis.call('GET', canary) ~= ARGV[1] then return {'stopped'} end
+local epoch, record, leases, all, ends = unpack(KEYS, 1, 5)
+if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local gatewayNow = tonumber(ARGV[2])
+local function keep(key, keptMs)
+  redis.call('ZADD', ends, math.max(now, gatewayNow) + keptMs, key)
+end
 local index = {}
 for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do index[state] = KEYS[5 + i] end
 local function fields(key)
@@ -46,29 +55,22 @@ local function put(key, from, to, keptMs)
     if index[from] then redis.call('ZREM', index[from], key) end
     redis.call('ZADD', index[to], redis.call('HGET', key, 'submittedAt'), key)
   end
-  if keptMs == '' then
-    redis.call('PERSIST', key)
-    redis.call('ZREM', ends, key)
-  else
-    redis.call('PEXPIRE', key, keptMs)
-    if listed then redis.call('ZADD', ends, now + keptMs, key) end
-  end
+  if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
 end
--- Orders whose time is over leave the lists.
+-- What is over by both clocks: settled records and second names.
 local function forget()
-  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, 500)) do
-    if redis.call('EXISTS', key) == 0 then
-      redis.call('ZREM', ends, key)
-      redis.call('ZREM', all, key)
-      for _, zset in pairs(index) do redis.call('ZREM', zset, key) end
-    end
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', math.min(now, gatewayNow), 'LIMIT', 0, 500)) do
+    redis.call('DEL', key)
+    redis.call('ZREM', ends, key)
+    redis.call('ZREM', all, key)
+    for _, zset in pairs(index) do redis.call('ZREM', zset, key) end
   end
 end
 `;
 
-/** ARGV: canary, version, owner, lease ms, details, listed (1 or 0), alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
+/** ARGV: version, owner, lease ms, details, listed (1 or 0), alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
 const BEGIN = new Script(`${COMMON}
-local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 2, 9)
+local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 3, 10)
 if alias ~= '' then
   local target = redis.call('GET', alias)
   if target and target ~= record and redis.call('EXISTS', target) == 1 then return {'taken'} end
@@ -84,7 +86,7 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   end
   if state == 'sending' and known[3] == owner then return {'begun', tonumber(known[6])} end
   local same = 0
-  for i = 10, #ARGV do if ARGV[i] == known[4] then same = 1 end end
+  for i = 11, #ARGV do if ARGV[i] == known[4] then same = 1 end end
   local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
   if index[state] then redis.call('ZREM', index[state], record) end
@@ -92,72 +94,76 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   redis.call('DEL', record)
 end
 -- The first write of a new record: a script that has written before is not told any more that memory is full.
-redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[10],
+redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[11],
   'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', listed)
 redis.call('ZADD', leases, now + leaseMs, record)
 if listed == '1' then
   redis.call('ZADD', all, now, record)
   redis.call('ZADD', index['sending'], now, record)
 end
-if alias ~= '' then redis.call('SET', alias, record, 'PX', aliasMs) end
+if alias ~= '' then
+  redis.call('SET', alias, record)
+  keep(alias, aliasMs)
+end
 return {'begun', now}
 `);
 
-/** ARGV: canary, version, owner. */
+/** ARGV: version, owner. */
 const HOLDS = new Script(`${COMMON}
 local version, state, owner, leaseUntil = unpack(redis.call('HMGET', record, 'version', 'state', 'owner', 'leaseUntil'))
-local holds = version == ARGV[2] and state == 'sending' and owner == ARGV[3] and tonumber(leaseUntil) > now
+local holds = version == ARGV[3] and state == 'sending' and owner == ARGV[4] and tonumber(leaseUntil) > now
 return {holds and 'held' or 'lost'}
 `);
 
-/** ARGV: canary, version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
+/** ARGV: version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
 const MOVE = new Script(`${COMMON}
-local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 2, 7)
+local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 3, 8)
 local known = redis.call('HMGET', record, 'version', 'state', 'owner', 'submittedAt')
 if not known[1] and redis.call('EXISTS', record) == 0 then return {'missing'} end
 if known[1] ~= version or not known[2] then return {'broken'} end
 local allowed = owner == '' or owner == known[3]
 local fits = false
-for i = 8, #ARGV do if ARGV[i] == known[2] then fits = true end end
+for i = 9, #ARGV do if ARGV[i] == known[2] then fits = true end end
 if not (allowed and fits) then return {'refused', fields(record)} end
-local leftMs = known[4] + minAgeMs - now
-if leftMs > 0 then return {'early', leftMs} end
+-- A move without a least age is never early: Redis' clock may have stepped back since the write began.
+local leftMs = known[4] + minAgeMs - math.min(now, gatewayNow)
+if tonumber(minAgeMs) > 0 and leftMs > 0 then return {'early', leftMs} end
 if details ~= '' then redis.call('HSET', record, 'details', details) end
 put(record, known[2], to, keptMs)
 return {'moved', fields(record)}
 `);
 
-/** ARGV: canary. */
+/** No further ARGV. */
 const READ = new Script(`${COMMON}
 if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
 `);
 
-/** ARGV: canary, state or empty, first, last. */
+/** ARGV: state or empty, first, last. */
 const LIST = new Script(`${COMMON}
 forget()
-local zset = ARGV[2] == '' and all or index[ARGV[2]]
+local zset = ARGV[3] == '' and all or index[ARGV[3]]
 local found = {}
-for _, key in ipairs(redis.call('ZREVRANGE', zset, ARGV[3], ARGV[4])) do
+for _, key in ipairs(redis.call('ZREVRANGE', zset, ARGV[4], ARGV[5])) do
   local known = fields(key)
   if known[1] then table.insert(found, {key, known}) else redis.call('ZREM', zset, key) end
 end
 return {'there', redis.call('ZCARD', zset), found}
 `);
 
-/** ARGV: canary, kept ms of an order in doubt or empty, of another write. */
+/** ARGV: kept ms of an order in doubt or empty, of another write. */
 const SWEEP = new Script(`${COMMON}
 forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
   local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
-  if state == 'sending' then put(key, state, 'in_doubt', listed == '1' and ARGV[2] or ARGV[3]) end
+  if state == 'sending' then put(key, state, 'in_doubt', listed == '1' and ARGV[3] or ARGV[4]) end
   redis.call('ZREM', leases, key)
 end
 return {'swept', ended}
 `);
 
-/** ARGV: canary. */
+/** No further ARGV. */
 const DOUBTS = new Script(`${COMMON}
 local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
 return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - oldest[2]) or 0}
@@ -170,8 +176,8 @@ function prefixOf(environment: string): string {
 }
 
 /** Where the value stands that says that the store has not been emptied. */
-export function canaryKey(environment: string): string {
-  return `${prefixOf(environment)}canary`;
+export function epochKey(environment: string): string {
+  return `${prefixOf(environment)}epoch`;
 }
 
 /** The set of all orders that are in that state, by the time they were submitted. */
@@ -179,7 +185,7 @@ export function stateKey(environment: string, state: State): string {
   return `${prefixOf(environment)}orders:${state}`;
 }
 
-/** The guard of all replicas: one Lua script a step. */
+/** The order ledger of all replicas: one Lua script a step. */
 export class RedisOrderLedger implements OrderLedgerStore {
   readonly #places: readonly string[];
   readonly #prefix: string;
@@ -187,8 +193,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
   constructor(
     private readonly redis: SharedRedis,
     environment: string,
-    /** The canary as this process found it when it started, or an operator made it. */
-    private readonly canary: () => string | undefined,
+    /** The store epoch as this process found it when it started, or an operator made it. */
+    private readonly epoch: () => string | undefined,
     private readonly rules = transitions,
   ) {
     // In braces what decides the slot: a script needs all of it.
@@ -277,12 +283,14 @@ export class RedisOrderLedger implements OrderLedgerStore {
   }
 
   async #run(script: Script, name: string, values: (string | number)[]): Promise<unknown[]> {
-    const canary = this.canary();
-    if (canary === undefined) throw new OrderLedgerUnavailable('stopped');
-    const keys = [this.#key('canary'), this.#key(name), ...this.#places];
+    const epoch = this.epoch();
+    if (epoch === undefined) throw new OrderLedgerUnavailable('stopped');
+    const keys = [this.#key('epoch'), this.#key(name), ...this.#places];
     let answer: unknown[];
     try {
-      answer = await this.redis.run((client) => script.run<unknown[]>(client, keys, [canary, ...values]));
+      answer = await this.redis.run((client) =>
+        script.run<unknown[]>(client, keys, [epoch, Date.now(), ...values]),
+      );
     } catch (error) {
       throw new OrderLedgerUnavailable('away', error);
     }

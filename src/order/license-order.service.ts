@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { placeOf } from '../order-ledger/ledger-responses.ts';
-import type { Evidence } from '../order-ledger/ledger-record.ts';
+import type { Evidence, OrderedItem } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
@@ -44,7 +44,9 @@ export class LicenseOrderService {
       channelCode,
       channelOrderId,
       syncMode,
-      payload: { ...query, body },
+      ordered: orderedItems(order),
+      // Without the application's key: it is the gateway's, and a new one does not make another order.
+      payload: { body },
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
       evidence: evidenceOf(order),
@@ -67,13 +69,21 @@ export class LicenseOrderService {
   }
 }
 
+function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
+  return items.map((item, index) => ({
+    sequence: sequenceOf(item, index),
+    orderType: item.orderType,
+    enterpriseGlobalId: item.customer.enterpriseGlobalId ?? null,
+  }));
+}
+
 /** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (orders.md, "Evidence"). */
-function evidenceOf({ orders }: PlaceOrderDto): Evidence | undefined {
+function evidenceOf({ items }: PlaceOrderDto): Evidence | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
-    orders.map(({ orderType, customer }) =>
+    items.map(({ orderType, customer }) =>
       orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,
     ),
   );
   if (enterpriseGlobalId === undefined || others.length > 0) return undefined;
-  return { enterpriseGlobalId, items: orders.length, sequences: orders.map(sequenceOf) };
+  return { enterpriseGlobalId, items: items.length, sequences: items.map(sequenceOf) };
 }

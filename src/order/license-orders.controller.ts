@@ -119,9 +119,9 @@ export class LicenseOrdersController {
 
 /** Asked before the body is validated, so it takes nothing for granted. */
 function deletionScopes(body: unknown): readonly Scope[] {
-  const orders = (body as { orders?: unknown } | null | undefined)?.orders;
+  const items = (body as { items?: unknown } | null | undefined)?.items;
   const deletes =
-    Array.isArray(orders) &&
-    orders.some((order: unknown) => (order as { orderType?: unknown } | null)?.orderType !== 'new_buy');
+    Array.isArray(items) &&
+    items.some((item: unknown) => (item as { orderType?: unknown } | null)?.orderType !== 'new_buy');
   return deletes ? ['orders:revoke'] : [];
 }

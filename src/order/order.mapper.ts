@@ -18,8 +18,9 @@ import {
   type WireExtension,
   type WireLockResult,
 } from '../upstream/wire/order.ts';
+import { licenseTypes } from '../upstream/wire/words.ts';
 import type { AssetAssignmentDto, AssetDto, ExtensionDto } from './dto/asset.dto.ts';
-import type { AssetNumDigitsDto } from './dto/asset-num.dto.ts';
+import type { ReservedAssetNumDto } from './dto/asset-num.dto.ts';
 import type { CustomerDto } from './dto/customer.dto.ts';
 import type { EnterpriseDto, EnterpriseMemberDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
@@ -59,8 +60,8 @@ export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDt
 
 export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
   const read = (wire: Reader<WireAsset>): AssetDto => ({
-    id: wire.requiredId('id'),
-    licenseType: wire.text('licenseType'),
+    assetId: wire.requiredId('id'),
+    licenseType: wire.word('licenseType', licenseTypes),
     assetNum: wire.id('assetNum'),
     grantable: wire.boolean('grantable'),
     customerId: wire.id('customerId'),
@@ -68,19 +69,21 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
     keyGeneration: wire.code('keyChipType', GENERATIONS),
     locked: wire.boolean('locked'),
     frozen: wire.boolean('freezing'),
-    createTime: wire.time('createTime', unit),
-    updateTime: wire.time('updateTime', unit),
-    limitStartTime: wire.time('limitStartTime', unit),
-    limitEndTime: wire.time('limitEndTime', unit),
-    assignStatus: wire.object<WireAssignment, AssetAssignmentDto>(
+    createdAt: wire.time('createTime', unit),
+    updatedAt: wire.time('updateTime', unit),
+    startsAt: wire.time('limitStartTime', unit),
+    endsAt: wire.time('limitEndTime', unit),
+    assignment: wire.object<WireAssignment, AssetAssignmentDto>(
       'assignStatus',
-      (status) => ({
-        id: status.id('id'),
-        assignStatus: status.text('assignStatus'),
-        memberGlobalId: status.id('assignMemberId'),
-        createTime: status.timeText('createTime', unit),
-        updateTime: status.timeText('updateTime', unit),
-      }),
+      (assignment) => {
+        assignment.skip(['id']);
+        return {
+          status: assignment.text('assignStatus'),
+          memberGlobalId: assignment.id('assignMemberId'),
+          createdAt: assignment.timeText('createTime', unit),
+          updatedAt: assignment.timeText('updateTime', unit),
+        };
+      },
       nullableOfAssignment,
     ),
     assetLimits: wire.opaque('assetLimits'),
@@ -88,7 +91,7 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
       code: extension.text('extendCode'),
       value: extension.text('extendValue'),
     })),
-    lent: wire.boolean('borrowedUsbKey'),
+    lentLock: wire.boolean('borrowedUsbKey'),
   });
   return readList(data, read, notes, { nullable: nullableOfAsset });
 }
@@ -114,7 +117,7 @@ export function toLockResults(
   notes?: ContractNotes,
 ): LockResultsDto {
   const answered = new Map<string, LockStatus>();
-  for (const [assetNum, status] of readList(data, lockResult, notes)) {
+  for (const [assetNum, status] of readList(requiredList(data), lockResult, notes)) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
   const items = asked.map((assetNum) => ({ assetNum, status: answered.get(assetNum) ?? 'unknown' }));
@@ -126,19 +129,24 @@ function lockResult(wire: Reader<WireLockResult>): [string, LockStatus] {
   return [wire.requiredId('assetNum'), wire.code('status', LOCK_STATUSES) ?? 'unknown'];
 }
 
-const REGIONS = new Map<string, AssetNumDigitsDto['region']>([
+const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
   ['8', 'domestic'],
   ['6', 'singapore'],
 ]);
 
 /** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
-export function toAssetNumDigits(data: unknown, notes?: ContractNotes): AssetNumDigitsDto[] {
-  if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
-  return data.map((value: unknown, index) => {
-    const digits = isJsonText(value) ? value : numberText(value);
-    if (digits === undefined) throw new ContractViolation(`data[${index}]`, 'text');
-    const region = (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown';
+export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
+  return requiredList(data).map((value: unknown, index) => {
+    const keyShellNumber = isJsonText(value) ? value : numberText(value);
+    if (keyShellNumber === undefined) throw new ContractViolation(`data[${index}]`, 'text');
+    const region = (/^\d{10}$/.test(keyShellNumber) && REGIONS.get(keyShellNumber.charAt(0))) || 'unknown';
     if (region === 'unknown') notes?.add('data[]', 'unknown-word');
-    return { digits, region };
+    return { keyShellNumber, region };
   });
+}
+
+/** Of a write: without its list nothing is known of what came of it. */
+function requiredList(data: unknown): unknown[] {
+  if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
+  return data;
 }

@@ -5,7 +5,7 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
 import type { AssetDto, ListAssetsQuery } from './dto/asset.dto.ts';
-import type { AssetNumDigitsDto, ReserveAssetNumsDto } from './dto/asset-num.dto.ts';
+import type { ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/asset-num.dto.ts';
 import type {
   BindCustomerDto,
   CustomerDto,
@@ -15,12 +15,12 @@ import type {
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
 import {
-  toAssetNumDigits,
   toAssets,
   toCustomer,
   toCustomers,
   toEnterprise,
   toLockResults,
+  toReservedAssetNums,
 } from './order.mapper.ts';
 
 /** The order module's operations but for orders themselves: map in, call, map out. */
@@ -77,7 +77,8 @@ export class OrderService {
     );
   }
 
-  reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<AssetNumDigitsDto[]> {
-    return this.upstream.call('obtainAssetNums', call, { body: { size } }, toAssetNumDigits);
+  async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<ReservedAssetNumsDto> {
+    const items = await this.upstream.call('obtainAssetNums', call, { body: { size } }, toReservedAssetNums);
+    return { requested: size, items };
   }
 }

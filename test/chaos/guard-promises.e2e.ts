@@ -8,7 +8,7 @@ import {
   OrderLedgerUnavailable,
   orderName,
 } from '../../src/order-ledger/order-ledger-store.ts';
-import { canaryKey, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { epochKey, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
 import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -40,7 +40,7 @@ describe('What the guard store has acknowledged', () => {
     let server = await start();
     atEnd(() => server.stop());
     const canary = 'operator:1';
-    await ask(server, (client) => client.set(canaryKey('chaos'), canary));
+    await ask(server, (client) => client.set(epochKey('chaos'), canary));
     const keys = newEncryptionKey();
     const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     const redis = new OrderLedgerRedis(config.guard, new RecordedLog().log, new Metrics());

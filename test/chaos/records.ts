@@ -31,7 +31,7 @@ export class Records {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
     const { OrderLedgerRedis } = await built<typeof GuardRedisModule>('order-ledger/order-ledger-redis.js');
-    const { RedisOrderLedger, canaryKey } = await built<typeof RedisGuardModule>(
+    const { RedisOrderLedger, epochKey } = await built<typeof RedisGuardModule>(
       'order-ledger/redis-order-ledger.js',
     );
     const { orderName } = await built<typeof GuardStoreModule>('order-ledger/order-ledger-store.js');
@@ -42,7 +42,7 @@ export class Records {
     const redis = new OrderLedgerRedis(config.guard, createLog('silent'), new Metrics());
     await redis.onModuleInit();
     const name = environmentName(config.upstream.baseUrl);
-    const canary = await redis.run((client) => client.get(canaryKey(name)));
+    const canary = await redis.run((client) => client.get(epochKey(name)));
     const store = new RedisOrderLedger(redis, name, () => canary ?? undefined);
     return new Records(store, redis, orderName);
   }

@@ -122,7 +122,7 @@ export const variants = {
   },
   'emptied-store-without-canary': {
     acts: ['emptied'],
-    apply: () => inScripts("if redis.call('GET', canary) ~= ARGV[1] then return {'stopped'} end", ''),
+    apply: () => inScripts("if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", ''),
   },
   'hang-up-stops-the-send': {
     acts: ['hang-ups'],

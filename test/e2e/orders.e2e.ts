@@ -391,6 +391,7 @@ describe('a settlement', () => {
       channelCode: 'crm',
       channelOrderId: number,
       syncMode: 'sync',
+      ordered: [{ sequence: 1, orderType: 'new_buy', enterpriseGlobalId: null }],
       payload: {},
       idempotencyKey: undefined,
       deadlineMs: 10_000,
@@ -465,7 +466,7 @@ describe('what is kept of orders', () => {
       action: { code: '13004', message: `not ${refused}` },
     });
     await gateway.post(ORDERS, orderOf(newNumber(), {}, { passwords: [refused] }));
-    const members = [{ userName: 'dumped', password: member, name: 'Dumped' }];
+    const members = [{ account: 'dumped', password: member, name: 'Dumped' }];
     const added = await gateway.post(
       '/v1/enterprises/ent-harbour/members',
       { members },

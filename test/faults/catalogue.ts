@@ -409,9 +409,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'R18',
-        fault: "the clock of Redis' host jumps",
-        holds: 'leases end early at most, which is the safe side',
-        notHere: 'the clock of one server cannot be set apart from the machine',
+        fault: "the clock of the order store's host steps by 2 s, an hour, 8 days, 405 days, ahead or back",
+        holds:
+          'what the platform said of an order is recorded; no order and no write with an Idempotency-Key runs again, since no record ends by one clock alone',
       },
       {
         id: 'R19',
@@ -419,6 +419,13 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'noticed, and another setting asked for',
         notHere:
           'WAITAOF is not used: the store is asked to write its log before it answers (appendfsync always), which is looked at when the gateway starts',
+      },
+      {
+        id: 'R20',
+        fault:
+          'the record of an order is gone, or cannot be reached any more, when the platform has answered',
+        holds:
+          "the caller gets the platform's answer; a log line and a metric say what could not be recorded",
       },
     ],
   },
@@ -633,6 +640,11 @@ export const sections: readonly CatalogueSection[] = [
         id: 'O8',
         fault: 'another platform, on the same Redis',
         holds: 'shares no token, session, read or order',
+      },
+      {
+        id: 'O9',
+        fault: "the application's key is replaced, the gateway's or a caller's own",
+        holds: 'an order that was placed before is the same order: a repeat is answered from its record',
       },
     ],
   },

@@ -254,7 +254,7 @@ describe('in the guard store', () => {
     const gateway = await guardedBy(redis);
     const before = newNumber();
     expect((await place(gateway, before)).status).toBe(201);
-    const canary = await ask(redis, async (client) => (await client.keys('*:guard}:canary'))[0] ?? '');
+    const canary = await ask(redis, async (client) => (await client.keys('*:guard}:epoch'))[0] ?? '');
     await ask(redis, (client) => client.flushall());
     for (const number of [before, newNumber()]) expectRefused(await place(gateway, number));
     expect(await sends()).toBe(1);

@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { type Outcome, outcomes } from '../../problem/definition.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
-import { Long, LongParameter } from '../../validation/number-rules.ts';
+import { Digits, Long } from '../../validation/number-rules.ts';
 import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
 
@@ -29,11 +31,6 @@ export class LeavingMemberPath extends EnterprisePath {
   memberGlobalId!: string;
 }
 
-export class MemberPath {
-  @PathId({ example: 'mem-harbour-anna' })
-  memberGlobalId!: string;
-}
-
 abstract class MemberTerms {
   @Text(30, { example: 'Anna Berg' })
   name!: string;
@@ -55,15 +52,15 @@ abstract class MemberTerms {
 
 export class UpdateMemberDto extends MemberTerms {
   /** Account name without the enterprise code; another one renames the account. */
-  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna' })
-  userName!: string;
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna', 'x-upstream': 'userName' })
+  account!: string;
 }
 
 export class NewMemberDto extends MemberTerms {
   /** Account name without the enterprise code, which the platform appends. */
   @Unrepeated()
-  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
-  userName!: string;
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan', 'x-upstream': 'userName' })
+  account!: string;
 
   /** Initial password. */
   @SecretText(MAX_PASSWORD)
@@ -72,8 +69,8 @@ export class NewMemberDto extends MemberTerms {
 
 export class AddMembersDto {
   /** No account name twice. */
-  @DifferentBy('userName')
-  @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS })
+  @DifferentBy('account')
+  @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS }, { 'x-upstream': 'userList' })
   members!: NewMemberDto[];
 }
 
@@ -93,7 +90,7 @@ export class ListMembersQuery {
   pageSize: number = DEFAULT_PAGE_SIZE;
 
   @Optional()
-  @LongParameter({ description: 'Only members of this department' })
+  @Digits({ description: 'Only members of this department' })
   departmentId?: string;
 
   /** A part of the name or account. */
@@ -102,42 +99,51 @@ export class ListMembersQuery {
   keyword?: string;
 }
 
-/** An employee of an enterprise (interface sections 2.9 and 2.10); what adding does not answer is absent there. */
+/** An employee of an enterprise (interface sections 2.9 and 2.10); what adding does not answer is null there. */
 export class MemberDto {
   /** Id of the record. */
-  memberId?: string | null;
-  userId?: string | null;
+  @UpstreamName('id')
+  memberId!: string | null;
+
+  userId!: string | null;
+
   /** The id that operations take. */
+  @UpstreamName('globalId')
   memberGlobalId!: string;
-  enterpriseId?: string | null;
-  departmentId?: string | null;
-  departmentName?: string | null;
+
+  enterpriseId!: string | null;
+
+  @Int64()
+  departmentId!: string | null;
+
+  departmentName!: string | null;
   /** Account name with the enterprise code appended. */
-  userName?: string | null;
-  name?: string | null;
-  remark?: string | null;
+  userName!: string | null;
+  name!: string | null;
+  remark!: string | null;
   /** Mobile number for password recovery. */
-  passwordMobile?: string | null;
+  passwordMobile!: string | null;
   /** Asset numbers assigned to the member. */
-  assetNums?: string[] | null;
+  assetNums!: string[];
+
   /** The lent lock that is lent to the member. */
-  lentLockNum?: string | null;
+  @UpstreamName('borrowNum')
+  lentLockNum!: string | null;
+
   /** Whether in use online now. */
-  online?: boolean | null;
-  deleted?: boolean | null;
+  @UpstreamName('onlineFlag')
+  online!: boolean | null;
 
-  @ApiProperty({ format: 'date-time' })
-  createTime?: string | null;
+  deleted!: boolean | null;
 
-  @ApiProperty({ format: 'date-time' })
-  updateTime?: string | null;
+  @Time('createTime')
+  createdAt!: string | null;
 
-  @ApiProperty({
-    oneOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
-    required: false,
-    description: 'Handed through as it comes: the platform does not document its shape',
-  })
-  boundUserInfo?: unknown;
+  @Time('updateTime')
+  updatedAt!: string | null;
+
+  @Opaque()
+  boundUserInfo!: unknown;
 }
 
 export class MemberPageDto {
@@ -157,25 +163,27 @@ export class MemberPageDto {
 }
 
 export class FailedMemberDto {
+  @Count('Place of the row in the request, from 0')
+  index!: number;
+
   /** As it was sent. */
-  userName!: string;
+  account!: string;
 
   @ApiProperty({
     description:
       "A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer " +
-      'contradicts itself or leaves the row out, otherwise what befell the call that the row was part of',
+      'contradicts itself or leaves the row out, otherwise what the call ended in that the row was part of',
   })
   code!: string;
 
   /** The reason, in the words of the platform where it gave some. */
   message!: string;
 
-  @ApiProperty({
-    enum: ['unknown'],
-    required: false,
-    description: 'There where nobody knows whether the member was added: look before sending the row again',
-  })
-  outcome?: 'unknown';
+  @OpenWord(outcomes, '`unknown`: look whether the member is there before sending the row again')
+  outcome!: Outcome;
+
+  /** Whether the same row may be sent again as it is. */
+  retryable!: boolean;
 }
 
 export class AddMembersResultDto {

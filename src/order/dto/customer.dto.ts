@@ -69,12 +69,12 @@ export class UpdateCustomerDto {
 export class CustomerDto {
   /** Customer id on the authorization platform. */
   customerId!: string;
-  channelCode?: string | null;
-  channelCustomerId?: string | null;
-  enterpriseGlobalId?: string | null;
-  enterpriseName?: string | null;
+  channelCode!: string | null;
+  channelCustomerId!: string | null;
+  enterpriseGlobalId!: string | null;
+  enterpriseName!: string | null;
   /** Whether this is the default customer of its enterprise. */
-  isDefault?: boolean | null;
+  isDefault!: boolean | null;
 }
 
 export class CustomerListDto {

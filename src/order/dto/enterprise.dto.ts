@@ -1,3 +1,4 @@
+import { UpstreamName } from '../../operation/answer-fields.ts';
 import { Identifier, Optional, PathId, Text } from '../../validation/rules.ts';
 
 export class CreateEnterpriseDto {
@@ -19,15 +20,16 @@ export class CreateEnterpriseDto {
 
 /** One employee that came with the enterprise. */
 export class EnterpriseMemberDto {
-  memberGlobalId?: string | null;
-  memberIdentity?: string | null;
+  memberGlobalId!: string | null;
+  memberIdentity!: string | null;
 }
 
 /** A new enterprise main account (interface section 2.3). */
 export class EnterpriseDto {
   enterpriseGlobalId!: string;
   /** Whether its customer is the default customer. */
-  isDefault?: boolean | null;
+  @UpstreamName('defaultType')
+  isDefault!: boolean | null;
   members!: EnterpriseMemberDto[];
 }
 

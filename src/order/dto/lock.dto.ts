@@ -1,4 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { Count, OpenWord } from '../../operation/answer-fields.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { IdentifierList, Optional, Text } from '../../validation/rules.ts';
 
 const MAX_LOCKS = 1_000;
@@ -14,25 +15,28 @@ export class LocksDto {
   operatorIdentity?: string;
 }
 
-export const lockStatuses = ['succeeded', 'not_found', 'failed', 'wrong_type', 'unknown'] as const;
-export type LockStatus = (typeof lockStatuses)[number];
+export const lockStatuses = enumeration('LockStatus', [
+  'succeeded',
+  'not_found',
+  'failed',
+  'wrong_type',
+  'unknown',
+]);
+export type LockStatus = WordOf<typeof lockStatuses>;
 
 export class LockResultDto {
   assetNum!: string;
 
-  @ApiProperty({
-    enum: lockStatuses,
-    description: '`unknown`: the answer of the platform leaves this number out',
-  })
+  @OpenWord(lockStatuses, '`unknown`: the answer of the platform leaves this number out')
   status!: LockStatus;
 }
 
 export class LockResultsDto {
   items!: LockResultDto[];
 
-  @ApiProperty({ type: 'integer' })
+  @Count()
   succeeded!: number;
 
-  @ApiProperty({ type: 'integer' })
+  @Count()
   failed!: number;
 }

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type State, states } from '../../order-ledger/ledger-record.ts';
+import { OpenWord } from '../../operation/answer-fields.ts';
+import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
+import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import {
   Identifier,
@@ -23,13 +25,20 @@ export class PlaceOrderQuery {
   validateOnly: boolean = false;
 }
 
-export class PlacedItemDto {
+export class OrderRecordItemDto {
   @ApiProperty({ type: 'integer' })
   sequence!: number;
 
-  licenseOrderId!: string;
+  @OpenWord(orderTypes)
+  orderType!: OrderType;
 
-  customerId?: string | null;
+  /** The enterprise that the item names. */
+  enterpriseGlobalId!: string | null;
+
+  /** null where it is not known: not placed, or not known yet. */
+  licenseOrderId!: string | null;
+
+  customerId!: string | null;
 }
 
 /** What became of an order. */
@@ -38,20 +47,19 @@ export class OrderRecordDto {
 
   channelOrderId!: string;
 
-  @ApiProperty({
-    enum: [...states],
-    description:
-      '`sending`: on its way. `succeeded`: placed. `accepted`: taken over for later (`syncMode` async). `incomplete`: the platform ' +
+  @OpenWord(
+    orderStates,
+    '`sending`: on its way. `succeeded`: placed. `accepted`: taken over for later (`syncMode` async). `incomplete`: the platform ' +
       'says so, but not of every item. `rejected`: refused by the platform, a corrected order may have the number. `not_sent`: ' +
-      'nothing left the gateway. `in_doubt`: sent, and nobody knows. `not_placed`: settled so by hand, the number is free',
-  })
+      'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: settled so by hand, the number is free',
+  )
   state!: State;
 
-  @ApiProperty({ enum: ['sync', 'async'] })
-  syncMode!: 'sync' | 'async';
+  @OpenWord(syncModes)
+  syncMode!: SyncMode;
 
-  /** What was placed, as far as it is known. */
-  items!: PlacedItemDto[];
+  /** Every item of the order, with what was placed of it as far as that is known. */
+  items!: OrderRecordItemDto[];
 
   @ApiProperty({ format: 'date-time', description: 'When it was recorded, right before it was sent' })
   submittedAt!: string;
@@ -73,7 +81,7 @@ export class OrderPath {
 
 export class ListOrdersQuery {
   @Optional()
-  @OneOf(states, { description: 'Only orders in this state' })
+  @OneOf(orderStates, { description: 'Only orders in this state' })
   state?: State;
 
   @Optional()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { enumeration } from '../../shared/enumeration.ts';
 import { parseJson } from '../../shared/json.ts';
 import { ContractNotes, ContractViolation, type GapKind, Reader, readList, readObject } from './reader.ts';
 
@@ -31,12 +32,13 @@ function violationOf(action: () => unknown): ContractViolation {
 }
 
 const MAX_INT64 = 2n ** 63n - 1n;
+const LIMITS = enumeration('Limit', ['basic']);
 const WRONG = ['wrong-type data.field'];
 /** Each way to read a field, with JSON that is right for it and what it makes of that. */
 const reads: Record<string, [read: (wire: Reader<Wire>) => unknown, json: string, value: unknown]> = {
   id: [(wire) => wire.id('field'), '"a-1"', 'a-1'],
   text: [(wire) => wire.text('field'), '"Zoë"', 'Zoë'],
-  word: [(wire) => wire.word('field', new Set(['basic'])), '"basic"', 'basic'],
+  word: [(wire) => wire.word('field', LIMITS), '"basic"', 'basic'],
   boolean: [(wire) => wire.boolean('field'), 'false', false],
   integer: [(wire) => wire.integer('field'), '-3', -3],
   code: [(wire) => wire.code('field', new Map([[1, 4]])), '1', 4],
@@ -161,7 +163,7 @@ describe('types', () => {
   });
 
   it('that are words are handed through where the interface does not have them', () => {
-    const word = (wire: Reader<Wire>) => wire.word('field', new Set(['basic']));
+    const word = (wire: Reader<Wire>) => wire.word('field', LIMITS);
     expect(readOf('"deluxe"', word)).toEqual({ value: 'deluxe', noted: ['unknown-word data.field'] });
     const code = (wire: Reader<Wire>) => wire.code('field', new Map([[1, 4]]));
     expect(readOf('3', code)).toEqual({ value: null, noted: ['unknown-word data.field'] });

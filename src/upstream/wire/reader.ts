@@ -1,4 +1,5 @@
 import { isJsonText, numberText } from '../../shared/json.ts';
+import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
 import { readTime, type TimestampUnit } from './time.ts';
 
@@ -156,10 +157,10 @@ export class Reader<Wire> implements Place {
   }
 
   /** A word of an enumeration. One that the interface does not have is handed through: the platform may grow. */
-  word(name: keyof Wire & string, known: ReadonlySet<string>): string | null {
+  word(name: keyof Wire & string, { words }: Enumeration): string | null {
     const word = this.text(name);
     if (word === '') return this.#not(name, 'empty');
-    if (word !== null && !known.has(word)) this.#not(name, 'unknown-word');
+    if (word !== null && !words.includes(word)) this.#not(name, 'unknown-word');
     return word;
   }
 
