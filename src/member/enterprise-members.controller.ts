@@ -147,6 +147,7 @@ export class EnterpriseMembersController {
   @Delete(':memberGlobalId')
   @Operation({
     id: 'deleteMember',
+    answersRepeats: true,
     summary: 'Delete a member',
     description:
       'May be repeated: where an earlier delete ended with its outcome unknown, a member that is not there any more is 204 too.',

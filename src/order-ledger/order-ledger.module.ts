@@ -7,6 +7,6 @@ import { KeyedWrites } from './keyed-writes.ts';
 /** Writes that must not run twice. */
 @Module({
   providers: [OrderLedgerRedis, OrderLedgerKeeper, OrderLedger, KeyedWrites],
-  exports: [OrderLedgerKeeper, OrderLedger, KeyedWrites],
+  exports: [OrderLedgerKeeper, OrderLedgerRedis, OrderLedger, KeyedWrites],
 })
 export class OrderLedgerModule {}

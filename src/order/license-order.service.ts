@@ -36,8 +36,9 @@ export class LicenseOrderService {
     const body = toBatchOrder(order, this.config.timestampUnit);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
-    // While the platform does not work, new orders leave no records; what is known of others is told as ever.
-    const refusal = this.upstream.refusal('batchOrder');
+    // While the platform does not work, or where something is not the caller's, new orders leave no records; what is known of others is
+    // told as ever: a repeat of a deletion names what is gone by now.
+    const refusal = call.reach?.refusal ?? this.upstream.refusal('batchOrder');
     if (refusal && !(await this.guard.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
@@ -60,7 +61,8 @@ export class LicenseOrderService {
   }
 
   /** What would be sent, with secrets masked; nothing is. */
-  previewOrder(order: PlaceOrderDto): OrderPreviewDto {
+  previewOrder({ reach }: CallContext, order: PlaceOrderDto): OrderPreviewDto {
+    if (reach?.refusal) throw reach.refusal;
     const { method, module, path } = operations.batchOrder;
     const body = JSON.stringify(toBatchOrder(order, this.config.timestampUnit), (key, value: unknown) =>
       key === 'passwords' && Array.isArray(value) ? value.map(() => '[secret]') : value,

@@ -41,6 +41,15 @@ export class LicenseOrdersController {
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
     idempotency: 'order',
+    answersRepeats: true,
+    looksUpAsUser: true,
+    problems: [
+      'customer-not-found',
+      'asset-not-found',
+      'order-not-found',
+      'user-required',
+      'upstream-timeout',
+    ],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
@@ -61,7 +70,7 @@ export class LicenseOrdersController {
   ): Promise<OrderRecordDto | OrderPreviewDto> {
     if (validateOnly) {
       void reply.status(200);
-      return this.orders.previewOrder(order);
+      return this.orders.previewOrder(call, order);
     }
     const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
     void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);
@@ -94,8 +103,8 @@ export class LicenseOrdersController {
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
-  getOrder(@Param() order: OrderPath): Promise<OrderRecordDto> {
-    return this.records.getOrder(order);
+  getOrder(@Call() { caller }: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
+    return this.records.getOrder(order, caller.grants);
   }
 
   @Post(':channelCode/:channelOrderId/settlement')
@@ -112,8 +121,12 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })
-  settleOrder(@Param() order: OrderPath, @Body() settlement: SettleOrderDto): Promise<OrderRecordDto> {
-    return this.records.settleOrder(order, settlement);
+  settleOrder(
+    @Call() { caller }: CallContext,
+    @Param() order: OrderPath,
+    @Body() settlement: SettleOrderDto,
+  ): Promise<OrderRecordDto> {
+    return this.records.settleOrder(order, settlement, caller.grants);
   }
 }
 

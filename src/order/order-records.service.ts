@@ -3,6 +3,7 @@ import { placeOf, problemFor } from '../order-ledger/ledger-responses.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord, State } from '../order-ledger/ledger-record.ts';
 import { orderName } from '../order-ledger/order-ledger-store.ts';
+import { isVisible } from '../tenancy/visible-orders.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
 import type {
@@ -24,8 +25,8 @@ const CHUNK = 200;
 export class OrderRecordsService {
   constructor(private readonly guard: OrderLedgerKeeper) {}
 
-  async getOrder(path: OrderPath): Promise<OrderRecordDto> {
-    return toOrderRecord(await this.#find(path));
+  async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
+    return toOrderRecord(await this.#find(path, grants));
   }
 
   /** Newest first, of the channels that are granted. */
@@ -44,8 +45,12 @@ export class OrderRecordsService {
   }
 
   /** Ends an order that nobody knows the outcome of, by what an operator found out. */
-  async settleOrder(path: OrderPath, { as, reason, items }: SettleOrderDto): Promise<OrderRecordDto> {
-    const record = await this.#find(path);
+  async settleOrder(
+    path: OrderPath,
+    { as, reason, items }: SettleOrderDto,
+    grants: Grants,
+  ): Promise<OrderRecordDto> {
+    const record = await this.#find(path, grants);
     const { name, details } = record;
     if (record.state !== 'in_doubt' && record.state !== 'incomplete') return settledAlready(record, as);
     const order = details.order && {
@@ -76,9 +81,10 @@ export class OrderRecordsService {
     }
   }
 
-  async #find({ channelCode, channelOrderId }: OrderPath): Promise<LedgerRecord> {
+  /** The order of another enterprise is one that does not exist. */
+  async #find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
     const record = await this.guard.store.read(orderName(channelCode, channelOrderId));
-    if (!record) throw new ProblemException('order-not-found');
+    if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
 

@@ -110,17 +110,21 @@ const LOCK_STATUSES = new Map<number, LockStatus>([
   [4, 'wrong_type'],
 ]);
 
-/** One result for each number asked, in that order: `unknown` where upstream left it out, contradicts itself or says something new. */
+/** One result for each number asked, in that order: `not_found` for those in `left`, which were not sent; `unknown` where upstream left it out, contradicts itself or says something new. */
 export function toLockResults(
   data: unknown,
   asked: readonly string[],
   notes?: ContractNotes,
+  left: ReadonlySet<string> = new Set(),
 ): LockResultsDto {
   const answered = new Map<string, LockStatus>();
   for (const [assetNum, status] of readList(requiredList(data), lockResult, notes)) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
-  const items = asked.map((assetNum) => ({ assetNum, status: answered.get(assetNum) ?? 'unknown' }));
+  const items = asked.map((assetNum) => ({
+    assetNum,
+    status: left.has(assetNum) ? ('not_found' as const) : (answered.get(assetNum) ?? 'unknown'),
+  }));
   const succeeded = items.filter(({ status }) => status === 'succeeded').length;
   return { items, succeeded, failed: items.length - succeeded };
 }

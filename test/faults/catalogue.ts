@@ -670,6 +670,28 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
       },
+      {
+        id: 'G2',
+        fault: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check of certificates off',
+        holds:
+          'the gateway does not start with it, and every connection (platform, tokens, keys of the issuer, Redis) checks all the same',
+      },
+      {
+        id: 'G3',
+        fault: 'tokens with made-up key ids, while the issuer rotates its keys',
+        holds:
+          'made-up ids have a small budget of requests of their own; a new key of the issuer counts within 5 seconds',
+      },
+      {
+        id: 'G4',
+        fault: 'the issuer publishes an empty set of keys',
+        holds: 'known keys go on for 15 minutes, and the log says so',
+      },
+      {
+        id: 'G5',
+        fault: 'the clock of a replica is hours ahead or behind',
+        holds: 'sessions live and end by the clock of Redis alone',
+      },
     ],
   },
   {

@@ -1,11 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { licenseTypes, limitTypes } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { PathId } from '../../validation/rules.ts';
 import { EnterprisePath } from './member.dto.ts';
 
 export class AssetPath extends EnterprisePath {
   @PathId({ example: 'ast-1002' })
+  @Names('asset')
   assetId!: string;
 }
 

@@ -1,4 +1,5 @@
 import { UpstreamName } from '../../operation/answer-fields.ts';
+import { Names } from '../../tenancy/names.ts';
 import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validation/rules.ts';
 
 const MAX_ASSETS = 1_000;
@@ -53,20 +54,24 @@ export class ChangeAssetNumsDto {
   /** Asset numbers that the member gets. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'addAssets' })
+  @Names('assetNum')
   assign: string[] = [];
 
   /** Asset numbers that are taken from the member. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'deleteAssets' })
+  @Names('assetNum')
   withdraw: string[] = [];
 }
 
 export class LendAssetsDto {
   /** Number of the lent lock that takes the rights. */
   @Identifier({ example: '8000001006', 'x-upstream': 'borrowedUsbKey' })
+  @Names('lentLock')
   lentLockNum!: string;
 
   /** Ids of assets that are assigned to the member. */
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['ast-1002'], 'x-upstream': 'assetIDs' })
+  @Names('asset')
   assetIds!: string[];
 }

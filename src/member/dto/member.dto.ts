@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { type Outcome, outcomes } from '../../problem/definition.ts';
+import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
 import { Digits, Long } from '../../validation/number-rules.ts';
 import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
@@ -18,16 +19,19 @@ const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
 export class EnterprisePath {
   /** Only enterprises granted to the caller. */
   @PathId({ example: 'ent-harbour' })
+  @Names('enterprise')
   enterpriseGlobalId!: string;
 }
 
 export class EnterpriseMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-anna' })
+  @Names('member')
   memberGlobalId!: string;
 }
 
 export class LeavingMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-dora' })
+  @Names('member')
   memberGlobalId!: string;
 }
 
@@ -37,6 +41,7 @@ abstract class MemberTerms {
 
   @Optional()
   @Long({ description: 'Digits in a string, or an integer', example: '10' })
+  @Names('label')
   departmentId?: string;
 
   /** Empty takes away what is there. */
@@ -47,6 +52,7 @@ abstract class MemberTerms {
   /** Mobile number for password recovery; it cannot be used to log in. */
   @Optional()
   @Identifier({ example: '13800000001' })
+  @Names('label')
   passwordMobile?: string;
 }
 
@@ -91,11 +97,13 @@ export class ListMembersQuery {
 
   @Optional()
   @Digits({ description: 'Only members of this department' })
+  @Names('filter')
   departmentId?: string;
 
   /** A part of the name or account. */
   @Optional()
   @Text(100)
+  @Names('filter')
   keyword?: string;
 }
 

@@ -1,12 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { licenseTypes } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { Identifier, Optional } from '../../validation/rules.ts';
 
 export class ListAssetsQuery {
   /** Only assets that carry this extension property, such as `site`. */
   @Optional()
   @Identifier()
+  @Names('filter')
   extendCode?: string;
 }
 

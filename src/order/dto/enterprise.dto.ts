@@ -1,9 +1,11 @@
 import { UpstreamName } from '../../operation/answer-fields.ts';
+import { Names } from '../../tenancy/names.ts';
 import { Identifier, Optional, PathId, Text } from '../../validation/rules.ts';
 
 export class CreateEnterpriseDto {
   /** The customer's number in the CRM. */
   @Identifier({ example: 'CRM-3001' })
+  @Names('unbounded')
   crmCustomerId!: string;
 
   @Text(200, { example: 'Lighthouse Design' })
@@ -36,5 +38,6 @@ export class EnterpriseDto {
 export class EnterpriseParams {
   /** Only enterprises granted to the caller. */
   @PathId({ example: 'ent-harbour' })
+  @Names('enterprise')
   enterpriseGlobalId!: string;
 }

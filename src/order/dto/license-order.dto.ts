@@ -7,6 +7,7 @@ import {
   type SyncMode,
   syncModes,
 } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
 import {
   Flag,
@@ -70,6 +71,7 @@ export class NewBuyDto extends OrderItemBase {
   /** The original licence order, where there is one. */
   @Optional()
   @Identifier()
+  @Names('order')
   srcLicenseOrderId?: string;
 
   @ListOf(() => BoughtAssetDto, { min: 1, max: MAX_ASSETS })
@@ -88,6 +90,7 @@ abstract class DeletionBase extends OrderItemBase {
   /** The licence order whose products are deleted. */
   @Optional()
   @Identifier({ example: 'lic-1009' })
+  @Names('order')
   srcLicenseOrderId?: string;
 
   /** Deletes from **all** orders of the customer. Not for cloud licence types. */
@@ -122,10 +125,12 @@ export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
 export class PlaceOrderDto {
   /** Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   /** The order number in that channel: with the channel code it names the order for good. */
   @Identifier({ example: 'SO-2001' })
+  @Names('label')
   channelOrderId!: string;
 
   @Optional()

@@ -1,5 +1,6 @@
 import { Count, OpenWord } from '../../operation/answer-fields.ts';
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
+import { Names } from '../../tenancy/names.ts';
 import { IdentifierList, Optional, Text } from '../../validation/rules.ts';
 
 const MAX_LOCKS = 1_000;
@@ -7,6 +8,7 @@ const MAX_LOCKS = 1_000;
 export class LocksDto {
   /** Lock numbers. */
   @IdentifierList({ min: 1, max: MAX_LOCKS }, { example: ['8000001003'] })
+  @Names('lock')
   assetNums!: string[];
 
   /** Name, mobile number or e-mail of who does it; by default the caller's name. */

@@ -1,3 +1,4 @@
+import { Names } from '../../tenancy/names.ts';
 import {
   Flag,
   Identifier,
@@ -21,10 +22,12 @@ export class OrderCustomerDto {
   /** Customer id on the authorization platform. */
   @Optional()
   @Identifier({ example: 'cus-harbour-default' })
+  @Names('customer')
   customerId?: string;
 
   @Optional()
   @Identifier({ example: 'CRM-1001' })
+  @Names('crmCustomer')
   crmCustomerId?: string;
 
   @Optional()
@@ -33,11 +36,13 @@ export class OrderCustomerDto {
 
   @Optional()
   @Identifier({ example: 'CH-1001' })
+  @Names('channelCustomer')
   channelCustomerId?: string;
 
   /** Only enterprises granted to the caller. */
   @Optional()
   @Identifier({ example: 'ent-harbour' })
+  @Names('enterprise')
   enterpriseGlobalId?: string;
 
   @Optional()
@@ -47,6 +52,7 @@ export class OrderCustomerDto {
   /** The purchaser's mobile number. */
   @Optional()
   @Identifier()
+  @Names('label')
   passwordMobile?: string;
 }
 
@@ -71,6 +77,7 @@ export class OrderAdminDto {
 export class OrderBranchDto {
   @Optional()
   @Identifier({ 'x-upstream': 'branchCode' })
+  @Names('label')
   code?: string;
 
   @Optional()
@@ -80,6 +87,7 @@ export class OrderBranchDto {
 
 export class OrderExtensionDto {
   @Identifier({ example: 'site', 'x-upstream': 'extendCode' })
+  @Names('label')
   code!: string;
 
   @Text(500, { example: 'pier-1', 'x-upstream': 'extendValue' })
@@ -119,6 +127,7 @@ export class BoughtAssetDto extends AssetTerms {
   /** Existing assets that the products are added to; left out, the platform makes a new one. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'assetNos' })
+  @Names('newAssetNum')
   assetNums?: string[];
 
   @Optional()
@@ -133,6 +142,7 @@ export class BoughtAssetDto extends AssetTerms {
 /** Revoked whole, whatever else stands here; to revoke products of an asset, use `delete_product`. */
 export class RevokedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
+  @Names('assetNum')
   assetNums!: string[];
 
   @Optional()
@@ -150,6 +160,7 @@ export class RevokedAssetDto extends AssetTerms {
 )
 export class ReducedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
+  @Names('assetNum')
   assetNums!: string[];
 
   @Optional()

@@ -1,3 +1,4 @@
+import { Names } from '../../tenancy/names.ts';
 import { Digits } from '../../validation/number-rules.ts';
 import {
   Flag,
@@ -16,6 +17,7 @@ const MAX_NODES = 1_000_000;
 export class ProductFeatureDto {
   @Optional()
   @Identifier({ example: 'export', 'x-upstream': 'featureCode' })
+  @Names('label')
   code?: string;
 
   @Optional()
@@ -44,11 +46,13 @@ abstract class ProductTerms {
   /** CRM product instance identifier. */
   @Optional()
   @Identifier({ example: 'CRM-P-1' })
+  @Names('label')
   crmProductId?: string;
 
   /** CRM identifier of the asset instance it belongs to. */
   @Optional()
   @Identifier()
+  @Names('label')
   parentCrmProductId?: string;
 
   @Optional()
@@ -57,10 +61,12 @@ abstract class ProductTerms {
 
   @Optional()
   @Identifier()
+  @Names('label')
   gmsPid?: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   appKey?: string;
 
   @Optional()
@@ -118,6 +124,7 @@ abstract class ProductTerms {
   /** On a purchase: the order from which this product is transferred. */
   @Optional()
   @Identifier()
+  @Names('order')
   srcLicenseOrderId?: string;
 
   @Optional()
@@ -130,6 +137,7 @@ export class OrderProductDto extends ProductTerms {
   /** Product id: a gmsPid or an appKey. */
   @Optional()
   @Identifier({ example: 'draft.pro' })
+  @Names('label')
   productUri?: string;
 }
 
@@ -142,6 +150,7 @@ export class OrderProductDto extends ProductTerms {
 export class RevokedProductDto extends ProductTerms {
   /** Product id: a gmsPid or an appKey. */
   @Identifier({ example: 'draft.pro' })
+  @Names('label')
   productUri!: string;
 }
 
@@ -150,14 +159,17 @@ abstract class MerchandiseTerms {
   /** CRM package instance id. */
   @Optional()
   @Identifier({ example: 'CRM-M-1' })
+  @Names('label')
   crmProductId?: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   parentCrmProductId?: string;
 
   @Optional()
   @Identifier({ example: 'PKG-1' })
+  @Names('label')
   merchandiseNum?: string;
 
   @Optional()
@@ -166,6 +178,7 @@ abstract class MerchandiseTerms {
 
   @Optional()
   @Identifier()
+  @Names('label')
   parentMerchandiseNum?: string;
 
   @Optional()

@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { OpenWord } from '../../operation/answer-fields.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import {
   Identifier,
@@ -73,9 +74,11 @@ export class OrderRecordDto {
 
 export class OrderPath {
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'SO-2001' })
+  @Names('label')
   channelOrderId!: string;
 }
 
@@ -115,10 +118,12 @@ export class SettledItemDto {
   sequence!: number;
 
   @Identifier({ example: '9007199254740993' })
+  @Names('label')
   licenseOrderId!: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   customerId?: string;
 }
 
