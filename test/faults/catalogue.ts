@@ -616,6 +616,12 @@ export const sections: readonly CatalogueSection[] = [
       { id: 'K34', fault: 'an order number under another Idempotency-Key', holds: 'the same order' },
       { id: 'K35', fault: 'text that makes patterns slow', holds: 'refused within milliseconds' },
       { id: 'K36', fault: 'a password in a query', holds: '400, and in no log line' },
+      {
+        id: 'K37',
+        fault: 'pages of orders out of a store of a million',
+        holds:
+          'the work for a page is bounded, whatever the filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
+      },
     ],
   },
   {
