@@ -210,10 +210,10 @@ describe('an asset', () => {
     ['assetNum', '-1', 'assetNum', null, 'wrong-type'],
   ])(
     'is served where %s is %s: %s is %j, and noted as %5$s',
-    (field, value, shown, expected, kind, path = field) => {
+    (field, value, name, expected, kind, path = field) => {
       const notes = new ContractNotes();
       const assets = toAssets(data(`[{"id":"a"},{"id":"b","${field}":${value}}]`), 'ms', notes);
-      expect(assets).toMatchObject([{ assetId: 'a' }, { assetId: 'b', [shown]: expected }]);
+      expect(assets).toMatchObject([{ assetId: 'a' }, { assetId: 'b', [name]: expected }]);
       expect(notes.has(`data[].${path}`, kind)).toBe(true);
     },
   );
