@@ -13,7 +13,7 @@ try {
   endInOrder(app);
   await listen(app, config);
 } catch (error) {
-  process.stderr.write(`${concealed.inText(explain(error as NodeJS.ErrnoException))}\n`);
+  process.stderr.write(`${concealed.redact(explain(error as NodeJS.ErrnoException))}\n`);
   process.exit(1);
 }
 

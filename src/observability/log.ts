@@ -23,19 +23,21 @@ export abstract class Log {
   abstract error(fields: Fields, message: string): void;
   /** From now on no line has one of these in it. */
   abstract conceal(source: SecretSource): void;
+  /** Masks the same secrets in words that go to callers. */
+  abstract readonly redactor: Redactor;
 }
 
 export function createLog(level: string, destination?: DestinationStream): Log {
-  const concealed = new Redactor();
+  const redactor = new Redactor();
   const options = {
     level,
     base: undefined,
     timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
-    hooks: { streamWrite: (line: string) => concealed.in(line) },
+    hooks: { streamWrite: (line: string) => redactor.redactLine(line) },
   };
   const logger = pino(options, destination ?? standardOutput());
-  return Object.assign(logger, { conceal: (source: SecretSource) => concealed.add(source) });
+  return Object.assign(logger, { redactor, conceal: (source: SecretSource) => redactor.add(source) });
 }
 
 /** A reader that stalls, is gone, or has no room left costs log lines and never a request. */

@@ -679,6 +679,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'the clock of a replica is hours ahead or behind',
         holds: 'sessions live and end by the clock of Redis alone',
       },
+      {
+        id: 'G6',
+        fault: "the platform's words to a caller quote a secret of the gateway, plain or encoded",
+        holds:
+          'every known secret is masked, as in the log: configuration, tokens, passwords on their way, in their encoded forms',
+      },
     ],
   },
   {
