@@ -82,15 +82,17 @@ export class LicenseOrdersController {
   @Operation({
     id: 'listOrders',
     summary: 'Page through the orders that were placed here, newest first',
-    description: 'Those of the channels that are granted to the caller. The platform is not asked.',
+    description:
+      'Those whose channel is granted to the caller and, unless all enterprises are, each of whose items names an enterprise that is. ' +
+      'The platform is not asked.',
     effect: 'read',
     scope: 'orders:read',
     paged: true,
     problems: ['dependency-unavailable'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
   })
-  listOrders(@Call() { caller }: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
-    return this.records.listOrders(query, caller.grants);
+  listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
+    return this.records.listOrders(query, call);
   }
 
   @Get(':channelCode/:channelOrderId')

@@ -4,6 +4,7 @@ import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { Names } from '../../tenancy/names.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Timestamp } from '../../validation/time-rules.ts';
 import {
   Identifier,
   ListOf,
@@ -86,6 +87,22 @@ export class ListOrdersQuery {
   @Optional()
   @OneOf(orderStates, { description: 'Only orders in this state' })
   state?: State;
+
+  @Optional()
+  @Identifier({ example: 'crm', description: 'Only orders of this channel' })
+  channelCode?: string;
+
+  @Optional()
+  @Identifier({ example: 'ent-1', description: 'Only orders that name this enterprise in an item' })
+  enterpriseGlobalId?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted at this time or later' })
+  submittedAfter?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted before this time' })
+  submittedBefore?: string;
 
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
