@@ -710,6 +710,18 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'every known secret is masked, as in the log: configuration, tokens, passwords on their way, in their encoded forms',
       },
+      {
+        id: 'G7',
+        fault: 'an image is replaced under its tag, or a container is taken over',
+        holds:
+          'images by digest; no root, no capabilities, read-only, with limits; only what people call is published, on the loopback address',
+      },
+      {
+        id: 'G8',
+        fault: 'npm run compose-secrets is run again',
+        holds:
+          'nothing is replaced without --force, and what that would lose is told; files are for their owner alone',
+      },
     ],
   },
   {
