@@ -19,7 +19,5 @@ try {
 
 function explain(error: NodeJS.ErrnoException): string {
   if (error instanceof ConfigError) return error.message;
-  // PORT or MANAGEMENT_PORT: the message names the address.
-  if (error.syscall === 'listen') return error.message;
   return String(error.stack);
 }

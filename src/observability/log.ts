@@ -10,6 +10,8 @@ const MAX_BACKLOG = 1024 * 1024;
 const GATHER_MS = 10;
 const GATHER_CHARACTERS = 16 * 1024;
 
+const LISTEN_FAILURE = /^Error: listen E[A-Z]+/;
+
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
@@ -85,6 +87,11 @@ export class NestLog implements LoggerService {
   }
 
   error(message: unknown, stack?: unknown): void {
-    this.target.error({ event: 'framework', stack: String(stack) }, String(message));
+    // The process ends with that, and says which variable to change.
+    if (LISTEN_FAILURE.test(String(message))) return;
+    this.target.error(
+      { event: 'framework', ...(stack !== undefined && { stack: String(stack) }) },
+      String(message),
+    );
   }
 }

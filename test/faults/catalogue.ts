@@ -722,6 +722,16 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'nothing is replaced without --force, and what that would lose is told; files are for their owner alone',
       },
+      {
+        id: 'G9',
+        fault: 'a port of the gateway or of the demo is taken',
+        holds: 'the start ends with the name of the variable to change, and leaves nothing behind',
+      },
+      {
+        id: 'G10',
+        fault: 'the demo is started again',
+        holds: 'it builds only where a source has changed since the last build',
+      },
     ],
   },
   {

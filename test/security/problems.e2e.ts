@@ -59,7 +59,7 @@ describe('S14 a refusal of the platform', () => {
       Buffer.from(`key:${secret}`).toString('base64'),
       Buffer.from(`key:${secret}`).toString('base64url'),
       Buffer.from(secret).toString('hex'),
-      encodeURIComponent(`${secret}`),
+      encodeURIComponent(secret),
     ];
     // Of the application, of users that this call is not about, and of its own body.
     const password = newSecret('m');
