@@ -89,9 +89,6 @@ export class NestLog implements LoggerService {
   error(message: unknown, stack?: unknown): void {
     // The process ends with that, and says which variable to change.
     if (LISTEN_FAILURE.test(String(message))) return;
-    this.target.error(
-      { event: 'framework', ...(stack !== undefined && { stack: String(stack) }) },
-      String(message),
-    );
+    this.target.error({ event: 'framework', ...(typeof stack === 'string' && { stack }) }, String(message));
   }
 }

@@ -1,6 +1,7 @@
 import { HttpService } from '@nestjs/axios';
 import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
+import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -86,7 +87,7 @@ export class UpstreamExchange {
     wire: { path: string; headers: Record<string, string>; redact: (text: string) => string },
   ): Promise<Result> {
     const { once } = request;
-    const response = this.http.axiosRef.request<Buffer>({
+    const response = this.http.request<Buffer>({
       url: wire.path,
       method: operation.method,
       headers: wire.headers,
@@ -96,7 +97,7 @@ export class UpstreamExchange {
       abandon,
       confirm: once && (() => once.confirm()),
     });
-    return resultOf(response, wire.redact);
+    return resultOf(firstValueFrom(response), wire.redact);
   }
 }
 
