@@ -170,7 +170,7 @@ describe('npm run demo', () => {
       expect(output).toContain(`Port ${taken} is in use: ${name}=<another port> npm run demo`);
       expect(output).not.toContain('lgw_');
       // npm keeps something of its own there.
-      expect(readdirSync(temporary).filter((name) => name.includes('demo'))).toEqual([]);
+      expect(readdirSync(temporary).filter((each) => each.includes('demo'))).toEqual([]);
     },
   );
 
