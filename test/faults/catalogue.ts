@@ -183,6 +183,13 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'the call succeeds over IPv4',
       },
       { id: 'U32', fault: 'the platform says it is 1970', holds: 'nobody cares' },
+      {
+        id: 'U33',
+        fault:
+          'a licence order of another order stands at the platform under the number of an order in doubt',
+        holds:
+          'older than the submission it proves nothing: the order stays in doubt; the clocks may differ by a minute',
+      },
     ],
   },
   {
