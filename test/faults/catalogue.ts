@@ -616,6 +616,12 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'the work for a page is bounded, whatever the filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
       },
+      {
+        id: 'K38',
+        fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many good ones',
+        holds:
+          'a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
+      },
     ],
   },
   {
