@@ -437,6 +437,25 @@ export const sections: readonly CatalogueSection[] = [
     ],
   },
   {
+    title: 'Order stores of several servers, with TLS and users',
+    rows: [
+      {
+        id: 'N1',
+        fault: 'kill -9 of the master; it comes back as a replica',
+        holds:
+          'orders stop and `ready`, a log line and a metric say so; they go on by themselves with the next master; nothing is placed twice, and no response is false',
+      },
+      { id: 'N2', fault: 'an operator has another server take over', holds: 'the same' },
+      { id: 'N3', fault: 'kill -9 of every server at once, and a start with the data', holds: 'the same' },
+      {
+        id: 'N4',
+        fault:
+          'the clock of the order store steps by 2 s, an hour, 8 days and 405 days, ahead and back, while orders come in',
+        holds: 'nothing is placed twice, no response is false, and orders do not stop',
+      },
+    ],
+  },
+  {
     title: 'Process',
     rows: [
       {
@@ -827,7 +846,7 @@ export function faultsPage(): string {
 
 const INTRODUCTION = `# Faults
 
-What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\`, \`test/security/\` or beside the code,
+What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\`, \`test/security/\`, \`test/topology/\` or beside the code,
 by tests whose titles begin with its id; a full test run prints the table and fails on a row without a test. Made from \`test/faults/catalogue.ts\` by
 \`npm run generate\`.`;
 
