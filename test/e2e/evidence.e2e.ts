@@ -216,6 +216,8 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     await sandbox.advance(-20_000);
     await order.again();
     await until('it is found', async () => (await order.state()) === 'succeeded');
+    const [commit] = await sandbox.commits();
+    expect((await order.record())?.details.order?.items[0]?.licenseOrderId).toBe(commit?.licenseOrderIds[0]);
   });
 
   it('is not looked for where it deletes, or names no enterprise', async () => {
