@@ -402,7 +402,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
   });
 
-  describe('K38 a write with a key', () => {
+  describe('K41 a write with a key', () => {
     it('that changed nothing leaves no record and no second name', async () => {
       const write = newWrite({ alias: 'billing/key-9' });
       await store.begin(write);

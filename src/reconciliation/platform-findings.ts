@@ -12,7 +12,7 @@ import type {
 } from '../upstream/wire/member.ts';
 import type { WireAsset } from '../upstream/wire/order.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { Reader, readList, ContractViolation } from '../upstream/wire/reader.ts';
+import { Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
 
 /** A background job has no caller whose user it could borrow. */
 const ALIAS = 'default';
@@ -89,7 +89,7 @@ function speaksOfOneAsset(error: unknown): boolean {
 }
 
 function toAssetIds(data: unknown): string[] {
-  return readList<WireAsset, string>(data, 'data', (asset) => asset.requiredId('id'));
+  return readList<WireAsset, string>(data, (asset) => asset.requiredId('id'));
 }
 
 /** Reads only what tells where an instance comes from: nothing else of it may stand in the way. */
@@ -116,12 +116,12 @@ function collect(
   const merchandise =
     (level: number) =>
     (wire: Reader<WireMerchandiseInstance>): void => {
-      if (level > MAX_LEVELS) throw new ContractViolation(wire.place, `within ${MAX_LEVELS} levels`);
+      if (level > MAX_LEVELS) throw new UnreadableTree(wire.place, `within ${MAX_LEVELS} levels`);
       instance(wire);
       wire.list('productInstanceList', instance);
       wire.list('children', merchandise(level + 1));
     };
-  const wire = new Reader<WireAssetProducts>(data, 'data');
+  const wire = new Reader<WireAssetProducts>(data);
   wire.list('productInstanceList', instance);
   wire.list('children', merchandise(1));
 }
