@@ -31,8 +31,7 @@ export async function buildApp(
     forceCloseConnections: 'idle',
     // What still arrives on an open connection while the server closes is served like the rest.
     return503OnClosing: false,
-    // The contract has no HEAD.
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     // Longer than any id that the rules allow, so that the rules are what speaks.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,

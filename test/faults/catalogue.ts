@@ -183,6 +183,13 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'the call succeeds over IPv4',
       },
       { id: 'U32', fault: 'the platform says it is 1970', holds: 'nobody cares' },
+      {
+        id: 'U33',
+        fault:
+          'a licence order of another order stands at the platform under the number of an order in doubt',
+        holds:
+          'older than the submission it proves nothing: the order stays in doubt; the clocks may differ by a minute',
+      },
     ],
   },
   {
@@ -656,6 +663,12 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K40',
         fault: 'a flood of requests for what is public',
         holds: 'known callers are served first; health is served; the bytes are made once',
+      },
+      {
+        id: 'K41',
+        fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many good ones',
+        holds:
+          'a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
       },
     ],
   },
