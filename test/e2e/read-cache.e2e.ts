@@ -422,7 +422,7 @@ describe('the cache that replicas share', () => {
     const values = new Map<string, string>();
     for (const key of keys) values.set(key, (await store.get(key)) ?? '');
     const spoils: ((value: string) => string)[] = [
-      ...['', 'x', '{"value":{}}'].map((text) => () => text),
+      ...['', 'x', '{"value":{}}'].map((spoilt) => () => spoilt),
       (value) => value.slice(0, -8),
       (value) => value.replace('.k1.', '.k2.'),
     ];
