@@ -74,11 +74,17 @@ export class Metrics {
   });
   readonly #contractWarnings = new Counter({
     name: 'gateway_upstream_contract_warnings_total',
-    help: 'Answers delivered although they depart from the interface, by operation and what departs',
+    help: 'Answers that contradict the interface or themselves, by operation and what is wrong',
     labelNames: ['operation', 'what'],
     registers: [this.registry],
   });
 
+  readonly #upstreamGaps = new Counter({
+    name: 'gateway_upstream_gaps_total',
+    help: 'Departures of answers from the interface that the gateway can live with, by operation and kind (listGaps names the fields)',
+    labelNames: ['operation', 'kind'],
+    registers: [this.registry],
+  });
   readonly #readCache = new TallyCounter(
     {
       name: 'gateway_read_cache_total',
@@ -110,6 +116,18 @@ export class Metrics {
     help: 'Requests refused because there are too many, by what there is too much of; caller-rate, caller-in-flight: of one caller',
     labelNames: ['reason'],
     registers: [this.registry],
+  });
+  readonly #connectionsClosed = new Counter({
+    name: 'gateway_connections_closed_total',
+    help: 'Connections that were idle, or of strangers, and were closed to make room for others',
+    registers: [this.registry],
+  });
+  #readBodyBytes = () => 0;
+  readonly #bodyBytes: Gauge = new Gauge({
+    name: 'gateway_request_body_bytes',
+    help: 'Bytes of request bodies under way, from the headers of a request until it is done',
+    registers: [this.registry],
+    collect: () => this.#bodyBytes.set(this.#readBodyBytes()),
   });
   #readInFlight = () => 0;
   readonly #inFlight: Gauge = new Gauge({
@@ -227,6 +245,11 @@ export class Metrics {
     this.#evidence.inc({ result });
   }
 
+  /** A departure of an answer from the interface, see {@link gapKinds}. */
+  upstreamGap(operation: string, kind: string): void {
+    this.#upstreamGaps.inc({ operation, kind });
+  }
+
   contractWarning(operation: string, what: string): void {
     this.#contractWarnings.inc({ operation, what });
   }
@@ -248,7 +271,17 @@ export class Metrics {
     this.#refused.inc({ reason });
   }
 
-  /** `read` is asked when somebody fetches the metrics. */
+  /** A connection had to make room for another. */
+  connectionClosed(): void {
+    this.#connectionsClosed.inc();
+  }
+
+  /** `read` is asked when the metrics are fetched. */
+  bodyBytes(read: () => number): void {
+    this.#readBodyBytes = read;
+  }
+
+  /** `read` is asked when the metrics are fetched. */
   inFlight(read: () => number): void {
     this.#readInFlight = read;
   }
