@@ -68,6 +68,10 @@ export class MemberRightsService {
   ): Promise<Rights> {
     const all = await this.assets.allAssetNums(call, enterpriseGlobalId, true);
     const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
+    call.reach?.add(
+      'assetNum',
+      own.map(({ assetNum }) => assetNum),
+    );
     const read = etagOf(JSON.stringify(pageOf(own, new ListAssetNumsQuery())));
     if (ifMatch !== undefined && !isNamed(ifMatch, read)) throw new ProblemException('precondition-failed');
     return { all, own };

@@ -746,6 +746,34 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'the clock of a replica is hours ahead or behind',
         holds: 'sessions live and end by the clock of Redis alone',
       },
+      {
+        id: 'G6',
+        fault: "the platform's words to a caller quote a secret of the gateway, plain or encoded",
+        holds:
+          'every known secret is masked, as in the log: configuration, tokens, passwords on their way, in their encoded forms',
+      },
+      {
+        id: 'G7',
+        fault: 'an image is replaced under its tag, or a container is taken over',
+        holds:
+          'images by digest; no root, no capabilities, read-only, with limits; only what people call is published, on the loopback address',
+      },
+      {
+        id: 'G8',
+        fault: 'npm run compose-secrets is run again',
+        holds:
+          'nothing is replaced without --force, and what that would lose is told; files are for their owner alone',
+      },
+      {
+        id: 'G9',
+        fault: 'a port of the gateway or of the demo is taken',
+        holds: 'the start ends with the name of the variable to change, and leaves nothing behind',
+      },
+      {
+        id: 'G10',
+        fault: 'the demo is started again',
+        holds: 'it builds only where a source has changed since the last build',
+      },
     ],
   },
   {
