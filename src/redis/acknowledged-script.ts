@@ -1,4 +1,4 @@
-import type { Script, ScriptRun } from './script.ts';
+import { isUnknown, type Script, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
 /** One replica is enough: of two servers that have a write, a failover leaves one. */
@@ -43,20 +43,27 @@ export class AcknowledgedScript {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      const wait = { replicas: REPLICAS, timeoutMs: TIMEOUT_MS };
       try {
-        const { results, replicas } = await this.redis.run((client) =>
-          this.script.runAndWait(client, batch, wait),
-        );
-        for (const [index, { resolve, reject }] of batch.entries()) {
-          const answer = results[index];
-          if (answer instanceof Error) reject(answer);
-          else resolve({ answer: answer as unknown[], acknowledged: replicas >= REPLICAS });
-        }
+        await this.#runBatch(batch, true);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
     }
     this.#busy = false;
+  }
+
+  async #runBatch(batch: readonly Waiting[], byHash: boolean): Promise<void> {
+    const how = { replicas: REPLICAS, timeoutMs: TIMEOUT_MS, byHash };
+    const { results, replicas } = await this.redis.run((client) =>
+      this.script.runAndWait(client, batch, how),
+    );
+    const unknown: Waiting[] = [];
+    for (const [index, waiting] of batch.entries()) {
+      const answer = results[index];
+      if (isUnknown(answer)) unknown.push(waiting);
+      else if (answer instanceof Error) waiting.reject(answer);
+      else waiting.resolve({ answer: answer as unknown[], acknowledged: replicas >= REPLICAS });
+    }
+    if (unknown.length > 0) await this.#runBatch(unknown, false);
   }
 }

@@ -19,38 +19,20 @@ export class Script {
     try {
       return (await client.evalsha(this.#hash, keys.length, ...all)) as T;
     } catch (error) {
-      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+      if (!isUnknown(error)) throw error;
       return (await client.eval(this.text, keys.length, ...all)) as T;
     }
   }
 
   /**
    * Several runs in one pipeline, and then WAIT: how many replicas have all of them. On one connection, so that WAIT speaks of these
-   * writes; of a cluster, on the node that has their keys.
+   * writes; of a cluster, on the node that has their keys. A run that the server does not know by its hash is an error ({@link isUnknown}).
    */
   async runAndWait(
     client: Redis | Cluster,
     runs: readonly ScriptRun[],
-    wait: { readonly replicas: number; readonly timeoutMs: number },
+    { replicas, timeoutMs, byHash }: AcknowledgedRuns,
   ): Promise<{ readonly results: readonly unknown[]; readonly replicas: number }> {
-    const first = await this.#pipelined(client, runs, wait, true);
-    const unknown = runs.filter((_, index) => isUnknown(first.results[index]));
-    if (unknown.length === 0) return first;
-    const second = await this.#pipelined(client, unknown, wait, false);
-    const again = second.results.values();
-    const results = first.results.map((result) => (isUnknown(result) ? again.next().value : result));
-    return {
-      results,
-      replicas: Math.min(second.replicas, unknown.length < runs.length ? first.replicas : Infinity),
-    };
-  }
-
-  async #pipelined(
-    client: Redis | Cluster,
-    runs: readonly ScriptRun[],
-    { replicas, timeoutMs }: { readonly replicas: number; readonly timeoutMs: number },
-    byHash: boolean,
-  ) {
     const pipeline = client.pipeline();
     for (const { keys, values } of runs)
       if (byHash) pipeline.evalsha(this.#hash, keys.length, ...keys, ...values);
@@ -63,11 +45,18 @@ export class Script {
   }
 }
 
+interface AcknowledgedRuns {
+  readonly replicas: number;
+  readonly timeoutMs: number;
+  readonly byHash: boolean;
+}
+
 export interface ScriptRun {
   readonly keys: readonly string[];
   readonly values: readonly (string | number)[];
 }
 
-function isUnknown(result: unknown): boolean {
+/** The server has not seen the script since it started. */
+export function isUnknown(result: unknown): boolean {
   return result instanceof Error && result.message.startsWith('NOSCRIPT');
 }
