@@ -132,7 +132,7 @@ const scenarios: readonly (readonly [name: string, line: string, run: Scenario])
     "closed within 11 s, others' p99 at most 2 ×",
     slowOnes(
       (key) =>
-        `POST /v1/asset-nums HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`,
+        `POST /v1/asset-num-reservations HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`,
       11,
     ),
   ],
@@ -175,7 +175,7 @@ const scenarios: readonly (readonly [name: string, line: string, run: Scenario])
   [
     'memory of a request: 40,000 values',
     WEIGHT,
-    weight(values.length, (fleet) => ask(fleet, '/v1/asset-nums', values)),
+    weight(values.length, (fleet) => ask(fleet, '/v1/asset-num-reservations', values)),
   ],
   [
     'memory of an answer: 1.9 MiB from upstream',

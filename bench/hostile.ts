@@ -51,6 +51,6 @@ export function orderOf(items: number, noteLength = 0): string {
   return JSON.stringify({
     channelCode: 'crm',
     channelOrderId: 'SO-bench',
-    orders: Array.from({ length: items }, () => item),
+    items: Array.from({ length: items }, () => item),
   });
 }

@@ -65,7 +65,7 @@ export function batch(channelOrderId: string, items: number): object {
     channelCode: 'crm',
     channelOrderId,
     syncMode: 'sync',
-    orders: Array.from({ length: items }, (_, index) => ({
+    items: Array.from({ length: items }, (_, index) => ({
       orderType: 'new_buy',
       sequence: index + 1,
       licenseType: 'cloud_account',
@@ -80,8 +80,8 @@ export function batch(channelOrderId: string, items: number): object {
       assets: [
         {
           extensions: [{ code: 'site', value: `pier-${index}` }],
-          limitStartTime: '2026-01-01T00:00:00.000Z',
-          limitEndTime: '2030-01-01T00:00:00.000Z',
+          startsAt: '2026-01-01T00:00:00.000Z',
+          endsAt: '2030-01-01T00:00:00.000Z',
           products: [
             {
               crmProductId: `CRM-P-${index}`,

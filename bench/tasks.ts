@@ -64,8 +64,8 @@ export function gatewayAsked(key: string): Asked {
       request: task.how === 'miss' ? (index) => before + orderNumber(index) + after : () => plain,
       status: 200,
       check: (body) => {
-        const { items } = JSON.parse(body) as { items: { keyGeneration: number; createTime: string }[] };
-        const right = items.every((item) => item.keyGeneration === 5 && item.createTime.startsWith('2026-'));
+        const { items } = JSON.parse(body) as { items: { keyGeneration: number; createdAt: string }[] };
+        const right = items.every((item) => item.keyGeneration === 5 && item.createdAt.startsWith('2026-'));
         expectThat(right && items.length === count, body);
       },
     };

@@ -32,8 +32,8 @@ const product = {
   crmProductId: 'CRM-P-1',
   productName: 'Draft Pro Édition',
   productType: 'basic',
-  limitStartTime: '2026-01-01T00:00:00.000Z',
-  limitEndTime: '2027-01-01T00:00:00.000Z',
+  startsAt: '2026-01-01T00:00:00.000Z',
+  endsAt: '2027-01-01T00:00:00.000Z',
   limitConcurrent: 5,
   trial: false,
   timeDurationExpression: '1-0-0',
@@ -49,7 +49,7 @@ const purchase = {
     { assetNums: ['8000001003'], extensions: [{ code: 'site', value: 'pier-1' }], products: [product] },
   ],
 };
-const orderOf = (orders: readonly object[]) => ({ channelCode: 'crm', channelOrderId: 'SO-1', orders });
+const orderOf = (items: readonly object[]) => ({ channelCode: 'crm', channelOrderId: 'SO-1', items });
 const batchOf = (size: number) => orderOf(Array.from({ length: size }, () => purchase));
 const answerOf = (size: number) => {
   const asset = {

@@ -25,7 +25,7 @@ class FeatureDto {
   @IsOptional() @IsString() @MaxLength(500) value?: string;
   @IsOptional() @IsString() @MaxLength(64) valueType?: string;
   @IsOptional() @IsBoolean() trial?: boolean;
-  @IsOptional() @IsISO8601() trialEndDate?: string;
+  @IsOptional() @IsISO8601() trialEndsAt?: string;
 }
 
 class ProductDto {
@@ -36,13 +36,13 @@ class ProductDto {
   @IsOptional() @IsString() @MaxLength(128) gmsPid?: string;
   @IsOptional() @IsString() @MaxLength(128) appKey?: string;
   @IsOptional() @IsString() @MaxLength(64) productType?: string;
-  @IsOptional() @IsISO8601() limitStartTime?: string;
-  @IsOptional() @IsISO8601() limitEndTime?: string;
+  @IsOptional() @IsISO8601() startsAt?: string;
+  @IsOptional() @IsISO8601() endsAt?: string;
   @IsOptional() @IsInt() @Min(0) @Max(1_000_000) limitConcurrent?: number;
-  @IsOptional() @IsInt() @Min(0) limitTimeDuration?: number;
+  @IsOptional() @Matches(/^\d{1,19}$/) limitTimeDuration?: string;
   @IsOptional() @IsBoolean() strictMatchWhenDelete?: boolean;
   @IsOptional() @IsBoolean() trial?: boolean;
-  @IsOptional() @IsISO8601() trialEndDate?: string;
+  @IsOptional() @IsISO8601() trialEndsAt?: string;
   @IsOptional() @IsArray() @IsString({ each: true }) passwords?: string[];
   @IsOptional() @IsString() @MaxLength(32) timeUnit?: string;
   @IsOptional() @IsInt() @Min(0) timeUnitQuantity?: number;
@@ -72,9 +72,9 @@ class BoughtAssetDto {
   @Type(() => ExtensionDto)
   extensions?: ExtensionDto[];
 
-  @IsOptional() @IsISO8601() limitStartTime?: string;
-  @IsOptional() @IsISO8601() limitEndTime?: string;
-  @IsOptional() @IsBoolean() lent?: boolean;
+  @IsOptional() @IsISO8601() startsAt?: string;
+  @IsOptional() @IsISO8601() endsAt?: string;
+  @IsOptional() @IsBoolean() lentLock?: boolean;
   @IsOptional() @IsBoolean() transferred?: boolean;
 
   @IsArray()
@@ -129,5 +129,5 @@ export class OrderDto {
   @ArrayMaxSize(1_000)
   @ValidateNested({ each: true })
   @Type(() => OrderItemDto)
-  orders!: OrderItemDto[];
+  items!: OrderItemDto[];
 }

@@ -4,6 +4,7 @@ import type { OrderDto, OrderItemDto } from './naive.dto.ts';
 /** Between the public words and the platform's, for what the bench asks. */
 
 export interface WireAsset {
+  readonly id: string;
   readonly keyChipType: number;
   readonly freezing: boolean;
   readonly createTime: number;
@@ -18,32 +19,34 @@ export interface WireAsset {
 const time = (long: number | null) => (long === null ? null : new Date(long).toISOString());
 
 export function toAsset(wire: WireAsset): object {
-  const { keyChipType, freezing, assignStatus, assetExtends, borrowedUsbKey, ...same } = wire;
+  const { id, keyChipType, freezing, assignStatus, assetExtends, borrowedUsbKey, ...others } = wire;
+  const { createTime, updateTime, limitStartTime, limitEndTime, ...same } = others;
   return {
     ...same,
+    assetId: id,
     keyGeneration: keyChipType + 3,
     frozen: freezing,
-    createTime: time(wire.createTime),
-    updateTime: time(wire.updateTime),
-    limitStartTime: time(wire.limitStartTime),
-    limitEndTime: time(wire.limitEndTime),
-    assignStatus: {
-      id: assignStatus.id,
-      assignStatus: assignStatus.assignStatus,
+    createdAt: time(createTime),
+    updatedAt: time(updateTime),
+    startsAt: time(limitStartTime),
+    endsAt: time(limitEndTime),
+    assignment: {
+      status: assignStatus.assignStatus,
       memberGlobalId: assignStatus.assignMemberId,
-      createTime: time(Number(assignStatus.createTime)),
+      createdAt: time(Number(assignStatus.createTime)),
+      updatedAt: null,
     },
     extensions: assetExtends.map(({ extendCode, extendValue }) => ({ code: extendCode, value: extendValue })),
-    lent: borrowedUsbKey,
+    lentLock: borrowedUsbKey,
   };
 }
 
 /** What class-transformer lets out, where it shapes the answers. */
 class AssignmentView {
-  @Expose() id!: string;
-  @Expose() assignStatus!: string;
+  @Expose() status!: string;
   @Expose() memberGlobalId!: string;
-  @Expose() createTime!: string;
+  @Expose() createdAt!: string;
+  @Expose() updatedAt!: string | null;
 }
 
 class ExtensionView {
@@ -52,7 +55,7 @@ class ExtensionView {
 }
 
 export class AssetView {
-  @Expose() id!: string;
+  @Expose() assetId!: string;
   @Expose() licenseType!: string;
   @Expose() assetNum!: string;
   @Expose() grantable!: boolean;
@@ -61,18 +64,18 @@ export class AssetView {
   @Expose() keyGeneration!: number;
   @Expose() locked!: boolean;
   @Expose() frozen!: boolean;
-  @Expose() createTime!: string;
-  @Expose() updateTime!: string;
-  @Expose() limitStartTime!: string | null;
-  @Expose() limitEndTime!: string | null;
-  @Expose() @Type(() => AssignmentView) assignStatus!: AssignmentView;
+  @Expose() createdAt!: string;
+  @Expose() updatedAt!: string;
+  @Expose() startsAt!: string | null;
+  @Expose() endsAt!: string | null;
+  @Expose() @Type(() => AssignmentView) assignment!: AssignmentView;
   @Expose() assetLimits!: unknown;
   @Expose() @Type(() => ExtensionView) extensions!: ExtensionView[];
-  @Expose() lent!: boolean;
+  @Expose() lentLock!: boolean;
 }
 
-export function toBatch({ channelCode, channelOrderId, syncMode, orders }: OrderDto): object {
-  return { channelCode, channelOrderId, syncMode, orderList: orders.map(toItem) };
+export function toBatch({ channelCode, channelOrderId, syncMode, items }: OrderDto): object {
+  return { channelCode, channelOrderId, syncMode, orderList: items.map(toItem) };
 }
 
 function toItem({ customer, admin, assets, ...same }: OrderItemDto): object {
@@ -83,24 +86,22 @@ function toItem({ customer, admin, assets, ...same }: OrderItemDto): object {
     adminAccount: admin?.account,
     adminEmail: admin?.email,
     adminCellNumber: admin?.cellNumber,
-    assets: assets.map(
-      ({ assetNums, extensions, limitStartTime, limitEndTime, lent, transferred, products }) => ({
-        assetNos: assetNums,
-        assetExtendList: extensions?.map(({ code, value }) => ({ extendCode: code, extendValue: value })),
-        limitStartDate: limitStartTime && Date.parse(limitStartTime),
-        limitEndDate: limitEndTime && Date.parse(limitEndTime),
-        borrowedUsbKey: lent,
-        transferedAssetNum: transferred,
-        products: products.map(({ features, ...product }) => ({
-          ...product,
-          productFeatures: features?.map(({ code, name, value, valueType }) => ({
-            featureCode: code,
-            featureName: name,
-            featureValue: value,
-            featureValueType: valueType,
-          })),
+    assets: assets.map(({ assetNums, extensions, startsAt, endsAt, lentLock, transferred, products }) => ({
+      assetNos: assetNums,
+      assetExtendList: extensions?.map(({ code, value }) => ({ extendCode: code, extendValue: value })),
+      limitStartDate: startsAt && Date.parse(startsAt),
+      limitEndDate: endsAt && Date.parse(endsAt),
+      borrowedUsbKey: lentLock,
+      transferedAssetNum: transferred,
+      products: products.map(({ features, ...product }) => ({
+        ...product,
+        productFeatures: features?.map(({ code, name, value, valueType }) => ({
+          featureCode: code,
+          featureName: name,
+          featureValue: value,
+          featureValueType: valueType,
         })),
-      }),
-    ),
+      })),
+    })),
   };
 }

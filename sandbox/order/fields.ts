@@ -54,6 +54,12 @@ export class Fields {
     return value as number;
   }
 
+  /** A long; beyond 2^53 it is a `bigint`. */
+  long(name: string): number | bigint | null {
+    const value = this.#values[name];
+    return typeof value === 'bigint' ? value : this.integer(name);
+  }
+
   /** A long timestamp in the wire's unit, given back in milliseconds. */
   time(name: string): number | null {
     const value = this.integer(name);

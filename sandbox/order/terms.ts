@@ -55,7 +55,7 @@ export function readProduct(fields: Fields): ProductTerms {
     limitStartTime: fields.time('limitStartDate'),
     limitEndTime: fields.time('limitEndDate'),
     limitConcurrent: fields.integer('limitConcurrent'),
-    limitTimeDuration: fields.integer('limitTimeDuration'),
+    limitTimeDuration: fields.long('limitTimeDuration'),
     trial: readTrial(fields) ?? 0,
     trialEndTime: fields.time('trialEndDate'),
     passwords: fields.texts('passwords'),

@@ -165,7 +165,7 @@ export interface ProductTerms {
   readonly limitStartTime: number | null;
   readonly limitEndTime: number | null;
   readonly limitConcurrent: number | null;
-  readonly limitTimeDuration: number | null;
+  readonly limitTimeDuration: number | bigint | null;
   readonly trial: number;
   readonly trialEndTime: number | null;
   readonly passwords: readonly string[];

@@ -50,8 +50,8 @@ function assertGranted(granted: ReadonlySet<string>, part: unknown, name: string
 }
 
 function orderCustomers(body: unknown): unknown[] {
-  const orders = memberOf(body, 'orders');
-  return Array.isArray(orders) ? orders.map((order) => memberOf(order, 'customer')) : [];
+  const items = memberOf(body, 'items');
+  return Array.isArray(items) ? items.map((item) => memberOf(item, 'customer')) : [];
 }
 
 function memberOf(value: unknown, name: string): unknown {

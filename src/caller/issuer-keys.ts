@@ -9,8 +9,19 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_DEPTH = 8;
 /** Used keys are asked for again after this time, so that one that was withdrawn counts no longer. */
 const REFRESH_MS = 5 * 60_000;
-/** At most once in this time, whatever tokens name: anybody can make up key ids. */
+/** A renewal that failed is tried again after this time. */
 const ASK_EVERY_MS = 60_000;
+/**
+ * For ids that are not in the set, which anybody can make up: a few requests at once, then one in this time. It is short, so that made-up
+ * ids delay a key that the issuer has just begun to use by no more than that.
+ */
+const UNKNOWN_EVERY_MS = 5_000;
+const UNKNOWN_BURST = 3;
+/** An id that the issuer was asked for and does not have is not asked for again in this time, unless its set changes. */
+const ABSENT_MS = 60_000;
+const MAX_ABSENT = 1_000;
+/** A set without keys is a mistake more often than a decision: known keys go on for this time. */
+const EMPTY_MS = 15 * 60_000;
 /** While there are none at all. */
 export const RETRY_MS = 5_000;
 /** For so long known keys go on while the issuer does not answer. */
@@ -34,7 +45,7 @@ export class KeysUnavailable extends Error {
  */
 export class IssuerKeys {
   readonly #agent = new Agent({
-    connect: { timeout: TIMEOUT_MS },
+    connect: { timeout: TIMEOUT_MS, rejectUnauthorized: true },
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     maxResponseSize: MAX_BYTES,
@@ -43,7 +54,13 @@ export class IssuerKeys {
   #held: KeySet | undefined;
   #heldSince = -Infinity;
   #askedAt = -Infinity;
-  #asking: Promise<void> | undefined;
+  #asking: Promise<boolean> | undefined;
+  /** Requests for unknown ids that may be made at once, at that time. */
+  #budget = { left: UNKNOWN_BURST, at: -Infinity };
+  /** When the issuer was found not to have these ids. */
+  readonly #absent = new Map<string, number>();
+  #scheduled: NodeJS.Timeout | undefined;
+  #emptySince: number | undefined;
 
   /** `now` in ms, monotonic. */
   constructor(
@@ -64,13 +81,19 @@ export class IssuerKeys {
   async having(id: string): Promise<KeySet | undefined> {
     const known = this.current();
     if (known?.ids.has(id)) return known;
-    if (this.#asking || this.#mayAsk(known ? ASK_EVERY_MS : RETRY_MS)) await this.#ask();
+    if (this.#asking) await this.#asking;
+    else if (!known) {
+      if (this.#mayAsk(RETRY_MS)) await this.#ask();
+    } else if (!this.#isAbsent(id) && this.#mayAskForUnknown()) {
+      if (await this.#ask()) this.#remember(id);
+    }
     const held = this.current();
     if (!held) throw new KeysUnavailable();
     return held.ids.has(id) ? held : undefined;
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#scheduled);
     await this.#agent.destroy();
   }
 
@@ -78,14 +101,48 @@ export class IssuerKeys {
     return this.now() - this.#askedAt >= everyMs;
   }
 
-  /** One request, whoever waits for it. Never fails. */
-  #ask(): Promise<void> {
+  #isAbsent(id: string): boolean {
+    return this.now() - (this.#absent.get(id) ?? -Infinity) < ABSENT_MS;
+  }
+
+  #remember(absentId: string): void {
+    if (this.#held?.ids.has(absentId)) return;
+    this.#absent.delete(absentId);
+    this.#absent.set(absentId, this.now());
+    const [oldest] = this.#absent.keys();
+    if (this.#absent.size > MAX_ABSENT && oldest !== undefined) this.#absent.delete(oldest);
+  }
+
+  /** Where the budget is used up, the next request comes by itself: a key that is new now is then known, whoever used the budget. */
+  #mayAskForUnknown(): boolean {
+    const now = this.now();
+    const { left, at } = this.#budget;
+    const refilled = Math.min(UNKNOWN_BURST, left + (now - at) / UNKNOWN_EVERY_MS);
+    const may = refilled >= 1;
+    this.#budget = { left: may ? refilled - 1 : refilled, at: now };
+    if (may) return true;
+    this.#scheduled ??= setTimeout(
+      () => {
+        this.#scheduled = undefined;
+        if (this.#mayAskForUnknown()) void this.#ask();
+      },
+      Math.ceil((1 - refilled) * UNKNOWN_EVERY_MS),
+    ).unref();
+    return false;
+  }
+
+  /** One request, whoever waits for it; whether it was answered. Never fails. */
+  #ask(): Promise<boolean> {
     this.#askedAt = this.#asking ? this.#askedAt : this.now();
     this.#asking ??= this.#fetch()
-      .then((text) => this.#take(text))
+      .then((text) => {
+        this.#take(text);
+        return true;
+      })
       .catch((error: unknown) => {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
         this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be had");
+        return false;
       })
       .finally(() => {
         this.#asking = undefined;
@@ -109,9 +166,25 @@ export class IssuerKeys {
       const set = parseJson(Buffer.from(text), { maxDepth: MAX_DEPTH }) as JSONWebKeySet;
       const find = createLocalJWKSet(set);
       const ids = new Set(set.keys.map(({ kid }) => kid).filter((kid) => typeof kid === 'string'));
+      if (ids.size === 0) return this.#takeNone();
+      this.#absent.clear();
       this.#held = { text, ids, find };
       this.log.info({ event: 'jwks-loaded', keys: ids.size }, "The issuer's keys were read");
     }
+    this.#emptySince = undefined;
     this.#heldSince = this.now();
+  }
+
+  /** The issuer's set is empty. */
+  #takeNone(): void {
+    const now = this.now();
+    this.#emptySince ??= now;
+    const isBelieved = now - this.#emptySince >= EMPTY_MS;
+    if (isBelieved) this.#held = undefined;
+    const kept = this.#held?.ids.size ?? 0;
+    this.log.warn(
+      { event: 'jwks-empty', kept },
+      'The issuer publishes no keys; known ones go on for 15 minutes',
+    );
   }
 }

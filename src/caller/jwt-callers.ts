@@ -145,8 +145,10 @@ function keyIdOf(token: string): string | undefined {
 }
 
 /** Who holds it: the application that it was issued to, else its subject (RFC 9068 2.2; OpenID Connect Core 2 for `azp`). */
-function nameOf({ azp, client_id: clientId, sub }: JWTPayload): string | undefined {
-  const name = azp ?? clientId ?? sub;
+function nameOf(claims: JWTPayload): string | undefined {
+  // The first that is there counts, whatever it is: one that is no text is no reason to believe the next.
+  const claim = ['azp', 'client_id', 'sub'].find((each) => Object.hasOwn(claims, each));
+  const name = claim && claims[claim];
   return typeof name === 'string' ? name : undefined;
 }
 

@@ -15,6 +15,10 @@ export interface OperationPolicy {
    * order whether or not it does.
    */
   readonly idempotency?: 'key' | 'order';
+  /** A repeat is answered by what is known of the first, also where what it names is gone by now: its service has to ask for that. */
+  readonly answersRepeats?: boolean;
+  /** Lookups of what it names need a user of the platform although it does not act as one: the alias `default`. */
+  readonly looksUpAsUser?: boolean;
 }
 
 export const OPERATION_POLICY = 'operation-policy';

@@ -4,10 +4,12 @@ export const scopes = [
   'orders:write',
   'orders:revoke',
   'orders:settle',
+  'customers:write',
   'locks:write',
   'members:read',
   'members:write',
   'sessions:write',
+  'gaps:read',
 ] as const;
 
 export type Scope = (typeof scopes)[number];

@@ -128,6 +128,9 @@ function rawValue(
 function assemble(values: Values, environment: Environment): AppConfig {
   const faults: string[] = [];
   const production = values.NODE_ENV === 'production';
+  // Node reads it by itself, and then checks no certificate of any connection of the process.
+  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    faults.push('NODE_TLS_REJECT_UNAUTHORIZED must not be 0: NODE_EXTRA_CA_CERTS names a private authority');
   for (const name of ['UPSTREAM_BASE_URL', 'UPSTREAM_TOKEN_URL'] as const) {
     if (values[name].protocol === 'http:' && !values.ALLOW_INSECURE_UPSTREAM && !isLoopback(values[name])) {
       faults.push(`${name} must be https, a loopback address, or allowed by ALLOW_INSECURE_UPSTREAM=true`);

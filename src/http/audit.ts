@@ -14,7 +14,7 @@ const IDS = [
   'lentLockNum',
 ] as const;
 /** Lists of objects of a write: of ids, or of objects that have such a field. */
-const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'userName' } as const;
+const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'account' } as const;
 /** How many of a list are named; the rest is counted. */
 const NAMED = 5;
 

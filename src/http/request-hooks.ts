@@ -74,8 +74,9 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401) void reply.header('www-authenticate', callers.challenge(request.headers));
-    const upstreamMs = request.state.call?.upstreamMs ?? 0;
-    if (upstreamMs > 0) void reply.header('server-timing', `upstream;dur=${upstreamMs.toFixed(1)}`);
+    const { upstreamMs = 0, lookupMs = 0 } = request.state.call ?? {};
+    if (upstreamMs + lookupMs > 0)
+      void reply.header('server-timing', `upstream;dur=${(upstreamMs + lookupMs).toFixed(1)}`);
     // Not when the answer has gone out: to a caller that hung up it never does.
     audit(log, request, reply);
     done();

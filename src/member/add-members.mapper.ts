@@ -23,11 +23,12 @@ export function toAddRequest(rows: readonly NewMemberDto[]): WireAddRequest {
 
 /**
  * The two lists of an answer (interface section 2.9), held against the rows that were sent. A row in neither list, or in both,
- * is one of which nobody knows what became of it. Accounts that nobody asked for are left out.
+ * has an unknown outcome. Accounts that were not asked for are left out. `firstIndex` is the place of the first row in the request.
  */
 export function toAddedRows(
   data: unknown,
   rows: readonly NewMemberDto[],
+  firstIndex: number,
   unit: TimestampUnit,
   notes?: ContractNotes,
 ): AddedRows {
@@ -39,7 +40,7 @@ export function toAddedRows(
   if (members.length + failures.length > 2 * rows.length)
     throw new ContractViolation('data', 'one result a row');
 
-  const open = new Set(rows.map(({ userName }) => userName));
+  const open = new Set(rows.map(({ account }) => account));
   const reasons = new Map<string, string>();
   for (const { userName, message } of longestFirst(failures)) {
     const row = match(userName, open);
@@ -50,8 +51,8 @@ export function toAddedRows(
   }
   const added = new Map<string, MemberDto>();
   for (const member of longestFirst(members)) {
-    const account = member.userName ?? '';
-    const row = match(account, open) ?? match(account, reasons.keys());
+    const userName = member.userName ?? '';
+    const row = match(userName, open) ?? match(userName, reasons.keys());
     if (row !== undefined && !added.has(row)) {
       added.set(row, member);
       open.delete(row);
@@ -59,14 +60,16 @@ export function toAddedRows(
   }
 
   const secrets = rows.map(({ password }) => password);
-  const failed = rows.flatMap(({ userName }) => {
-    const reason = reasons.get(userName);
-    if (added.has(userName)) return reason === undefined ? [] : [openRow(userName, 'both')];
-    if (reason === undefined) return [openRow(userName, 'neither')];
-    return [{ userName, code: 'upstream-rejected', message: cleanText(reason, secrets) || SILENT }];
+  const failed = rows.flatMap(({ account }, place): FailedMemberDto[] => {
+    const row = { index: firstIndex + place, account, retryable: false };
+    const reason = reasons.get(account);
+    if (added.has(account)) return reason === undefined ? [] : [{ ...row, ...OPEN.both }];
+    if (reason === undefined) return [{ ...row, ...OPEN.neither }];
+    const message = cleanText(reason, secrets) || SILENT;
+    return [{ ...row, code: 'upstream-rejected', message, outcome: 'not_processed' }];
   });
   return {
-    succeeded: rows.flatMap(({ userName }) => added.get(userName) ?? []),
+    succeeded: rows.flatMap(({ account }) => added.get(account) ?? []),
     failed,
     contradicts:
       added.size < members.length ||
@@ -76,14 +79,11 @@ export function toAddedRows(
 }
 
 const SILENT = 'The platform refused it and gave no reason.';
+const violation = { code: 'upstream-contract-violation', outcome: 'unknown' } as const;
 const OPEN = {
-  both: 'The platform listed it as added and as failed.',
-  neither: 'The platform did not say what became of it.',
+  both: { ...violation, message: 'The platform listed it as added and as failed.' },
+  neither: { ...violation, message: 'The platform did not say what became of it.' },
 } as const;
-
-function openRow(userName: string, where: keyof typeof OPEN): FailedMemberDto {
-  return { userName, code: 'upstream-contract-violation', message: OPEN[where], outcome: 'unknown' };
-}
 
 function readFailure(wire: Reader<WireAddFailure>): WireAddFailure {
   return { userName: wire.text('userName') ?? '', message: wire.text('message') ?? '' };
@@ -94,11 +94,11 @@ function longestFirst<T extends { userName?: string | null }>(items: readonly T[
   return items.toSorted((a, b) => (b.userName?.length ?? 0) - (a.userName?.length ?? 0));
 }
 
-/** The row that an account is of: the same, or the longest that it begins with, since the enterprise code comes after. */
-function match(account: string, rows: Iterable<string>): string | undefined {
+/** The row that a user name is of: the same, or the longest that it begins with, since the enterprise code comes after. */
+function match(userName: string, rows: Iterable<string>): string | undefined {
   let found: string | undefined;
   for (const row of rows) {
-    if (account.startsWith(row) && row.length > (found?.length ?? 0)) found = row;
+    if (userName.startsWith(row) && row.length > (found?.length ?? 0)) found = row;
   }
   return found;
 }

@@ -41,7 +41,9 @@ export class AddMembersService {
     return {
       succeeded: results.flatMap((result) => ('value' in result ? result.value.succeeded : [])),
       failed: results.flatMap((result, index) =>
-        'value' in result ? result.value.failed : failedRows(chunks[index] ?? [], result.problem),
+        'value' in result
+          ? result.value.failed
+          : failedRows(chunks[index] ?? [], index * ROWS_PER_CALL, result.problem),
       ),
     };
   }
@@ -56,7 +58,8 @@ export class AddMembersService {
     const queue = chunks.entries();
     const work = async () => {
       for (const [index, rows] of queue) {
-        results[index] = await settle(this.#send(call, enterpriseGlobalId, rows));
+        const firstIndex = index * ROWS_PER_CALL;
+        results[index] = await settle(this.#send(call, enterpriseGlobalId, rows, firstIndex));
       }
     };
     await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, work));
@@ -67,10 +70,11 @@ export class AddMembersService {
     call: CallContext,
     enterpriseGlobalId: string,
     rows: readonly NewMemberDto[],
+    firstIndex: number,
   ): Promise<AddedRows> {
     const request = { ids: { enterpriseGlobalId }, body: toAddRequest(rows) };
     const added = await this.upstream.call('addMembers', call, request, (data, notes) =>
-      toAddedRows(data, rows, this.config.timestampUnit, notes),
+      toAddedRows(data, rows, firstIndex, this.config.timestampUnit, notes),
     );
     if (added.contradicts) this.metrics.contractWarning('addMembers', 'contradiction');
     return added;
@@ -88,13 +92,19 @@ function areAlike(problems: readonly ProblemException[]): boolean {
   return new Set(problems.map(({ body }) => `${body.code} ${body.outcome}`)).size === 1;
 }
 
-function failedRows(rows: readonly NewMemberDto[], problem: ProblemException): FailedMemberDto[] {
-  const { code, outcome } = problem.body;
+function failedRows(
+  rows: readonly NewMemberDto[],
+  firstIndex: number,
+  problem: ProblemException,
+): FailedMemberDto[] {
+  const { code, outcome, retryable } = problem.body;
   const message = describe(problem);
-  return rows.map(({ userName }) => ({
-    userName,
+  return rows.map(({ account }, place) => ({
+    index: firstIndex + place,
+    account,
     code,
     message,
-    ...(outcome === 'unknown' && { outcome }),
+    outcome,
+    retryable,
   }));
 }

@@ -1,4 +1,5 @@
 import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
+import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type {
   WireAssetProducts,
@@ -36,7 +37,7 @@ class TreeReader {
     this.#count();
     return {
       id: wire.requiredId('id'),
-      licenseType: wire.text('licenseType'),
+      licenseType: wire.word('licenseType', licenseTypes),
       customerId: wire.id('customerId'),
       assetId: wire.id('assetId'),
       assetInsId: wire.id('assetInsId'),
@@ -49,19 +50,19 @@ class TreeReader {
       channelCode: wire.text('channelCode'),
       licenseOrderId: wire.id('licenseOrderId'),
       channelOrderId: wire.id('channelOrderId'),
-      limitStartTime: wire.time('limitStartTime', this.unit),
-      limitEndTime: wire.time('limitEndTime', this.unit),
+      startsAt: wire.time('limitStartTime', this.unit),
+      endsAt: wire.time('limitEndTime', this.unit),
       limitAmount: wire.integer('limitAmount'),
       limitConcurrent: wire.integer('limitConcurrent'),
-      limitTimeDuration: wire.integer('limitTimeDuration'),
+      limitTimeDuration: wire.long('limitTimeDuration'),
       trial: trialFlag(wire),
-      trialEndDate: wire.time('trialEndDate', this.unit),
-      limitType: wire.text('limitType'),
+      trialEndsAt: wire.time('trialEndDate', this.unit),
+      limitType: wire.word('limitType', limitTypes),
       prodDefExtend: wire.boolean('prodDefExtend'),
       timeDurationExpression: wire.text('timeDurationExpression'),
       srcLicenseOrderId: wire.id('srcLicenseOrderId'),
-      createTime: wire.time('createTime', this.unit),
-      updateTime: wire.time('updateTime', this.unit),
+      createdAt: wire.time('createTime', this.unit),
+      updatedAt: wire.time('updateTime', this.unit),
       active: wire.boolean('activateFlag'),
       crmProductId: wire.id('crmProductId'),
       productExtendInstanceList: wire.opaque('productExtendInstanceList'),
@@ -75,7 +76,7 @@ class TreeReader {
     this.#level++;
     const merchandise = {
       id: wire.requiredId('id'),
-      licenseType: wire.text('licenseType'),
+      licenseType: wire.word('licenseType', licenseTypes),
       merchandiseNum: wire.id('merchandiseNum'),
       merchandiseName: wire.text('merchandiseName'),
       parentId: wire.id('parentId'),
@@ -83,13 +84,13 @@ class TreeReader {
       customerId: wire.id('customerId'),
       licenseOrderId: wire.id('licenseOrderId'),
       channelOrderId: wire.id('channelOrderId'),
-      createTime: wire.time('createTime', this.unit),
-      updateTime: wire.time('updateTime', this.unit),
+      createdAt: wire.time('createTime', this.unit),
+      updatedAt: wire.time('updateTime', this.unit),
       channelCode: wire.text('channelCode'),
       timeDurationExpression: wire.text('timeDurationExpression'),
       srcLicenseOrderId: wire.id('srcLicenseOrderId'),
-      children: wire.list('children', this.merchandise),
-      products: wire.list('productInstanceList', this.product),
+      children: wire.list('children', this.merchandise) ?? [],
+      products: wire.list('productInstanceList', this.product) ?? [],
     };
     this.#level--;
     return merchandise;
@@ -100,9 +101,9 @@ class TreeReader {
   }
 }
 
-function trialFlag(wire: Reader<WireProductInstance>): boolean | null | undefined {
+function trialFlag(wire: Reader<WireProductInstance>): boolean | null {
   const trial = wire.integer('trial');
-  if (trial === null || trial === undefined) return trial;
+  if (trial === null) return null;
   if (trial !== 0 && trial !== 1) throw new ContractViolation(`${wire.place}.trial`, '0 or 1');
   return trial === 1;
 }

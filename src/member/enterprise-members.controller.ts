@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-state.ts';
@@ -51,9 +51,9 @@ export class EnterpriseMembersController {
           summary: 'Two members',
           value: {
             members: [
-              { userName: 'evan', password: 'first-login-1', name: 'Evan Hart', departmentId: '10' },
+              { account: 'evan', password: 'first-login-1', name: 'Evan Hart', departmentId: '10' },
               {
-                userName: 'fay',
+                account: 'fay',
                 password: 'first-login-2',
                 name: 'Fay Lund',
                 departmentId: '9007199254741001',
@@ -95,7 +95,7 @@ export class EnterpriseMembersController {
     return this.members.listMembers(call, enterpriseGlobalId, query);
   }
 
-  @Put(':memberGlobalId')
+  @Patch(':memberGlobalId')
   @Operation({
     id: 'updateMember',
     summary: 'Change the account, name and other data of a member',
@@ -109,7 +109,7 @@ export class EnterpriseMembersController {
       examples: {
         remark: {
           summary: 'Another department and a remark',
-          value: { userName: 'anna', name: 'Anna Berg', departmentId: '10', remark: 'Second floor' },
+          value: { account: 'anna', name: 'Anna Berg', departmentId: '10', remark: 'Second floor' },
         },
       },
     },
@@ -147,6 +147,7 @@ export class EnterpriseMembersController {
   @Delete(':memberGlobalId')
   @Operation({
     id: 'deleteMember',
+    answersRepeats: true,
     summary: 'Delete a member',
     description:
       'May be repeated: where an earlier delete ended with its outcome unknown, a member that is not there any more is 204 too.',

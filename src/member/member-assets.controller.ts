@@ -4,7 +4,7 @@ import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
-import { EnterprisePath, MemberPath } from './dto/member.dto.ts';
+import { EnterpriseMemberPath, EnterprisePath } from './dto/member.dto.ts';
 import {
   AssetNumListDto,
   ChangeAssetNumsDto,
@@ -55,7 +55,7 @@ export class MemberAssetsController {
     return { items: await this.assets.listLentLocks(call, enterpriseGlobalId) };
   }
 
-  @Get('assets/:assetId/products')
+  @Get('enterprises/:enterpriseGlobalId/assets/:assetId/products')
   @Operation({
     id: 'getAssetProducts',
     summary: 'List the products and packages on an asset',
@@ -70,7 +70,7 @@ export class MemberAssetsController {
     return this.assets.getAssetProducts(call, assetId);
   }
 
-  @Patch('members/:memberGlobalId/asset-nums')
+  @Patch('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
   @Operation({
     id: 'changeMemberAssetNums',
     summary: 'Assign asset numbers to a member, and withdraw others',
@@ -88,13 +88,13 @@ export class MemberAssetsController {
   })
   changeMemberAssetNums(
     @Call() call: CallContext,
-    @Param() { memberGlobalId }: MemberPath,
+    @Param() { memberGlobalId }: EnterpriseMemberPath,
     @Body() changes: ChangeAssetNumsDto,
   ): Promise<void> {
     return this.assets.changeAssetNums(call, memberGlobalId, changes);
   }
 
-  @Post('members/:memberGlobalId/loans')
+  @Post('enterprises/:enterpriseGlobalId/members/:memberGlobalId/loans')
   @Operation({
     id: 'lendAssets',
     summary: "Move the product rights of a member's assets into a lent lock",
@@ -115,7 +115,7 @@ export class MemberAssetsController {
   })
   lendAssets(
     @Call() call: CallContext,
-    @Param() { memberGlobalId }: MemberPath,
+    @Param() { memberGlobalId }: EnterpriseMemberPath,
     @Body() loan: LendAssetsDto,
   ): Promise<void> {
     return this.assets.lendAssets(call, memberGlobalId, loan);

@@ -47,8 +47,8 @@ describe('a member', () => {
       online: true,
       remark: null,
       deleted: false,
-      updateTime: TIME,
-      createTime: TIME,
+      updatedAt: TIME,
+      createdAt: TIME,
       boundUserInfo: { n: '9007199254740993', __proto__x: 1 },
     });
   });
@@ -65,9 +65,9 @@ describe('a member', () => {
   });
 
   it('goes out with its department as an exact integer, and without what was left out', () => {
-    const terms = toMemberTerms({ userName: 'bo', name: 'Bo', departmentId: '9007199254741001' });
+    const terms = toMemberTerms({ account: 'bo', name: 'Bo', departmentId: '9007199254741001' });
     expect(JSON.stringify(terms)).toBe('{"userName":"bo","departmentId":9007199254741001,"name":"Bo"}');
-    const { userList } = toAddRequest([{ userName: 'bo', name: 'Bo', password: 'p' }]);
+    const { userList } = toAddRequest([{ account: 'bo', name: 'Bo', password: 'p' }]);
     expect(JSON.stringify(userList)).toBe('[{"userName":"bo","name":"Bo","password":"p"}]');
   });
 });
@@ -126,6 +126,7 @@ describe('asset numbers and lent locks', () => {
   it('are counted', () => {
     const of = (memberGlobalId: string | null, lent = false, online = false) => ({
       assetNum: 'n',
+      assetId: null,
       memberGlobalId,
       lent,
       online,
@@ -185,18 +186,24 @@ describe('the products on an asset', () => {
       children: [{ id: 'm', children: [{ id: 'n', children: null }], productInstanceList: [extended] }],
     };
     expect(toAssetProducts(data, 'ms')).toMatchObject({
-      products: [
-        { id: 'p', trial: true, trialEndDate: TIME, active: true, limitConcurrent: 3, limitEndTime: TIME },
-      ],
+      products: [{ id: 'p', trial: true, trialEndsAt: TIME, active: true, limitConcurrent: 3, endsAt: TIME }],
       merchandises: [
         {
           id: 'm',
-          children: [{ id: 'n', children: null, products: undefined }],
+          children: [{ id: 'n', children: [], products: [] }],
           products: [{ trial: false, productExtendInstanceList: [{ any: 1 }] }],
         },
       ],
     });
     expect(toAssetProducts({ productInstanceList: null }, 'ms')).toEqual({ products: [], merchandises: [] });
+  });
+
+  it('have durations with all their digits', () => {
+    const digits = ['9007199254740993', '"9223372036854775807"', '-1', '5'];
+    const products = digits.map((duration) => `{"id":"p","limitTimeDuration":${duration}}`);
+    const data = parse(`{"productInstanceList":[${products.join()}]}`);
+    const durations = toAssetProducts(data, 'ms').products.map(({ limitTimeDuration }) => limitTimeDuration);
+    expect(durations).toEqual(['9007199254740993', '9223372036854775807', '-1', '5']);
   });
 
   it('are bounded over all trees together', () => {
@@ -212,16 +219,33 @@ describe('the products on an asset', () => {
 });
 
 describe('added rows', () => {
-  const row = (userName: string) => ({ userName, name: 'N', password: `secret-${userName}` });
+  const row = (account: string) => ({ account, name: 'N', password: `secret-${account}` });
   const ok = (userName: string) => ({ globalId: userName, userName });
 
   it('are matched to accounts with the enterprise code, also where one row begins like another', () => {
     const data = { succeeded: [ok('a01'), ok('ann@h')], failed: [{ userName: 'a01', message: '' }] };
-    const { succeeded, failed, contradicts } = toAddedRows(data, ['a', 'a01', 'ann', 'anna'].map(row), 'ms');
+    const { succeeded, failed, contradicts } = toAddedRows(
+      data,
+      ['a', 'a01', 'ann', 'anna'].map(row),
+      100,
+      'ms',
+    );
     expect(succeeded.map(({ userName }) => userName)).toEqual(['a01', 'ann@h']);
     expect(failed).toEqual([
-      { userName: 'a01', code: 'upstream-rejected', message: expect.stringMatching(/no reason/) },
-      expect.objectContaining({ userName: 'anna', code: 'upstream-contract-violation', outcome: 'unknown' }),
+      {
+        index: 101,
+        account: 'a01',
+        code: 'upstream-rejected',
+        message: expect.stringMatching(/no reason/),
+        outcome: 'not_processed',
+        retryable: false,
+      },
+      expect.objectContaining({
+        index: 103,
+        account: 'anna',
+        code: 'upstream-contract-violation',
+        outcome: 'unknown',
+      }),
     ]);
     expect(contradicts).toBe(true);
   });
@@ -238,25 +262,25 @@ describe('added rows', () => {
           succeeded: added.map((account) => ok(account + code)).toReversed(),
           failed: refused.map((userName) => ({ userName, message: 'm' })),
         };
-        const result = toAddedRows(data, accounts.map(row), 'ms');
+        const result = toAddedRows(data, accounts.map(row), 0, 'ms');
         expect(result.contradicts).toBe(false);
         expect(result.succeeded.map(({ userName }) => userName)).toEqual(
           added.map((account) => account + code),
         );
-        expect(result.failed.map(({ userName }) => userName)).toEqual(refused);
+        expect(result.failed.map(({ account }) => account)).toEqual(refused);
       }),
     );
   });
 
   it('give reasons without secrets and control characters', () => {
     const data = { failed: [{ userName: 'a', message: 'secret-a\r\n\u202eis weak' }] };
-    expect(toAddedRows(data, [row('a')], 'ms').failed[0]?.message).toBe('[secret] is weak');
+    expect(toAddedRows(data, [row('a')], 0, 'ms').failed[0]?.message).toBe('[secret] is weak');
   });
 
   it.each([null, [], { succeeded: {} }, { succeeded: [{}] }, { failed: [1] }, { failed: many(3, {}) }])(
     'of another shape are a misfit: %j',
     (data) => {
-      expect(() => toAddedRows(data, [row('a')], 'ms')).toThrow(ContractViolation);
+      expect(() => toAddedRows(data, [row('a')], 0, 'ms')).toThrow(ContractViolation);
     },
   );
 });

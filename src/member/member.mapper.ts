@@ -6,14 +6,14 @@ import {
   ContractViolation,
 } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import {
-  type WireAssetNum,
-  type WireLentLock,
-  type WireMember,
-  type WireMemberTerms,
-  type WirePage,
-  wireLong,
+import type {
+  WireAssetNum,
+  WireLentLock,
+  WireMember,
+  WireMemberTerms,
+  WirePage,
 } from '../upstream/wire/member.ts';
+import { wireLong } from '../upstream/wire/long.ts';
 import type { ListMembersQuery, MemberDto, MemberPageDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
@@ -23,13 +23,13 @@ import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 const PAGE_TOLERANCE = 1.1;
 
 export function toMemberTerms({
-  userName,
+  account,
   departmentId,
   name,
   remark,
   passwordMobile,
 }: UpdateMemberDto): WireMemberTerms {
-  return { userName, departmentId: wireLong(departmentId), name, remark, passwordMobile };
+  return { userName: account, departmentId: wireLong(departmentId), name, remark, passwordMobile };
 }
 
 export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): MemberDto {
@@ -44,12 +44,12 @@ export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): Membe
     name: wire.text('name'),
     remark: wire.text('remark'),
     passwordMobile: wire.text('passwordMobile'),
-    assetNums: wire.ids('assetNums'),
+    assetNums: wire.ids('assetNums') ?? [],
     lentLockNum: wire.id('borrowNum'),
     online: wire.boolean('onlineFlag'),
     deleted: wire.boolean('deleted'),
-    createTime: wire.time('createTime', unit),
-    updateTime: wire.time('updateTime', unit),
+    createdAt: wire.time('createTime', unit),
+    updatedAt: wire.time('updateTime', unit),
     boundUserInfo: wire.opaque('boundUserInfo'),
   };
 }

@@ -33,7 +33,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addServer('/');
   const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
   dropUndescribedResponses(document);
-  closeRequestSchemas(document);
+  nameEnumerations(document, closeRequestSchemas(document));
   addCallerHeaders(document);
   return withPlainNames(document);
 }
@@ -50,27 +50,75 @@ function dropUndescribedResponses(document: OpenAPIObject): void {
   }
 }
 
-type Schemas = Record<string, { type?: string; additionalProperties?: boolean }>;
+interface Schema {
+  type?: string | string[];
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean;
+  nullable?: boolean;
+  'x-enumeration'?: string;
+}
+type Schemas = Record<string, Schema>;
 
-/** Unknown fields are refused, so the schemas of requests say so. */
-function closeRequestSchemas(document: OpenAPIObject): void {
+/** The schemas of what callers send: unknown fields are refused, so they are closed. */
+function closeRequestSchemas(document: OpenAPIObject): ReadonlySet<Schema> {
   const schemas = (document.components?.schemas ?? {}) as Schemas;
-  const visit = (part: unknown, seen: Set<string>): void => {
+  const closed = new Set<Schema>();
+  const visit = (part: unknown): void => {
     for (const [, name = ''] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
       const schema = schemas[name];
-      if (!schema || seen.has(name)) continue;
-      seen.add(name);
+      if (!schema || closed.has(schema)) continue;
+      closed.add(schema);
       if (schema.type === 'object') schema.additionalProperties = false;
-      visit(schema, seen);
+      visit(schema);
     }
   };
-  const bodies = Object.values(document.paths).flatMap(
-    (path) => Object.values(path as object) as { requestBody?: object }[],
-  );
-  visit(
-    bodies.map(({ requestBody = {} }) => requestBody),
-    new Set(),
-  );
+  for (const path of Object.values(document.paths))
+    for (const { requestBody = {} } of Object.values(path as object) as { requestBody?: object }[])
+      visit(requestBody);
+  return closed;
+}
+
+/**
+ * Every enumeration is a schema of its own. A request refers to it; so does an answer, which allows any other text beside, since
+ * the platform may extend it: the known words then stand in `x-extensible-enum` as well.
+ */
+function nameEnumerations(document: OpenAPIObject, requests: ReadonlySet<Schema>): void {
+  const schemas = (document.components?.schemas ?? {}) as Schemas;
+  const named: Schemas = {};
+  const replaced = (schema: Schema, isOpen: boolean): Schema => {
+    const { 'x-enumeration': name, enum: all = [], type, nullable, ...others } = schema;
+    if (name === undefined) return schema;
+    const words = all.filter((word) => word !== null);
+    named[name] = { type: 'string', enum: words };
+    const $ref = `#/components/schemas/${name}`;
+    if (!isOpen) return { ...others, $ref } as Schema;
+    const isNullable =
+      nullable === true || all.includes(null) || (Array.isArray(type) && type.includes('null'));
+    const choices = [{ $ref }, { type: 'string' }, ...(isNullable ? [{ type: 'null' }] : [])];
+    return { ...others, anyOf: choices, 'x-extensible-enum': words } as Schema;
+  };
+  for (const schema of Object.values(schemas))
+    for (const [field, own] of Object.entries(schema.properties ?? {}))
+      if (schema.properties) schema.properties[field] = replaced(own, !requests.has(schema));
+  for (const path of Object.values(document.paths))
+    for (const { parameters = [] } of Object.values(path as object) as { parameters?: Parameter[] }[])
+      for (const parameter of parameters) nameParameter(parameter, replaced);
+  Object.assign(schemas, named);
+}
+
+interface Parameter {
+  schema?: Schema;
+  'x-enumeration'?: string;
+}
+
+function nameParameter(parameter: Parameter, replaced: (schema: Schema, isOpen: boolean) => Schema): void {
+  const { 'x-enumeration': name, schema } = parameter;
+  if (schema && name !== undefined) {
+    delete parameter['x-enumeration'];
+    schema['x-enumeration'] = name;
+  }
+  if (schema) parameter.schema = replaced(schema, false);
 }
 
 /** `Customer` instead of `CustomerDto`: generated clients carry the names of the contract. */

@@ -64,6 +64,10 @@ export interface OperationSpec {
   readonly noStore?: boolean;
   /** See {@link OperationPolicy}. */
   readonly idempotency?: OperationPolicy['idempotency'];
+  /** See {@link OperationPolicy}. */
+  readonly answersRepeats?: OperationPolicy['answersRepeats'];
+  /** See {@link OperationPolicy}. */
+  readonly looksUpAsUser?: OperationPolicy['looksUpAsUser'];
   /** Whether the answer is a page, with `Link` to others. */
   readonly paged?: boolean;
   /** Problems beyond those that every operation, and the one upstream, has. */
@@ -90,6 +94,8 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     actsAsUser,
     cacheMs,
     idempotency: spec.idempotency,
+    answersRepeats: spec.answersRepeats,
+    looksUpAsUser: spec.looksUpAsUser,
   };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),

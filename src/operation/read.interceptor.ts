@@ -4,6 +4,7 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { asksForFresh, isNamed } from '../read-cache/etag.ts';
 import { ReadCache, type Served, tagged } from '../read-cache/read-cache.ts';
 import type { Content } from '../read-cache/response-store.ts';
+import { Tenancy } from '../tenancy/tenancy.ts';
 import { pageLinks } from './page-links.ts';
 
 type Handle = () => Promise<unknown>;
@@ -14,12 +15,19 @@ type Handle = () => Promise<unknown>;
  */
 @Injectable()
 export class ReadInterceptor implements NestInterceptor {
-  constructor(private readonly cache: ReadCache) {}
+  constructor(
+    private readonly cache: ReadCache,
+    private readonly tenancy: Tenancy,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<Buffer | undefined> {
     const http = context.switchToHttp();
     const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
-    return from(this.#respond(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), handle));
+    const respond = () =>
+      this.#respond(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), handle);
+    // Before the cache: what is kept there is not for a caller that may not reach it.
+    const checked = this.tenancy.check(context);
+    return from(checked ? checked.then(respond) : respond());
   }
 
   async #respond(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Buffer | undefined> {

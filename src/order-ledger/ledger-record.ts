@@ -1,5 +1,8 @@
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
+
 /** States of a guarded write (see {@link transitions}); spelled as callers see them in `state`. */
-export const states = [
+export const orderStates = enumeration('OrderState', [
   'sending',
   'succeeded',
   'accepted',
@@ -8,8 +11,9 @@ export const states = [
   'not_sent',
   'in_doubt',
   'not_placed',
-] as const;
-export type State = (typeof states)[number];
+]);
+export const states = orderStates.words;
+export type State = WordOf<typeof orderStates>;
 
 /** Who moves a record: the one that sends, the end of its lease, what was found upstream, or an operator. */
 export type Mover = 'owner' | 'lease' | 'evidence' | 'operator';
@@ -30,13 +34,21 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
 
 /** Nothing happened upstream: the name is free, for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
+
 /** The platform carried the write out, all of it or a part. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
+
+/** One item of an order as it was sent. */
+export interface OrderedItem {
+  readonly sequence: number;
+  readonly orderType: OrderType;
+  readonly enterpriseGlobalId: string | null;
+}
 
 export interface PlacedItem {
   readonly sequence: number;
   readonly licenseOrderId: string;
-  readonly customerId?: string | null;
+  readonly customerId: string | null;
 }
 
 /** What was answered, to be answered again. */
@@ -51,7 +63,10 @@ export interface Details {
   readonly order?: {
     readonly channelCode: string;
     readonly channelOrderId: string;
-    readonly syncMode: 'sync' | 'async';
+    readonly syncMode: SyncMode;
+    /** Every item that was sent. */
+    readonly ordered: readonly OrderedItem[];
+    /** What was placed, as far as it is known. */
     readonly items: readonly PlacedItem[];
     readonly reason: string | null;
     /** What the evidence job needs to look for it; absent where nothing can prove it. */

@@ -1,5 +1,14 @@
 import { type LedgerRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
-import type { Begin, Begun, OrderLedgerStore, Listing, Move, Moved } from './order-ledger-store.ts';
+import type {
+  Begin,
+  Begun,
+  OrderLedgerStore,
+  Listing,
+  Move,
+  Moved,
+  OrderQuery,
+} from './order-ledger-store.ts';
+import { enterprisesOf, isWithin } from './order-index.ts';
 
 interface Kept extends LedgerRecord {
   readonly owner: string;
@@ -77,11 +86,11 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     return Promise.resolve(kept && recordOf(kept));
   }
 
-  list(state: State | undefined, offset: number, count: number): Promise<Listing> {
+  list(query: OrderQuery, offset: number, count: number): Promise<Listing> {
     const all = [...this.#records.keys()]
       .reverse()
       .map((name) => this.#find(name))
-      .filter((kept) => kept?.details.order && (state === undefined || kept.state === state)) as Kept[];
+      .filter((kept) => kept !== undefined && matches(query, kept)) as Kept[];
     const records = all.slice(offset, offset + count).map(recordOf);
     return Promise.resolve({ records, total: all.length });
   }
@@ -145,6 +154,15 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     for (const name of this.#records.keys()) this.#find(name);
     for (const [alias, name] of this.#aliases) if (!this.#records.has(name)) this.#aliases.delete(alias);
   }
+}
+
+function matches(query: OrderQuery, { state, submittedAt, details: { order } }: Kept): boolean {
+  const { states, channels, within, enterprise, from = -Infinity, until = Infinity } = query;
+  if (!order || submittedAt < from || submittedAt >= until) return false;
+  if (states && !states.includes(state)) return false;
+  if (channels && !channels.has(order.channelCode)) return false;
+  if (enterprise !== undefined && !enterprisesOf(order).includes(enterprise)) return false;
+  return !within || isWithin(order, within);
 }
 
 function recordOf({ name, state, submittedAt, settledAt, details }: Kept): LedgerRecord {

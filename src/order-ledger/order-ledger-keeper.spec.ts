@@ -56,6 +56,7 @@ const order: NonNullable<Details['order']> = {
   channelCode: 'crm',
   channelOrderId: 'SO-1',
   syncMode: 'sync',
+  ordered: [],
   items: [],
   reason: null,
 };

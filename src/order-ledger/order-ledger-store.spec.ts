@@ -13,6 +13,7 @@ import {
   type OrderLedgerStore,
   OrderLedgerUnavailable,
   orderName,
+  type OrderQuery,
 } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
 import { storeKeys, RedisOrderLedger } from './redis-order-ledger.ts';
@@ -51,10 +52,26 @@ async function redisGuard(keys = encryptionKeys, known = knownStore(() => EPOCH)
   return new RedisOrderLedger(connection, 'env', known);
 }
 
+type Order = NonNullable<Details['order']>;
+
+/** With one item for each enterprise, or one that names none. */
+function orderOf(
+  channelCode: string,
+  channelOrderId: string,
+  enterprises: readonly (string | null)[] = [null],
+): Order {
+  const ordered = enterprises.map((enterpriseGlobalId, index) => ({
+    sequence: index + 1,
+    orderType: 'new_buy' as const,
+    enterpriseGlobalId,
+  }));
+  return { channelCode, channelOrderId, syncMode: 'sync', ordered, items: [], reason: null };
+}
+
 let numbers = 0;
 function newOrder(given: Partial<Begin> = {}): Begin {
   const channelOrderId = `SO-${++numbers}`;
-  const order = { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null } as const;
+  const order = orderOf('crm', channelOrderId);
   return {
     name: orderName('crm', channelOrderId),
     owner: randomUUID(),
@@ -286,21 +303,102 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
       await store.begin(newWrite());
-      const all = await store.list(undefined, 0, 10);
+      const all = await store.list({}, 0, 10);
       expect(all.records.map(({ name }) => name)).toEqual(begun.toReversed());
       expect(all.total).toBe(4);
-      const succeeded = await store.list('succeeded', 1, 1);
+      const succeeded = await store.list({ states: ['succeeded'] }, 1, 1);
       expect(succeeded.records.map(({ name }) => name)).toEqual([begun[0]]);
       expect(succeeded.total).toBe(2);
-      expect((await store.list('sending', 0, 10)).total).toBe(0);
+      expect((await store.list({ states: ['sending'] }, 0, 10)).total).toBe(0);
     });
 
     it('has an order that was begun again once', async () => {
       const write = await inState('not_sent');
       await store.begin({ ...write, owner: randomUUID() });
-      expect((await store.list(undefined, 0, 10)).total).toBe(1);
-      expect((await store.list('not_sent', 0, 10)).total).toBe(0);
-      expect((await store.list('sending', 0, 10)).total).toBe(1);
+      expect((await store.list({}, 0, 10)).total).toBe(1);
+      expect((await store.list({ states: ['not_sent'] }, 0, 10)).total).toBe(0);
+      expect((await store.list({ states: ['sending'] }, 0, 10)).total).toBe(1);
+    });
+
+    describe('finds what is asked for', () => {
+      const placed: [name: string, channel: string, enterprises: (string | null)[], state: State][] = [
+        ['one', 'crm', ['ent-1'], 'succeeded'],
+        ['other', 'crm', ['ent-2'], 'succeeded'],
+        ['both', 'crm', ['ent-2', 'ent-1', 'ent-2'], 'in_doubt'],
+        ['none', 'crm', [null], 'succeeded'],
+        ['some', 'crm', ['ent-1', null], 'succeeded'],
+        ['web', 'web shop', ['ent-1'], 'rejected'],
+        ['odd', 'crm', ['ent/3:x\n+'], 'succeeded'],
+      ];
+      let times: number[];
+      beforeEach(async () => {
+        times = [];
+        for (const [number, channel, enterprises, state] of placed) {
+          const order = orderOf(channel, number, enterprises);
+          await inState(state, { name: orderName(channel, number), details: { caller: 'billing', order } });
+          times.push((await store.read(orderName(channel, number)))?.submittedAt as number);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+        }
+      });
+
+      const found = async (query: OrderQuery) => {
+        const { records, total } = await store.list(query, 0, 100);
+        expect(total).toBe(records.length);
+        return records.map(({ details }) => details.order?.channelOrderId).join(' ');
+      };
+
+      it.each<[string, OrderQuery, string]>([
+        ['everything', {}, 'odd web some none both other one'],
+        ['a channel', { channels: new Set(['web shop']) }, 'web'],
+        ['no channel', { channels: new Set() }, ''],
+        ['one that does not exist', { channels: new Set(['crm', 'none']), states: ['in_doubt'] }, 'both'],
+        ['states', { states: ['in_doubt', 'rejected'] }, 'web both'],
+        ['an enterprise in any item', { enterprise: 'ent-1' }, 'web some both one'],
+        [
+          'an enterprise of one channel',
+          { enterprise: 'ent-1', channels: new Set(['crm']) },
+          'some both one',
+        ],
+        ['an enterprise that is not there', { enterprise: 'ent-9' }, ''],
+        ['nothing but these enterprises', { within: new Set(['ent-1']) }, 'web one'],
+        ['both enterprises', { within: new Set(['ent-1', 'ent-2']) }, 'web both other one'],
+        ['no enterprise', { within: new Set() }, ''],
+        ['one of those', { within: new Set(['ent-1', 'ent-2']), enterprise: 'ent-2' }, 'both other'],
+        ['one beside those', { within: new Set(['ent-1']), enterprise: 'ent-2' }, ''],
+        ['names with any characters', { within: new Set(['ent/3:x\n+']) }, 'odd'],
+        [
+          'all of it',
+          { within: new Set(['ent-1', 'ent-2']), channels: new Set(['crm']), states: ['succeeded'] },
+          'other one',
+        ],
+      ])('%s', async (_what, query, expected) => {
+        expect(await found(query)).toBe(expected);
+      });
+
+      it('from a time on, and before another', async () => {
+        expect(await found({ from: times[2] as number })).toBe('odd web some none both');
+        expect(await found({ until: times[2] as number })).toBe('other one');
+        expect(await found({ from: times[1] as number, until: times[3] as number })).toBe('both other');
+        expect(await found({ from: times[1] as number, until: times[1] as number })).toBe('');
+      });
+
+      it('page by page, each order once', async () => {
+        const query = { within: new Set(['ent-1', 'ent-2']) };
+        const pages = [];
+        for (const offset of [0, 1, 2, 3, 4, 100]) {
+          const { records, total } = await store.list(query, offset, 1);
+          expect(total).toBe(4);
+          pages.push(records.map(({ details }) => details.order?.channelOrderId).join(' '));
+        }
+        expect(pages).toEqual(['web', 'both', 'other', 'one', '', '']);
+      });
+
+      it('and no more where its state has changed', async () => {
+        const name = orderName('crm', 'both');
+        await store.move({ name, by: 'operator', to: 'succeeded' });
+        expect(await found({ states: ['in_doubt'], enterprise: 'ent-1' })).toBe('');
+        expect(await found({ states: ['succeeded'], enterprise: 'ent-2' })).toBe('both other');
+      });
     });
   });
 
@@ -355,11 +453,15 @@ describe('in Redis', () => {
       ['alias:billing/over', ...names].map((name) => `{env:guard}:${name}`),
     );
     for (const name of ['alias:billing/over', over.name]) await direct.zadd(ENDS, 1, `{env:guard}:${name}`);
-    expect(await store.list(undefined, 0, 10)).toMatchObject({
+    await store.sweep();
+    expect(await store.list({}, 0, 10)).toMatchObject({
       total: 2,
       records: [{ name: again.name }, { name: kept.name }],
     });
-    expect(await store.list('not_sent', 0, 10)).toMatchObject({ total: 1, records: [{ name: kept.name }] });
+    expect(await store.list({ states: ['not_sent'] }, 0, 10)).toMatchObject({
+      total: 1,
+      records: [{ name: kept.name }],
+    });
     expect(await direct.zcard(ENDS)).toBe(1);
     expect(await store.read(over.name)).toBeUndefined();
     expect(await direct.exists('{env:guard}:alias:billing/over')).toBe(0);

@@ -39,7 +39,22 @@ export type Moved =
   | { readonly kind: 'early'; readonly leftMs: number }
   | { readonly kind: 'missing' };
 
-/** Which writes a page has: newest first. */
+/** Which orders are asked for; what is absent does not matter. */
+export interface OrderQuery {
+  /** It is in one of these. */
+  readonly states?: readonly State[];
+  /** Its channel is one of these. */
+  readonly channels?: ReadonlySet<string>;
+  /** Each of its items names an enterprise, and all of them are among these. */
+  readonly within?: ReadonlySet<string>;
+  /** One of its items names this enterprise. */
+  readonly enterprise?: string;
+  /** It was submitted at this time (ms) or later, and before that one. */
+  readonly from?: number;
+  readonly until?: number;
+}
+
+/** One page of orders, newest first. */
 export interface Listing {
   readonly records: readonly LedgerRecord[];
   readonly total: number;
@@ -56,8 +71,8 @@ export interface OrderLedgerStore {
   holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
   read(name: string): Promise<LedgerRecord | undefined>;
-  /** Orders in that state, or all. */
-  list(state: State | undefined, offset: number, count: number): Promise<Listing>;
+  /** Takes the same time however many orders there are, and ends with `abandon`. */
+  list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
   /** Moves every write whose lease ran out to in doubt; returns their names. */
   sweep(): Promise<readonly string[]>;
   /** How many orders nobody knows the outcome of, and the age of the oldest in ms. */
@@ -71,9 +86,9 @@ export class OrderLedgerUnavailable extends ProblemException {
   constructor(
     /**
      * `away`: no response; `stopped`: it cannot be believed; `unacknowledged`: no replica has what was written; `broken`: a record is
-     * damaged; `sealed`: a record is sealed under a key that the gateway does not have.
+     * damaged; `sealed`: a record is sealed under a key that the gateway does not have; `abandoned`: its caller hung up.
      */
-    readonly reason: 'away' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed',
+    readonly reason: 'away' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
     super('dependency-unavailable', {
@@ -89,6 +104,11 @@ const SEALED = {
   detail:
     'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
 };
+
+/** Between two steps of a read: its caller may have hung up. */
+export function assertWanted(abandon: AbortSignal | undefined): void {
+  if (abandon?.aborted) throw new OrderLedgerUnavailable('abandoned');
+}
 
 const ORDER = 'order/';
 

@@ -9,6 +9,6 @@ import { StoreWatch } from './store-watch.ts';
 /** Writes that must not run twice. */
 @Module({
   providers: [OrderLedgerRedis, StoreMemory, StoreWatch, OrderLedgerKeeper, OrderLedger, KeyedWrites],
-  exports: [OrderLedgerKeeper, OrderLedger, KeyedWrites],
+  exports: [OrderLedgerKeeper, OrderLedgerRedis, OrderLedger, KeyedWrites],
 })
 export class OrderLedgerModule {}

@@ -7,6 +7,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
+import type { SyncMode } from '../upstream/wire/words.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import {
@@ -14,6 +15,7 @@ import {
   type Details,
   type KeptAnswer,
   type LedgerRecord,
+  type OrderedItem,
   type PlacedItem,
   type State,
 } from './ledger-record.ts';
@@ -38,7 +40,8 @@ export interface OrderWrite {
   readonly caller: string;
   readonly channelCode: string;
   readonly channelOrderId: string;
-  readonly syncMode: 'sync' | 'async';
+  readonly syncMode: SyncMode;
+  readonly ordered: readonly OrderedItem[];
   /** What was asked for: another payload under the same number is refused. */
   readonly payload: unknown;
   readonly idempotencyKey: string | undefined;
@@ -83,11 +86,12 @@ export class OrderLedger implements OnApplicationShutdown {
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,
   ): Promise<Guarded<LedgerRecord>> {
-    const { caller, channelCode, channelOrderId, syncMode, evidence, idempotencyKey } = write;
+    const { caller, channelCode, channelOrderId, syncMode, ordered, evidence, idempotencyKey } = write;
     const order = {
       channelCode,
       channelOrderId,
       syncMode,
+      ordered,
       items: [],
       reason: null,
       ...(evidence && { evidence }),

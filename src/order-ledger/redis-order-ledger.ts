@@ -11,6 +11,7 @@ import {
   transitions,
 } from './ledger-record.ts';
 import {
+  assertWanted,
   type Begin,
   type Begun,
   type OrderLedgerStore,
@@ -18,12 +19,15 @@ import {
   type Listing,
   type Move,
   type Moved,
+  type OrderQuery,
 } from './order-ledger-store.ts';
+import { indexesOf, OrderIndex } from './order-index.ts';
 
 /*
- * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. Orders are
- * indexed by submittedAt, all and by state, until their time is over; what is being sent by the end of its lease. Times are Redis' own. Every script
- * compares the store epoch first: a store that lost it has lost the records too.
+ * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. `listed` names
+ * the indexes that an order is in besides the one of all orders (order-index.ts); the same scripts that move it keep them. What is
+ * being sent is indexed by the end of its lease. Times are Redis' own. Every script compares the store epoch first: a store that lost
+ * it has lost the records too.
  *
  * No record has a life of Redis' own (PEXPIRE): a clock that jumps would end it at once, and the order would be sent again. `ends` says
  * when the time of a settled record is over, counted from the later of two clocks, Redis' and the gateway's; the sweep deletes it once
@@ -37,12 +41,16 @@ import {
  * `lost` says what was seen and what is there. `seen` is the highest count that any gateway has told.
  */
 const VERSION = '1';
+/** Records that one script reads: others do not wait for it longer than for a small page. */
+const READ_AT_ONCE = 100;
 const FIELDS = ['version', 'state', 'submittedAt', 'settledAt', 'details'] as const;
 const COMMON = `
 local epoch, record, leases, all, ends = unpack(KEYS, 1, 5)
 if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+-- Orders stand in their indexes by the microsecond, so that hardly two have the same place.
+local micros = clock[1] * 1000000 + clock[2]
 local gatewayNow, expected = tonumber(ARGV[2]), tonumber(ARGV[3])
 local counter, seen, lost = unpack(KEYS, #KEYS - 2)
 local count = tonumber(redis.call('GET', counter) or '0')
@@ -60,28 +68,42 @@ for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do in
 local function fields(key)
   return redis.call('HMGET', key, ${FIELDS.map((field) => `'${field}'`).join(',')})
 end
+-- Moves an order between the sets of states in each of its indexes: out of \`from\`, into \`to\` where there is one.
+local function relist(key, listed, from, to, score)
+  local bases = {all}
+  for base in string.gmatch(listed, '[^\\n]+') do table.insert(bases, all .. base) end
+  for _, base in ipairs(bases) do
+    if from then redis.call('ZREM', base .. ':' .. from, key) end
+    if to then redis.call('ZADD', base .. ':' .. to, score, key) end
+  end
+end
 local function put(key, from, to, keptMs)
-  local listed = redis.call('HGET', key, 'listed') == '1'
+  local listed, submittedAt = unpack(redis.call('HMGET', key, 'listed', 'submittedAt'))
   redis.call('HSET', key, 'state', to, 'settledAt', to == 'in_doubt' and '' or now)
   redis.call('ZREM', leases, key)
-  if listed then
-    if index[from] then redis.call('ZREM', index[from], key) end
-    redis.call('ZADD', index[to], redis.call('HGET', key, 'submittedAt'), key)
+  if listed and listed ~= '' then
+    relist(key, listed, from, to, redis.call('ZSCORE', index[from], key) or submittedAt * 1000)
   end
   if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
 end
+-- Removes a record from every index, and the record; or a second name.
+local function remove(key)
+  if redis.call('TYPE', key).ok == 'hash' then
+    local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
+    if state and listed and listed ~= '' then relist(key, listed, state) end
+  end
+  redis.call('ZREM', ends, key)
+  redis.call('DEL', key)
+end
 -- What is over by both clocks: settled records and second names.
 local function forget()
-  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', math.min(now, gatewayNow), 'LIMIT', 0, 500)) do
-    redis.call('DEL', key)
-    redis.call('ZREM', ends, key)
-    redis.call('ZREM', all, key)
-    for _, zset in pairs(index) do redis.call('ZREM', zset, key) end
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', math.min(now, gatewayNow), 'LIMIT', 0, 100)) do
+    remove(key)
   end
 end
 `;
 
-/** ARGV: version, owner, lease ms, details, listed (1 or 0), alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
+/** ARGV: version, owner, lease ms, details, indexes as JSON or empty, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
 const BEGIN = new Script(`${COMMON}
 local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 4, 11)
 if alias ~= '' then
@@ -106,17 +128,20 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   for i = 12, #ARGV do if ARGV[i] == known[4] then same = 1 end end
   local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
-  if index[state] then redis.call('ZREM', index[state], record) end
-  redis.call('ZREM', ends, record)
-  redis.call('DEL', record)
+  remove(record)
 end
+local order = listed ~= '' and cjson.decode(listed)
 -- The first write of a new record: a script that has written before is not told any more that memory is full.
 redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[12],
-  'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', listed)
+  'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '')
 redis.call('ZADD', leases, now + leaseMs, record)
-if listed == '1' then
-  redis.call('ZADD', all, now, record)
-  redis.call('ZADD', index['sending'], now, record)
+if order then
+  relist(record, order.listed, nil, 'sending', micros)
+  redis.call('SADD', all .. ':channels', order.channel)
+  for _, enterprise in ipairs(order.enterprises) do
+    redis.call('SADD', all .. ':groups:' .. enterprise, order.group)
+    redis.call('HSET', all .. ':groups', order.group, table.concat(order.enterprises, '\\n'))
+  end
 end
 if alias ~= '' then
   redis.call('SET', alias, record)
@@ -156,16 +181,15 @@ if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
 `);
 
-/** ARGV: state or empty, first, last. */
-const LIST = new Script(`${COMMON}
-forget()
-local zset = ARGV[4] == '' and all or index[ARGV[4]]
+/** KEYS: epoch, records. ARGV: epoch, the gateway's time. */
+const READ_MANY = new Script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local found = {}
-for _, key in ipairs(redis.call('ZREVRANGE', zset, ARGV[5], ARGV[6])) do
-  local known = fields(key)
-  if known[1] then table.insert(found, {key, known}) else redis.call('ZREM', zset, key) end
+for i = 2, #KEYS do
+  local known = redis.call('HMGET', KEYS[i], ${FIELDS.map((field) => `'${field}'`).join(',')})
+  if known[1] then table.insert(found, {KEYS[i], known}) end
 end
-return {'there', redis.call('ZCARD', zset), found}
+return {'there', found}
 `);
 
 /** ARGV: kept ms of an order in doubt or empty, of another write. Also tells and learns the highest count that was seen. */
@@ -174,7 +198,7 @@ forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
   local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
-  if state == 'sending' then put(key, state, 'in_doubt', listed == '1' and ARGV[4] or ARGV[5]) end
+  if state == 'sending' then put(key, state, 'in_doubt', listed ~= '' and ARGV[4] or ARGV[5]) end
   redis.call('ZREM', leases, key)
 end
 local highest = tonumber(redis.call('GET', seen) or '0')
@@ -188,11 +212,11 @@ return {'swept', ended, highest}
 /** No further ARGV. */
 const DOUBTS = new Script(`${COMMON}
 local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
-return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - oldest[2]) or 0}
+return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0}
 `);
 
 type Fields = (string | null)[];
-type Execute = (keys: string[], values: (string | number)[]) => Promise<unknown[]>;
+type Execute = (keys: readonly string[], values: readonly (string | number)[]) => Promise<unknown[]>;
 
 function prefixOf(environment: string): string {
   return `{${environment}:guard}:`;
@@ -238,6 +262,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
   readonly #places: readonly string[];
   readonly #prefix: string;
   readonly #begins: AcknowledgedScript;
+  readonly #index: OrderIndex;
 
   constructor(
     private readonly redis: SharedRedis,
@@ -256,13 +281,15 @@ export class RedisOrderLedger implements OrderLedgerStore {
       ...[count, seen, lost],
     ];
     this.#begins = new AcknowledgedScript(redis, BEGIN);
+    this.#index = new OrderIndex(this.#key('orders'), (script, keys, values) =>
+      this.#ask(script, [this.#key('epoch'), ...keys], values),
+    );
   }
 
   async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
     let acknowledged = true;
-    const execute = async (keys: string[], values: (string | number)[]) => {
-      if (!this.known.replicated) return this.#execute(BEGIN, keys, values);
-      const result = await this.#begins.run(keys, values);
+    const execute: Execute = async (keys, all) => {
+      const result = await this.#begins.run(keys, all);
       acknowledged = result.acknowledged;
       return result.answer;
     };
@@ -271,13 +298,13 @@ export class RedisOrderLedger implements OrderLedgerStore {
       owner,
       leaseMs,
       this.#sealed(name, details),
-      details.order ? 1 : 0,
+      details.order ? JSON.stringify(indexesOf(details.order)) : '',
       alias === undefined ? '' : this.#key(`alias:${alias}`),
       keptFor('rejected', details) ?? '',
       keptFor('in_doubt', details) ?? '',
       ...fingerprints,
     ];
-    const [kind, ...rest] = await this.#run(execute, name, values);
+    const [kind, ...rest] = await this.#run(BEGIN, name, values, this.known.replicated ? { execute } : {});
     if (kind === 'begun') {
       // A failover may forget it, and with it that this number was sent: so it is not sent.
       if (!acknowledged) throw new OrderLedgerUnavailable('unacknowledged');
@@ -295,7 +322,9 @@ export class RedisOrderLedger implements OrderLedgerStore {
 
   async move({ name, by, owner, to, details, minAgeMs }: Move): Promise<Moved> {
     const from = states.filter((state) => this.rules[by][state]?.includes(to));
-    const kept = details ?? (await this.read(name))?.details;
+    // What its sender knows of a write is recorded also in a store that has lost others.
+    const how = by === 'owner' ? { expected: -1 } : {};
+    const kept = details ?? (await this.#read(name, how))?.details;
     if (!kept) return { kind: 'missing' };
     const [kind, ...rest] = await this.#run(
       MOVE,
@@ -309,8 +338,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
         minAgeMs ?? 0,
         ...from,
       ],
-      // What its sender knows of a write is recorded also in a store that has lost others.
-      by === 'owner' ? 0 : this.known.count,
+      how,
     );
     if (kind === 'missing') return { kind };
     if (kind === 'early') return { kind, leftMs: Number(rest[0]) };
@@ -320,22 +348,31 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
-  async read(name: string): Promise<LedgerRecord | undefined> {
-    const [kind, fields] = await this.#run(READ, name, []);
+  read(name: string): Promise<LedgerRecord | undefined> {
+    return this.#read(name);
+  }
+
+  async #read(name: string, how: { expected?: number } = {}): Promise<LedgerRecord | undefined> {
+    const [kind, fields] = await this.#run(READ, name, [], how);
     return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
   }
 
-  async list(state: State | undefined, offset: number, count: number): Promise<Listing> {
-    const [, total, found] = await this.#run(LIST, '', [state ?? '', offset, offset + count - 1]);
-    const records = (found as [string, Fields][]).flatMap(([key, fields]) => {
-      try {
-        return this.#opened(key.slice(this.#prefix.length), fields);
-      } catch {
-        // Asked for by its number it is 503; the others of the page can be told all the same.
-        return [];
+  async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
+    const { keys, total } = await this.#index.page(query, offset, count, abandon);
+    const records: LedgerRecord[] = [];
+    for (let first = 0; first < keys.length; first += READ_AT_ONCE) {
+      assertWanted(abandon);
+      const part = keys.slice(first, first + READ_AT_ONCE);
+      const [, found] = await this.#ask(READ_MANY, [this.#key('epoch'), ...part], []);
+      for (const [key, fields] of found as [string, Fields][]) {
+        try {
+          records.push(this.#opened(key.slice(this.#prefix.length), fields));
+        } catch {
+          // Asked for by its number it is 503; the others of the page can be told all the same.
+        }
       }
-    });
-    return { records, total: Number(total) };
+    }
+    return { records, total };
   }
 
   async sweep(): Promise<readonly string[]> {
@@ -353,29 +390,33 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { count: Number(count), oldestMs: Number(oldestMs) };
   }
 
-  async #run(
-    script: Script | Execute,
+  #run(
+    script: Script,
     name: string,
-    values: (string | number)[],
-    expected = this.known.count,
+    values: readonly (string | number)[],
+    { expected = this.known.count, execute }: { expected?: number; execute?: Execute } = {},
+  ): Promise<unknown[]> {
+    const keys = [this.#key('epoch'), this.#key(name), ...this.#places];
+    return this.#ask(script, keys, [expected, ...values], execute);
+  }
+
+  async #ask(
+    script: Script,
+    keys: readonly string[],
+    values: readonly (string | number)[],
+    execute: Execute = (...all) => this.redis.run((client) => script.run<unknown[]>(client, ...all)),
   ): Promise<unknown[]> {
     const { epoch } = this.known;
     if (epoch === undefined) throw new OrderLedgerUnavailable('stopped');
-    const keys = [this.#key('epoch'), this.#key(name), ...this.#places];
-    const all = [epoch, Date.now(), expected, ...values];
     let answer: unknown[];
     try {
-      answer = await (script instanceof Script ? this.#execute(script, keys, all) : script(keys, all));
+      answer = await execute(keys, [epoch, Date.now(), ...values]);
     } catch (error) {
       throw new OrderLedgerUnavailable('away', error);
     }
     if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');
-    if (answer[0] === 'broken') throw this.#unreadable(name, 'broken');
+    if (answer[0] === 'broken') throw this.#unreadable((keys[1] ?? '').slice(this.#prefix.length), 'broken');
     return answer;
-  }
-
-  #execute(script: Script, keys: string[], values: (string | number)[]): Promise<unknown[]> {
-    return this.redis.run((client) => script.run<unknown[]>(client, keys, values));
   }
 
   #unreadable(name: string, reason: 'sealed' | 'broken'): OrderLedgerUnavailable {

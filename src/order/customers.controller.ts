@@ -13,17 +13,21 @@ import {
 } from './dto/customer.dto.ts';
 import { OrderService } from './order.service.ts';
 
+const ACROSS_ENTERPRISES =
+  'The scope `customers:write` reaches every enterprise and customer: the `enterprises` of the caller do not bound it.';
+
 @ApiTags('Customers and enterprises')
-@Controller('v1/customers')
+@Controller('v1')
 export class CustomersController {
   constructor(private readonly orders: OrderService) {}
 
-  @Post()
+  @Post('customers')
   @Operation({
     id: 'bindCustomer',
     summary: 'Bind a channel customer to an enterprise main account',
+    description: ACROSS_ENTERPRISES,
     effect: 'write',
-    scope: 'orders:write',
+    scope: 'customers:write',
     upstream: 'bindCustomer',
     idempotency: 'key',
     success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
@@ -47,7 +51,7 @@ export class CustomersController {
     return this.orders.bindCustomer(call, customer);
   }
 
-  @Get()
+  @Get('customers')
   @Operation({
     id: 'findCustomers',
     summary: 'Find the customers behind a channel customer number',
@@ -63,13 +67,13 @@ export class CustomersController {
     return { items: await this.orders.findCustomers(call, query) };
   }
 
-  @Patch(':crmCustomerId')
+  @Patch('crm-customers/:crmCustomerId')
   @Operation({
     id: 'updateCustomer',
     summary: 'Change name, branch or address of the customer of a CRM number',
-    description: 'Has the same effect when repeated.',
+    description: `Has the same effect when repeated. ${ACROSS_ENTERPRISES}`,
     effect: 'write',
-    scope: 'orders:write',
+    scope: 'customers:write',
     upstream: 'updateCustomer',
     success: [{ status: 204, description: 'Changed' }],
     body: {

@@ -16,8 +16,10 @@ export class EnterprisesController {
   @Operation({
     id: 'createEnterprise',
     summary: 'Create an enterprise main account with its default customer and administrator',
+    description:
+      'The scope `customers:write` reaches every enterprise and customer: the `enterprises` of the caller do not bound it.',
     effect: 'write',
-    scope: 'orders:write',
+    scope: 'customers:write',
     upstream: 'createEnterprise',
     idempotency: 'key',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],

@@ -1,3 +1,4 @@
+import type { PlacedItem } from '../order-ledger/ledger-record.ts';
 import type { ContractNotes, Reader } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import { IncompleteAnswer, readObject, ContractViolation } from '../upstream/wire/reader.ts';
@@ -10,10 +11,10 @@ import type {
   WireOrderResult,
   WireProductFeature,
 } from '../upstream/wire/order.ts';
+import { wireLong } from '../upstream/wire/long.ts';
 import { type OrderItemDto, type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-parts.dto.ts';
 import type { MerchandiseDto, OrderProductDto, ProductFeatureDto } from './dto/order-product.dto.ts';
-import type { PlacedItemDto } from './dto/order-record.dto.ts';
 
 /**
  * A licence order in the vocabulary of the wire (interface section 2.4). What a caller leaves out stays out, but for
@@ -25,7 +26,7 @@ export function toBatchOrder(order: PlaceOrderDto, unit: TimestampUnit): WireBat
   return {
     channelCode,
     channelOrderId,
-    orderList: order.orders.map((item, index) => toItem(item, index, unit)),
+    orderList: order.items.map((item, index) => toItem(item, index, unit)),
     syncMode,
   };
 }
@@ -59,14 +60,13 @@ function toAsset(
   asset: BoughtAssetDto | RevokedAssetDto | ReducedAssetDto,
   unit: TimestampUnit,
 ): WireOrderAsset {
-  const { assetNums, extensions, limitStartTime, limitEndTime, lent, transferred, products, merchandises } =
-    asset as Partial<BoughtAssetDto & ReducedAssetDto>;
+  const { assetNums, extensions, startsAt, endsAt, lentLock, transferred, products, merchandises } = asset;
   return {
     assetExtendList: extensions?.map(({ code, value }) => ({ extendCode: code, extendValue: value })),
     assetNos: assetNums,
-    borrowedUsbKey: lent,
-    limitEndDate: toLong(limitEndTime, unit),
-    limitStartDate: toLong(limitStartTime, unit),
+    borrowedUsbKey: lentLock,
+    limitEndDate: toLong(endsAt, unit),
+    limitStartDate: toLong(startsAt, unit),
     merchandises: merchandises?.map((merchandise) => toMerchandise(merchandise, unit)),
     products: products?.map((product) => toProduct(product, unit)),
     transferedAssetNum: transferred,
@@ -79,9 +79,9 @@ function toProduct(product: OrderProductDto, unit: TimestampUnit): WireOrderProd
     crmProductId: product.crmProductId,
     gmsPid: product.gmsPid,
     limitConcurrent: product.limitConcurrent,
-    limitEndDate: toLong(product.limitEndTime, unit),
-    limitStartDate: toLong(product.limitStartTime, unit),
-    limitTimeDuration: product.limitTimeDuration,
+    limitEndDate: toLong(product.endsAt, unit),
+    limitStartDate: toLong(product.startsAt, unit),
+    limitTimeDuration: wireLong(product.limitTimeDuration),
     parentCrmProductId: product.parentCrmProductId,
     passwords: product.passwords,
     productFeatures: product.features?.map((feature) => toFeature(feature, unit)),
@@ -94,7 +94,7 @@ function toProduct(product: OrderProductDto, unit: TimestampUnit): WireOrderProd
     timeUnit: product.timeUnit,
     timeUnitQuantity: product.timeUnitQuantity,
     trial: toBit(product.trial),
-    trialEndDate: toLong(product.trialEndDate, unit),
+    trialEndDate: toLong(product.trialEndsAt, unit),
   } satisfies Record<keyof WireOrderProduct, unknown>;
 }
 
@@ -105,7 +105,7 @@ function toFeature(feature: ProductFeatureDto, unit: TimestampUnit): WireProduct
     featureValue: feature.value,
     featureValueType: feature.valueType,
     trial: toBit(feature.trial),
-    trialEndDate: toLong(feature.trialEndDate, unit),
+    trialEndDate: toLong(feature.trialEndsAt, unit),
   };
 }
 
@@ -138,8 +138,8 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
  * The licence orders of a batch, in the order of the request. Every item asked for has to be there once and no other. Anything
  * else is an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and never may be again.
  */
-export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItemDto[] {
-  const read = (item: Reader<WireOrderResult>): PlacedItemDto => ({
+export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItem[] {
+  const read = (item: Reader<WireOrderResult>): PlacedItem => ({
     sequence: item.requiredInteger('sequence'),
     licenseOrderId: item.requiredId('licenseOrderId'),
     customerId: item.id('customerId'),
@@ -159,9 +159,9 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
 /** Undefined where it cannot be read. */
 function readResult(
   item: unknown,
-  read: (item: Reader<WireOrderResult>) => PlacedItemDto,
+  read: (item: Reader<WireOrderResult>) => PlacedItem,
   notes: ContractNotes | undefined,
-): PlacedItemDto | undefined {
+): PlacedItem | undefined {
   try {
     return readObject(item, 'data', read, notes);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { placeOf } from '../order-ledger/ledger-responses.ts';
-import type { Evidence } from '../order-ledger/ledger-record.ts';
+import type { Evidence, OrderedItem } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
@@ -36,14 +36,16 @@ export class LicenseOrderService {
     const body = toBatchOrder(order, this.config.timestampUnit);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
-    // While the platform does not work, new orders leave no records; what is known of others is told as ever.
-    const refusal = this.upstream.refusal('batchOrder');
+    // While the platform does not work, or where something is not the caller's, new orders leave no records; what is known of others is
+    // told as ever: a repeat of a deletion names what is gone by now.
+    const refusal = call.reach?.refusal ?? this.upstream.refusal('batchOrder');
     if (refusal && !(await this.guard.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
       channelCode,
       channelOrderId,
       syncMode,
+      ordered: orderedItems(order),
       // Without the application's key: it is the gateway's, and a new one does not make another order.
       payload: { body },
       idempotencyKey,
@@ -59,7 +61,8 @@ export class LicenseOrderService {
   }
 
   /** What would be sent, with secrets masked; nothing is. */
-  previewOrder(order: PlaceOrderDto): OrderPreviewDto {
+  previewOrder({ reach }: CallContext, order: PlaceOrderDto): OrderPreviewDto {
+    if (reach?.refusal) throw reach.refusal;
     const { method, module, path } = operations.batchOrder;
     const body = JSON.stringify(toBatchOrder(order, this.config.timestampUnit), (key, value: unknown) =>
       key === 'passwords' && Array.isArray(value) ? value.map(() => '[secret]') : value,
@@ -68,13 +71,21 @@ export class LicenseOrderService {
   }
 }
 
+function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
+  return items.map((item, index) => ({
+    sequence: sequenceOf(item, index),
+    orderType: item.orderType,
+    enterpriseGlobalId: item.customer.enterpriseGlobalId ?? null,
+  }));
+}
+
 /** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (orders.md, "Evidence"). */
-function evidenceOf({ orders }: PlaceOrderDto): Evidence | undefined {
+function evidenceOf({ items }: PlaceOrderDto): Evidence | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
-    orders.map(({ orderType, customer }) =>
+    items.map(({ orderType, customer }) =>
       orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,
     ),
   );
   if (enterpriseGlobalId === undefined || others.length > 0) return undefined;
-  return { enterpriseGlobalId, items: orders.length, sequences: orders.map(sequenceOf) };
+  return { enterpriseGlobalId, items: items.length, sequences: items.map(sequenceOf) };
 }

@@ -41,6 +41,15 @@ export class LicenseOrdersController {
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
     idempotency: 'order',
+    answersRepeats: true,
+    looksUpAsUser: true,
+    problems: [
+      'customer-not-found',
+      'asset-not-found',
+      'order-not-found',
+      'user-required',
+      'upstream-timeout',
+    ],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
@@ -61,7 +70,7 @@ export class LicenseOrdersController {
   ): Promise<OrderRecordDto | OrderPreviewDto> {
     if (validateOnly) {
       void reply.status(200);
-      return this.orders.previewOrder(order);
+      return this.orders.previewOrder(call, order);
     }
     const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
     void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);
@@ -73,15 +82,17 @@ export class LicenseOrdersController {
   @Operation({
     id: 'listOrders',
     summary: 'Page through the orders that were placed here, newest first',
-    description: 'Those of the channels that are granted to the caller. The platform is not asked.',
+    description:
+      'Those whose channel is granted to the caller and, unless all enterprises are, each of whose items names an enterprise that is. ' +
+      'The platform is not asked.',
     effect: 'read',
     scope: 'orders:read',
     paged: true,
     problems: ['dependency-unavailable'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
   })
-  listOrders(@Call() { caller }: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
-    return this.records.listOrders(query, caller.grants);
+  listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
+    return this.records.listOrders(query, call);
   }
 
   @Get(':channelCode/:channelOrderId')
@@ -94,8 +105,8 @@ export class LicenseOrdersController {
     problems: ['order-not-found', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
-  getOrder(@Param() order: OrderPath): Promise<OrderRecordDto> {
-    return this.records.getOrder(order);
+  getOrder(@Call() { caller }: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
+    return this.records.getOrder(order, caller.grants);
   }
 
   @Post(':channelCode/:channelOrderId/settlement')
@@ -112,16 +123,20 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })
-  settleOrder(@Param() order: OrderPath, @Body() settlement: SettleOrderDto): Promise<OrderRecordDto> {
-    return this.records.settleOrder(order, settlement);
+  settleOrder(
+    @Call() { caller }: CallContext,
+    @Param() order: OrderPath,
+    @Body() settlement: SettleOrderDto,
+  ): Promise<OrderRecordDto> {
+    return this.records.settleOrder(order, settlement, caller.grants);
   }
 }
 
 /** Asked before the body is validated, so it takes nothing for granted. */
 function deletionScopes(body: unknown): readonly Scope[] {
-  const orders = (body as { orders?: unknown } | null | undefined)?.orders;
+  const items = (body as { items?: unknown } | null | undefined)?.items;
   const deletes =
-    Array.isArray(orders) &&
-    orders.some((order: unknown) => (order as { orderType?: unknown } | null)?.orderType !== 'new_buy');
+    Array.isArray(items) &&
+    items.some((item: unknown) => (item as { orderType?: unknown } | null)?.orderType !== 'new_buy');
   return deletes ? ['orders:revoke'] : [];
 }

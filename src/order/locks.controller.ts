@@ -1,10 +1,11 @@
-import { Body, Controller, Post, Res } from '@nestjs/common';
+import { Body, Controller, Param, Post, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-state.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AssetNumDigitsListDto, ReserveAssetNumsDto } from './dto/asset-num.dto.ts';
+import { ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/asset-num.dto.ts';
+import { EnterpriseParams } from './dto/enterprise.dto.ts';
 import { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
 import { OrderService } from './order.service.ts';
 
@@ -41,43 +42,46 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
 export class LocksController {
   constructor(private readonly orders: OrderService) {}
 
-  @Post('locks/disable')
+  @Post('enterprises/:enterpriseGlobalId/locks/disable')
   @Operation(lockOperation('disableLocks', 'Disable physical locks'))
   disableLocks(
     @Call() call: CallContext,
+    @Param() _: EnterpriseParams,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockResultsDto> {
     return this.#switch('disableLocks', call, locks, reply);
   }
 
-  @Post('locks/enable')
+  @Post('enterprises/:enterpriseGlobalId/locks/enable')
   @Operation(lockOperation('enableLocks', 'Enable physical locks'))
   enableLocks(
     @Call() call: CallContext,
+    @Param() _: EnterpriseParams,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockResultsDto> {
     return this.#switch('enableLocks', call, locks, reply);
   }
 
-  @Post('asset-nums')
+  @Post('asset-num-reservations')
   @Operation({
     id: 'reserveAssetNums',
     summary: 'Reserve asset numbers',
-    description: 'The numbers are consumed: each call hands out new ones.',
+    description:
+      'The numbers are consumed: each call hands out new ones. The platform may give fewer than asked for.',
     effect: 'write',
     scope: 'orders:write',
     upstream: 'obtainAssetNums',
     idempotency: 'key',
-    success: [{ status: 201, description: 'The numbers', type: AssetNumDigitsListDto }],
+    success: [{ status: 201, description: 'The numbers', type: ReservedAssetNumsDto }],
     body: { type: ReserveAssetNumsDto, examples: { two: { summary: 'Two numbers', value: { size: 2 } } } },
   })
-  async reserveAssetNums(
+  reserveAssetNums(
     @Call() call: CallContext,
     @Body() wanted: ReserveAssetNumsDto,
-  ): Promise<AssetNumDigitsListDto> {
-    return { items: await this.orders.reserveAssetNums(call, wanted) };
+  ): Promise<ReservedAssetNumsDto> {
+    return this.orders.reserveAssetNums(call, wanted);
   }
 
   async #switch(

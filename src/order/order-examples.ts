@@ -7,7 +7,7 @@ export const orderExamples = {
     value: {
       channelCode: 'crm',
       channelOrderId: 'SO-2001',
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           licenseType: 'cloud_account',
@@ -15,8 +15,8 @@ export const orderExamples = {
           customer: buyer,
           assets: [
             {
-              limitStartTime: '2026-01-01T00:00:00.000Z',
-              limitEndTime: '2030-01-01T00:00:00.000Z',
+              startsAt: '2026-01-01T00:00:00.000Z',
+              endsAt: '2030-01-01T00:00:00.000Z',
               products: [
                 {
                   crmProductId: 'CRM-P-2001',
@@ -36,7 +36,7 @@ export const orderExamples = {
     value: {
       channelCode: 'crm',
       channelOrderId: 'SO-2005',
-      orders: [
+      items: [
         {
           orderType: 'delete_asset',
           licenseType: 'cloud_account',
@@ -52,7 +52,7 @@ export const orderExamples = {
     value: {
       channelCode: 'crm',
       channelOrderId: 'SO-2002',
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           licenseType: 'softkey',
@@ -78,7 +78,7 @@ export const orderExamples = {
     value: {
       channelCode: 'crm',
       channelOrderId: 'SO-2003',
-      orders: [
+      items: [
         {
           orderType: 'delete_asset',
           licenseType: 'cloud_account',
@@ -94,7 +94,7 @@ export const orderExamples = {
     value: {
       channelCode: 'crm',
       channelOrderId: 'SO-2004',
-      orders: [
+      items: [
         {
           orderType: 'delete_product',
           licenseType: 'normal_recover_usbkey',

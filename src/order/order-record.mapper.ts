@@ -8,16 +8,23 @@ const OPEN: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt']
 export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
   const { order } = details;
   if (!order) throw new Error('a write that is no order has no order record');
+  const placed = new Map(order.items.map((item) => [item.sequence, item]));
   return {
     channelCode: order.channelCode,
     channelOrderId: order.channelOrderId,
     state,
     syncMode: order.syncMode,
-    items: order.items.map(({ sequence, licenseOrderId, customerId }) => ({
-      sequence,
-      licenseOrderId,
-      customerId,
-    })),
+    items: order.ordered.map(({ sequence, orderType, enterpriseGlobalId }) => {
+      const item = placed.get(sequence);
+      const licenseOrderId = item?.licenseOrderId ?? null;
+      return {
+        sequence,
+        orderType,
+        enterpriseGlobalId,
+        licenseOrderId,
+        customerId: item?.customerId ?? null,
+      };
+    }),
     submittedAt: new Date(submittedAt).toISOString(),
     settledAt: settledAt === null || OPEN.includes(state) ? null : new Date(settledAt).toISOString(),
     reason: order.reason,

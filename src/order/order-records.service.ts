@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { placeOf, problemFor } from '../order-ledger/ledger-responses.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { LedgerRecord, State } from '../order-ledger/ledger-record.ts';
-import { orderName } from '../order-ledger/order-ledger-store.ts';
+import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
+import { isVisible } from '../tenancy/visible-orders.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type Grants, isGranted } from '../upstream/call-context.ts';
+import type { CallContext, Grants } from '../upstream/call-context.ts';
 import type {
   ListOrdersQuery,
   OrderPageDto,
@@ -16,24 +17,39 @@ import { toOrderRecord } from './order-record.mapper.ts';
 
 /** So long after the send somebody may still carry it out: a late answer, a queue of the platform. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
-/** Records read at a time where a caller's own have to be picked out. */
-const CHUNK = 200;
 
 /** What became of orders: the gateway's own records. The platform is not asked. */
 @Injectable()
 export class OrderRecordsService {
   constructor(private readonly guard: OrderLedgerKeeper) {}
 
-  async getOrder(path: OrderPath): Promise<OrderRecordDto> {
-    return toOrderRecord(await this.#find(path));
+  async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
+    return toOrderRecord(await this.#find(path, grants));
   }
 
-  /** Newest first, of the channels that are granted. */
-  async listOrders({ state, page, pageSize }: ListOrdersQuery, { channels }: Grants): Promise<OrderPageDto> {
-    const first = (page - 1) * pageSize;
-    const { records, total } = channels.has('*')
-      ? await this.guard.store.list(state, first, pageSize)
-      : await this.#listOwn(state, first, pageSize, channels);
+  /** Newest first, of what the caller may see. It ends when the caller hangs up. */
+  async listOrders(
+    {
+      state,
+      channelCode,
+      enterpriseGlobalId,
+      submittedAfter,
+      submittedBefore,
+      page,
+      pageSize,
+    }: ListOrdersQuery,
+    { caller, abandon }: CallContext,
+  ): Promise<OrderPageDto> {
+    const { channels, enterprises } = caller.grants;
+    const query: OrderQuery = {
+      states: state && [state],
+      channels: channelCode === undefined ? only(channels) : new Set([channelCode]),
+      within: only(enterprises),
+      enterprise: enterpriseGlobalId,
+      from: millisecond(submittedAfter),
+      until: millisecond(submittedBefore),
+    };
+    const { records, total } = await this.guard.store.list(query, (page - 1) * pageSize, pageSize, abandon);
     return {
       items: records.map(toOrderRecord),
       page,
@@ -44,8 +60,12 @@ export class OrderRecordsService {
   }
 
   /** Ends an order that nobody knows the outcome of, by what an operator found out. */
-  async settleOrder(path: OrderPath, { as, reason, items }: SettleOrderDto): Promise<OrderRecordDto> {
-    const record = await this.#find(path);
+  async settleOrder(
+    path: OrderPath,
+    { as, reason, items }: SettleOrderDto,
+    grants: Grants,
+  ): Promise<OrderRecordDto> {
+    const record = await this.#find(path, grants);
     const { name, details } = record;
     if (record.state !== 'in_doubt' && record.state !== 'incomplete') return settledAlready(record, as);
     const order = details.order && {
@@ -76,28 +96,21 @@ export class OrderRecordsService {
     }
   }
 
-  async #find({ channelCode, channelOrderId }: OrderPath): Promise<LedgerRecord> {
+  /** The order of another enterprise is one that does not exist. */
+  async #find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
     const record = await this.guard.store.read(orderName(channelCode, channelOrderId));
-    if (!record) throw new ProblemException('order-not-found');
+    if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
+}
 
-  /** The store counts all channels together, so a caller's own are picked out of all of them, each once. */
-  async #listOwn(
-    state: State | undefined,
-    first: number,
-    count: number,
-    channels: ReadonlySet<string>,
-  ): Promise<{ records: readonly LedgerRecord[]; total: number }> {
-    const own = new Map<string, LedgerRecord>();
-    for (let offset = 0, total = 1; offset < total; offset += CHUNK) {
-      const part = await this.guard.store.list(state, offset, CHUNK);
-      total = part.total;
-      for (const record of part.records)
-        if (isGranted(channels, record.details.order?.channelCode ?? '')) own.set(record.name, record);
-    }
-    return { records: [...own.values()].slice(first, first + count), total: own.size };
-  }
+/** Undefined where all are granted. */
+function only(granted: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  return granted.has('*') ? undefined : granted;
+}
+
+function millisecond(time: string | undefined): number | undefined {
+  return time === undefined ? undefined : Date.parse(time);
 }
 
 /** The same settlement once more changes nothing; another is too late. */

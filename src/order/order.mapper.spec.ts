@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../shared/json.ts';
-import { ContractViolation } from '../upstream/wire/reader.ts';
+import { type ContractNotes, ContractViolation } from '../upstream/wire/reader.ts';
 import {
-  toAssetNumDigits,
   toAssets,
   toCustomer,
   toCustomers,
   toEnterprise,
   toLockResults,
+  toReservedAssetNums,
 } from './order.mapper.ts';
 
 const data = (json: string) => parseJson(Buffer.from(json), { maxDepth: 64 });
-/** As callers get it: absent members are absent. */
+/** As callers get it. */
 const shown = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const customer = {
@@ -33,17 +33,24 @@ describe('a customer', () => {
   it('has exact ids where upstream sends numbers', () => {
     const json =
       '{"customerId":9007199254740993,"channelCustomerId":12345678901234567,"enterpriseGlobalId":7}';
-    expect(shown(toCustomer(data(json)))).toEqual({
+    expect(shown(toCustomer(data(json)))).toMatchObject({
       customerId: '9007199254740993',
       channelCustomerId: '12345678901234567',
       enterpriseGlobalId: '7',
     });
   });
 
-  it('keeps null null and absent absent, and drops what the interface does not have', () => {
+  it('has null for what is null or absent, and drops what the interface does not have', () => {
     const json =
       '{"customerId":"c","channelCode":null,"isDefault":null,"password":"p","__proto__":{"a":1},"id":5}';
-    expect(shown(toCustomer(data(json)))).toEqual({ customerId: 'c', channelCode: null, isDefault: null });
+    expect(shown(toCustomer(data(json)))).toEqual({
+      customerId: 'c',
+      channelCode: null,
+      channelCustomerId: null,
+      enterpriseGlobalId: null,
+      enterpriseName: null,
+      isDefault: null,
+    });
   });
 
   it.each([
@@ -96,7 +103,7 @@ describe('an asset', () => {
   it('has every field of section 2.8 in the vocabulary of the gateway, and no other', () => {
     expect(shown(toAssets(data(`[${json}]`), 'ms'))).toEqual([
       {
-        id: '9007199254740993',
+        assetId: '9007199254740993',
         licenseType: 'cloud_account',
         assetNum: '8000000001',
         grantable: true,
@@ -105,20 +112,19 @@ describe('an asset', () => {
         keyGeneration: 5,
         locked: false,
         frozen: true,
-        createTime: '2026-11-20T08:00:00.000Z',
-        updateTime: '2026-11-20T08:00:00.001Z',
-        limitStartTime: null,
-        limitEndTime: '2026-11-20T08:00:00.002Z',
-        assignStatus: {
-          id: 'a',
-          assignStatus: 'assigned',
+        createdAt: '2026-11-20T08:00:00.000Z',
+        updatedAt: '2026-11-20T08:00:00.001Z',
+        startsAt: null,
+        endsAt: '2026-11-20T08:00:00.002Z',
+        assignment: {
+          status: 'assigned',
           memberGlobalId: '12345678901234567',
-          createTime: '2026-11-20T08:00:00.000Z',
-          updateTime: null,
+          createdAt: '2026-11-20T08:00:00.000Z',
+          updatedAt: null,
         },
         assetLimits: { any: [1, '9007199254740993'] },
         extensions: [{ code: 'site', value: 'pier' }],
-        lent: true,
+        lentLock: true,
       },
     ]);
   });
@@ -128,25 +134,54 @@ describe('an asset', () => {
       data('[{"id":"a","createTime":1795161600,"assignStatus":{"createTime":"1795161600"}}]'),
       's',
     );
-    expect(asset?.createTime).toBe('2026-11-20T08:00:00.000Z');
-    expect(asset?.assignStatus?.createTime).toBe('2026-11-20T08:00:00.000Z');
+    expect(asset?.createdAt).toBe('2026-11-20T08:00:00.000Z');
+    expect(asset?.assignment?.createdAt).toBe('2026-11-20T08:00:00.000Z');
   });
 
-  it('keeps null null and absent absent', () => {
+  it('has null, or an empty list, for what is null or absent', () => {
     const nulls =
       '{"id":"a","assetNum":null,"keyChipType":null,"assignStatus":null,"assetLimits":null,"assetExtends":null,"borrowedUsbKey":null}';
-    expect(shown(toAssets(data(`[${nulls},{"id":"b"}]`), 'ms'))).toEqual([
-      {
-        id: 'a',
-        assetNum: null,
+    const nothing = {
+      ...{ licenseType: null, assetNum: null, grantable: null, customerId: null, keyShellNumber: null },
+      ...{
         keyGeneration: null,
-        assignStatus: null,
-        assetLimits: null,
-        extensions: null,
-        lent: null,
+        locked: null,
+        frozen: null,
+        createdAt: null,
+        updatedAt: null,
+        startsAt: null,
       },
-      { id: 'b' },
+      ...{ endsAt: null, assignment: null, assetLimits: null, extensions: [], lentLock: null },
+    };
+    expect(shown(toAssets(data(`[${nulls},{"id":"b"}]`), 'ms'))).toEqual([
+      { assetId: 'a', ...nothing },
+      { assetId: 'b', ...nothing },
     ]);
+  });
+
+  it.each(['0', '"0"', '""', 'null', '9223372036854775807', '"9223372036854775807"'])(
+    'has no time where the platform sends %s',
+    (none) => {
+      for (const unit of ['ms', 's'] as const) {
+        const [asset] = toAssets(
+          data(`[{"id":"a","limitEndTime":${none},"assignStatus":{"createTime":${none}}}]`),
+          unit,
+        );
+        expect(asset?.endsAt).toBeNull();
+        expect(asset?.assignment?.createdAt).toBeNull();
+      }
+    },
+  );
+
+  it('has the time of an assignment in UTC where the platform sends RFC 3339 instead of a long', () => {
+    const text = '[{"id":"a","assignStatus":{"createTime":"2026-11-20T16:00:00+08:00"}}]';
+    expect(toAssets(data(text), 'ms')[0]?.assignment?.createdAt).toBe('2026-11-20T08:00:00.000Z');
+  });
+
+  it('keeps a licence type that the interface does not list, and notes it', () => {
+    const notes: ContractNotes = new Set();
+    expect(toAssets(data('[{"id":"a","licenseType":"lunar"}]'), 'ms', notes)[0]?.licenseType).toBe('lunar');
+    expect([...notes]).toEqual(['unknown_word']);
   });
 
   it.each([
@@ -244,27 +279,29 @@ describe('lock results', () => {
 
 describe('asset numbers', () => {
   it('carry their region', () => {
-    expect(toAssetNumDigits(data('["8000000001","6000000002"]'))).toEqual([
-      { digits: '8000000001', region: 'domestic' },
-      { digits: '6000000002', region: 'singapore' },
+    expect(toReservedAssetNums(data('["8000000001","6000000002"]'))).toEqual([
+      { keyShellNumber: '8000000001', region: 'domestic' },
+      { keyShellNumber: '6000000002', region: 'singapore' },
     ]);
   });
 
   it.each(['7000000001', '800000001', '80000000011', '', 'x', '8 00000001', '８000000001'])(
     'of an unknown form (%s) are delivered all the same: they are consumed upstream',
-    (digits) => {
-      expect(toAssetNumDigits(data(JSON.stringify([digits])))).toEqual([{ digits, region: 'unknown' }]);
+    (keyShellNumber) => {
+      expect(toReservedAssetNums(data(JSON.stringify([keyShellNumber])))).toEqual([
+        { keyShellNumber, region: 'unknown' },
+      ]);
     },
   );
 
   it('are delivered where upstream sends them as numbers: they are consumed too', () => {
-    expect(toAssetNumDigits(data('[8000000001,60000000020000000]'))).toEqual([
-      { digits: '8000000001', region: 'domestic' },
-      { digits: '60000000020000000', region: 'unknown' },
+    expect(toReservedAssetNums(data('[8000000001,60000000020000000]'))).toEqual([
+      { keyShellNumber: '8000000001', region: 'domestic' },
+      { keyShellNumber: '60000000020000000', region: 'unknown' },
     ]);
   });
 
   it.each(['null', '{}', '"8000000001"', '[null]', '[[]]', '[true]', '[{}]'])('do not fit as %s', (json) => {
-    expect(() => toAssetNumDigits(data(json))).toThrow(ContractViolation);
+    expect(() => toReservedAssetNums(data(json))).toThrow(ContractViolation);
   });
 });

@@ -16,8 +16,9 @@ import type {
   WireExtension,
   WireLockResult,
 } from '../upstream/wire/order.ts';
+import { licenseTypes } from '../upstream/wire/words.ts';
 import type { AssetAssignmentDto, AssetDto, ExtensionDto } from './dto/asset.dto.ts';
-import type { AssetNumDigitsDto } from './dto/asset-num.dto.ts';
+import type { ReservedAssetNumDto } from './dto/asset-num.dto.ts';
 import type { CustomerDto } from './dto/customer.dto.ts';
 import type { EnterpriseDto, EnterpriseMemberDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
@@ -58,8 +59,8 @@ export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDt
 
 export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
   const read = (wire: Reader<WireAsset>): AssetDto => ({
-    id: wire.requiredId('id'),
-    licenseType: wire.text('licenseType'),
+    assetId: wire.requiredId('id'),
+    licenseType: wire.word('licenseType', licenseTypes),
     assetNum: wire.id('assetNum'),
     grantable: wire.boolean('grantable'),
     customerId: wire.id('customerId'),
@@ -67,30 +68,33 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
     keyGeneration: keyGeneration(wire),
     locked: wire.boolean('locked'),
     frozen: wire.boolean('freezing'),
-    createTime: wire.time('createTime', unit),
-    updateTime: wire.time('updateTime', unit),
-    limitStartTime: wire.time('limitStartTime', unit),
-    limitEndTime: wire.time('limitEndTime', unit),
-    assignStatus: wire.object<WireAssignment, AssetAssignmentDto>('assignStatus', (status) => ({
-      id: status.id('id'),
-      assignStatus: status.text('assignStatus'),
-      memberGlobalId: status.id('assignMemberId'),
-      createTime: status.timeText('createTime', unit),
-      updateTime: status.timeText('updateTime', unit),
-    })),
+    createdAt: wire.time('createTime', unit),
+    updatedAt: wire.time('updateTime', unit),
+    startsAt: wire.time('limitStartTime', unit),
+    endsAt: wire.time('limitEndTime', unit),
+    assignment: wire.object<WireAssignment, AssetAssignmentDto>('assignStatus', (assignment) => {
+      assignment.skip(['id']);
+      return {
+        status: assignment.text('assignStatus'),
+        memberGlobalId: assignment.id('assignMemberId'),
+        createdAt: assignment.timeText('createTime', unit),
+        updatedAt: assignment.timeText('updateTime', unit),
+      };
+    }),
     assetLimits: wire.opaque('assetLimits'),
-    extensions: wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
-      code: extension.text('extendCode'),
-      value: extension.text('extendValue'),
-    })),
-    lent: wire.boolean('borrowedUsbKey'),
+    extensions:
+      wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
+        code: extension.text('extendCode'),
+        value: extension.text('extendValue'),
+      })) ?? [],
+    lentLock: wire.boolean('borrowedUsbKey'),
   });
   return readList(data, 'data', read, notes);
 }
 
-function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null | undefined {
+function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null {
   const chip = wire.integer('keyChipType');
-  if (chip === null || chip === undefined) return chip;
+  if (chip === null) return null;
   if (chip === 1) return 4;
   if (chip === 2) return 5;
   throw new ContractViolation(`${wire.place}.keyChipType`, '1 or 2');
@@ -104,17 +108,21 @@ const LOCK_STATUSES = new Map<number, LockStatus>([
   [4, 'wrong_type'],
 ]);
 
-/** One result for each number asked, in that order: `unknown` where upstream left it out, contradicts itself or says something new. */
+/** One result for each number asked, in that order: `not_found` for those in `left`, which were not sent; `unknown` where upstream left it out, contradicts itself or says something new. */
 export function toLockResults(
   data: unknown,
   asked: readonly string[],
   notes?: ContractNotes,
+  left: ReadonlySet<string> = new Set(),
 ): LockResultsDto {
   const answered = new Map<string, LockStatus>();
   for (const [assetNum, status] of readList(data, 'data', lockResult, notes)) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
-  const items = asked.map((assetNum) => ({ assetNum, status: answered.get(assetNum) ?? 'unknown' }));
+  const items = asked.map((assetNum) => ({
+    assetNum,
+    status: left.has(assetNum) ? ('not_found' as const) : (answered.get(assetNum) ?? 'unknown'),
+  }));
   const succeeded = items.filter(({ status }) => status === 'succeeded').length;
   return { items, succeeded, failed: items.length - succeeded };
 }
@@ -123,19 +131,19 @@ function lockResult(wire: Reader<WireLockResult>): [string, LockStatus] {
   return [wire.requiredId('assetNum'), LOCK_STATUSES.get(wire.requiredInteger('status')) ?? 'unknown'];
 }
 
-const REGIONS = new Map<string, AssetNumDigitsDto['region']>([
+const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
   ['8', 'domestic'],
   ['6', 'singapore'],
 ]);
 
 /** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
-export function toAssetNumDigits(data: unknown, notes?: ContractNotes): AssetNumDigitsDto[] {
+export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
   if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
   return data.map((value: unknown, index) => {
-    const digits = isJsonText(value) ? value : numberText(value);
-    if (digits === undefined) throw new ContractViolation(`data[${index}]`, 'text');
-    const region = (/^\d{10}$/.test(digits) && REGIONS.get(digits.charAt(0))) || 'unknown';
+    const keyShellNumber = isJsonText(value) ? value : numberText(value);
+    if (keyShellNumber === undefined) throw new ContractViolation(`data[${index}]`, 'text');
+    const region = (/^\d{10}$/.test(keyShellNumber) && REGIONS.get(keyShellNumber.charAt(0))) || 'unknown';
     if (region === 'unknown') notes?.add('shell_number');
-    return { digits, region };
+    return { keyShellNumber, region };
   });
 }

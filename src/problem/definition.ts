@@ -1,5 +1,8 @@
-/** What is known about the effect upstream: provably none, there was one, or nobody knows. */
-export type Outcome = 'not_processed' | 'processed' | 'unknown';
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
+
+/** What is known about the effect upstream: provably none, there was one, or it is not known. */
+export const outcomes = enumeration('Outcome', ['not_processed', 'processed', 'unknown']);
+export type Outcome = WordOf<typeof outcomes>;
 
 export interface ProblemDefinition {
   /** HTTP statuses it is sent with; the first is the usual one. */

@@ -59,8 +59,17 @@ export const gatewayProblems = {
     ...defaultOutcome,
     statuses: [404],
     title: 'No such order',
-    meaning: 'The gateway has no record of an order under this channel code and order number.',
-    remedy: 'Compare both with what was sent: they are matched byte by byte.',
+    meaning:
+      'The gateway has no record of an order under this channel code and order number, or the enterprise that is named has no licence order of this id.',
+    remedy: 'Compare the ids with what was sent or answered: they are matched byte by byte.',
+  },
+  'customer-not-found': {
+    ...defaultOutcome,
+    statuses: [404],
+    title: 'No such customer',
+    meaning:
+      'The enterprise that is named has no customer of this id, or none under this number of the channel.',
+    remedy: 'Take the id from `findCustomers`, or from the assets of the enterprise.',
   },
   'method-not-allowed': {
     ...defaultOutcome,

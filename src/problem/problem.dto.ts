@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { problemSlugs } from './catalogue.ts';
+import { outcomes } from './definition.ts';
 
 const NEVER_SHOWN = 'absent where it does not apply';
 
@@ -36,11 +37,16 @@ export class ProblemDto {
   /** What happened this time. */
   detail?: string;
 
-  @ApiProperty({ enum: problemSlugs, description: 'What callers branch on; it never changes once published' })
+  @ApiProperty({
+    enum: problemSlugs,
+    ...{ 'x-enumeration': 'ProblemCode' },
+    description: 'What callers branch on; it never changes once published',
+  })
   code!: string;
 
   @ApiProperty({
-    enum: ['not_processed', 'processed', 'unknown'],
+    enum: [...outcomes.words],
+    ...{ 'x-enumeration': outcomes.name },
     description:
       'What is known about the effect on the platform; `not_processed` means that provably nothing happened',
   })

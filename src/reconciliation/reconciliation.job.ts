@@ -61,7 +61,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
   async #inDoubt(): Promise<LedgerRecord[]> {
     const found: LedgerRecord[] = [];
     for (let offset = 0; ; offset += PAGE) {
-      const { records, total } = await this.keeper.store.list('in_doubt', offset, PAGE);
+      const { records, total } = await this.keeper.store.list({ states: ['in_doubt'] }, offset, PAGE);
       const young = records.filter(({ submittedAt }) => Date.now() - submittedAt <= this.times.oldest);
       found.push(...young.filter(({ details }) => details.order?.evidence));
       // A page may lack records that cannot be read, so its length does not say whether it is the last.

@@ -4,6 +4,8 @@ import type { RedisAddress } from '../config/redis-url.ts';
 /** Also for what the client sends itself while it connects. Requests wait less, see in-time.ts. */
 const COMMAND_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 1_000;
+/** Said outright: Node's default follows an environment variable that turns the check off. */
+const TLS = { rejectUnauthorized: true };
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** A server that is read-only by its configuration must not cost a connection for each write. */
 const READONLY_RECONNECT_MS = 5_000;
@@ -35,12 +37,12 @@ export function queueClient(address: RedisAddress): Redis | Cluster {
 /** `ofOne` is for a single server alone: of a cluster, a node is connected by its first command, which has to wait for that. */
 function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions): Redis | Cluster {
   const { kind, nodes, tls, master, sentinelUsername, sentinelPassword } = address;
-  // Certificates are always checked; a private authority comes from NODE_EXTRA_CA_CERTS.
+  // A private authority comes from NODE_EXTRA_CA_CERTS.
   const options: RedisOptions = {
     ...own,
     username: address.username,
     password: address.password,
-    ...(tls && { tls: {} }),
+    ...(tls && { tls: TLS }),
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Otherwise the process lives on for 2 s when it stops while Redis is away.
     disconnectTimeout: 100,
@@ -81,7 +83,7 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
     sentinelRetryStrategy: reconnectDelay,
     // Hears from the sentinels that there is another master, also where the old one still answers.
     failoverDetector: true,
-    ...(tls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    ...(tls && { sentinelTLS: TLS, enableTLSForSentinelMode: true }),
   });
 }
 

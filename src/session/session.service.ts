@@ -5,7 +5,7 @@ import type { AccessToken } from '../token/principal.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser } from '../upstream/call-context.ts';
-import { type SessionRecord, SessionStore } from './session.store.ts';
+import { type SessionRecord, SessionStore, type StoredSession } from './session.store.ts';
 
 const ID_BYTES = 16;
 const SESSION_ID = /^[A-Za-z0-9_-]{22}$/;
@@ -30,21 +30,21 @@ export class SessionService {
   ): Promise<{ sessionId: string; record: SessionRecord }> {
     this.store.assertUsable();
     const token = await this.#login(username, password);
-    const now = Date.now();
-    const tokenEndsAt = now + token.usableMs;
-    const expiresAt = token.refreshToken === undefined ? tokenEndsAt : now + MAX_LIFE_MS;
+    const createdAt = await this.store.now();
+    const lifeMs = token.refreshToken === undefined ? token.usableMs : MAX_LIFE_MS;
+    const leftAtTokenEndMs = lifeMs - token.usableMs;
     const sessionId = randomBytes(ID_BYTES).toString('base64url');
-    const record = { username, caller, createdAt: now, expiresAt, token, tokenEndsAt };
-    await this.store.write(this.store.keyOf(sessionId), record);
+    const record = { username, caller, createdAt, expiresAt: createdAt + lifeMs, token, leftAtTokenEndMs };
+    await this.store.open(this.store.keyOf(sessionId), record, lifeMs);
     return { sessionId, record };
   }
 
   /** The session of this id, or `session-expired`: unknown, ended and somebody else's look the same from outside. */
-  async find(sessionId: string, caller: string): Promise<{ key: string; record: SessionRecord }> {
+  async find(sessionId: string, caller: string): Promise<StoredSession & { key: string }> {
     const key = this.store.keyOf(sessionId);
-    const record = SESSION_ID.test(sessionId) ? await this.store.read(key) : undefined;
-    if (!record || record.caller !== caller || record.expiresAt <= Date.now()) throw expired();
-    return { key, record };
+    const stored = SESSION_ID.test(sessionId) ? await this.store.read(key) : undefined;
+    if (stored?.record.caller !== caller) throw expired();
+    return { key, ...stored };
   }
 
   async end(sessionId: string, caller: string): Promise<void> {
@@ -53,16 +53,19 @@ export class SessionService {
   }
 
   async actingUser(sessionId: string, caller: string): Promise<ActingUser> {
-    const { key, record } = await this.find(sessionId, caller);
-    let { token, tokenEndsAt } = record;
+    const stored = await this.find(sessionId, caller);
+    const { key } = stored;
+    let { token } = stored.record;
+    // By this process' monotonic clock, from here on: a request is short.
+    let tokenEndsAt = performance.now() + tokenLeftMs(stored);
     let refusedVersion: string | undefined;
     return {
       kind: 'session',
       name: key,
       token: async (waitMs) => {
-        if (token.version === refusedVersion || Date.now() >= tokenEndsAt) {
+        if (token.version === refusedVersion || performance.now() >= tokenEndsAt) {
           token = await this.#renewed(key, refusedVersion, waitMs);
-          tokenEndsAt = Date.now() + token.usableMs;
+          tokenEndsAt = performance.now() + token.usableMs;
         }
         return token;
       },
@@ -86,10 +89,10 @@ export class SessionService {
 
   /** Another replica may have been first: then its token is the answer, and the refresh token is not used twice. */
   async #renew(key: string, refusedVersion: string | undefined): Promise<AccessToken> {
-    const record = await this.store.read(key);
-    if (!record) throw expired();
-    const { token } = record;
-    if (token.version !== refusedVersion && Date.now() < record.tokenEndsAt) return token;
+    const stored = await this.store.read(key);
+    if (!stored) throw expired();
+    const { token } = stored.record;
+    if (token.version !== refusedVersion && tokenLeftMs(stored) > 0) return token;
     if (token.refreshToken === undefined) return this.#over(key);
     const { refreshToken } = token;
     const next = await this.tokens
@@ -99,12 +102,9 @@ export class SessionService {
         throw error;
       });
     if (!next) return this.#over(key);
-    const kept = await this.store.write(
-      key,
-      { ...record, token: next, tokenEndsAt: Date.now() + next.usableMs },
-      true,
-    );
-    if (!kept) throw expired();
+    const leftAtTokenEndMs = stored.leftMs - next.usableMs;
+    if (!(await this.store.replace(key, { ...stored.record, token: next, leftAtTokenEndMs })))
+      throw expired();
     return next;
   }
 
@@ -123,6 +123,10 @@ export class SessionService {
       throw error;
     }
   }
+}
+
+function tokenLeftMs({ record, leftMs }: StoredSession): number {
+  return leftMs - record.leftAtTokenEndMs;
 }
 
 function expired(): ProblemException {

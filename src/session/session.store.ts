@@ -10,7 +10,7 @@ import { Script } from '../redis/script.ts';
 import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
-/** A logged-in user of the platform. Times in ms since the epoch; the password is nowhere. */
+/** A logged-in user of the platform; the password is nowhere. Its times, in ms since the epoch, are for people: see {@link StoredSession}. */
 export interface SessionRecord {
   readonly username: string;
   /** The caller that opened it: nobody else can use it. */
@@ -18,7 +18,14 @@ export interface SessionRecord {
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly token: AccessToken;
-  readonly tokenEndsAt: number;
+  /** The token is over when the session has so many ms left: counted in the life of its key, so that no process' clock matters. */
+  readonly leftAtTokenEndMs: number;
+}
+
+/** What Redis has of a session, and for how long it keeps it: its clock alone says when a session ends. */
+export interface StoredSession {
+  readonly record: SessionRecord;
+  readonly leftMs: number;
 }
 
 const LOCK_MS = 10_000;
@@ -36,7 +43,8 @@ const UNLOCK = new Script(
  */
 @Injectable()
 export class SessionStore {
-  readonly #local = new Map<string, SessionRecord>();
+  /** `endsAt` by performance.now(). */
+  readonly #local = new Map<string, { record: SessionRecord; endsAt: number }>();
   readonly #environment: string;
 
   constructor(
@@ -57,36 +65,49 @@ export class SessionStore {
     if (this.redis.status === 'down') unavailable(new RedisAway());
   }
 
-  async read(key: string): Promise<SessionRecord | undefined> {
+  /** The time by the clock that all replicas share, in ms since the epoch. */
+  async now(): Promise<number> {
+    if (!this.redis.configured) return Date.now();
+    const [seconds, microseconds] = await this.#ask((client) => client.time());
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  }
+
+  async read(key: string): Promise<StoredSession | undefined> {
     const { sealer } = this.redis;
     if (!sealer) return this.#readLocal(key);
-    const value = await this.redis
-      .run((client) => client.get(key))
-      .catch(emptyIfForeign)
+    const [value, leftMs] = await this.redis
+      .run((client) => Promise.all([client.get(key).catch(emptyIfForeign), client.pttl(key)]))
       .catch(unavailable);
-    if (value === null) return undefined;
+    // Without an end it is none of ours.
+    if (value === null || leftMs < 0) return undefined;
     const text = sealer.open(value, key);
-    if (text !== undefined) return JSON.parse(text) as SessionRecord;
+    if (text !== undefined) return { record: JSON.parse(text) as SessionRecord, leftMs };
     // It stays: a replica that has more encryption keys than this one may well read it.
     this.metrics.unreadable('sessions');
     return undefined;
   }
 
-  /** Keeps a session to its end. With `onlyIfThere`, a session that was ended meanwhile stays ended; then false. */
-  async write(key: string, record: SessionRecord, onlyIfThere = false): Promise<boolean> {
+  async open(key: string, record: SessionRecord, lifeMs: number): Promise<void> {
     const { sealer } = this.redis;
     if (!sealer) {
-      if (onlyIfThere && !this.#readLocal(key)) return false;
       this.#sweepLocal();
-      this.#local.set(key, record);
-      return true;
+      this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
+      return;
     }
     const sealed = sealer.seal(JSON.stringify(record), key);
-    const lifeMs = Math.max(1, record.expiresAt - Date.now());
-    const done = await this.#ask((client) =>
-      onlyIfThere ? client.set(key, sealed, 'PX', lifeMs, 'XX') : client.set(key, sealed, 'PX', lifeMs),
-    );
-    return done === 'OK';
+    await this.#ask((client) => client.set(key, sealed, 'PX', Math.max(1, Math.floor(lifeMs))));
+  }
+
+  /** Puts another record in its place, which ends when the first would have; false where the session was ended meanwhile. */
+  async replace(key: string, record: SessionRecord): Promise<boolean> {
+    const { sealer } = this.redis;
+    if (!sealer) {
+      const held = this.#readLocal(key) && this.#local.get(key);
+      if (held) held.record = record;
+      return held !== undefined;
+    }
+    const sealed = sealer.seal(JSON.stringify(record), key);
+    return (await this.#ask((client) => client.set(key, sealed, 'KEEPTTL', 'XX'))) === 'OK';
   }
 
   async remove(key: string): Promise<void> {
@@ -111,13 +132,14 @@ export class SessionStore {
     }
   }
 
-  #readLocal(key: string): SessionRecord | undefined {
-    const record = this.#local.get(key);
-    return record && record.expiresAt > Date.now() ? record : undefined;
+  #readLocal(key: string): StoredSession | undefined {
+    const held = this.#local.get(key);
+    const leftMs = held ? held.endsAt - performance.now() : 0;
+    return held && leftMs > 0 ? { record: held.record, leftMs } : undefined;
   }
 
   #sweepLocal(): void {
-    for (const [key, { expiresAt }] of this.#local) if (expiresAt <= Date.now()) this.#local.delete(key);
+    for (const [key, { endsAt }] of this.#local) if (endsAt <= performance.now()) this.#local.delete(key);
   }
 
   #ask<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { Dispatcher } from 'undici';
 import type { GroupName } from '../upstream/operations.ts';
+import type { AnswerBudget } from './answer-budget.ts';
 import { TransportError } from './transport-error.ts';
 
 declare module 'axios' {
@@ -46,6 +47,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
   #sent = false;
   #confirmedAt: number | undefined;
   #size = 0;
+  /** Of the budget. */
+  #held = 0;
   readonly #chunks: Buffer[] = [];
   #timer: NodeJS.Timeout;
   #status = 0;
@@ -57,6 +60,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     private readonly underWay: Set<Ending>,
     private resolve: (response: Response) => void,
     private reject: (error: unknown) => void,
+    private readonly budget?: AnswerBudget,
   ) {
     this.#timer = setTimeout(() => this.#deadline(), config.timeout);
     underWay.add(this);
@@ -108,8 +112,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > (this.config.maxContentLength ?? Infinity)) this.#fail('too-large');
-    else this.#chunks.push(chunk);
+    if (this.#size > (this.config.maxContentLength ?? Infinity)) return this.#fail('too-large');
+    // Of a write the response says what it did, so it is never given up.
+    if (this.budget && this.config.method === 'GET') {
+      const held = this.budget.grow(this.#held, this.#size);
+      if (held === undefined) return this.#fail('abandoned', new Error('large responses fill the budget'));
+      this.#held = held;
+    }
+    this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
@@ -172,6 +182,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.underWay.delete(this);
+    this.budget?.release(this.#held);
+    this.#held = 0;
     this.config.abandon?.removeEventListener('abort', this.#abandoned);
     this.told(how);
     return true;

@@ -30,7 +30,11 @@ export class OwnConnections {
     private readonly limits: Limits,
   ) {
     const { hostname, host, protocol, port } = origin;
-    this.#connect = buildConnector({ timeout: limits.connectTimeoutMs, allowH2: false });
+    this.#connect = buildConnector({
+      timeout: limits.connectTimeoutMs,
+      rejectUnauthorized: true,
+      allowH2: false,
+    });
     this.#target = { hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port };
   }
 

@@ -6,6 +6,7 @@ import axios, {
   type InternalAxiosRequestConfig,
 } from 'axios';
 import type { Dispatcher } from 'undici';
+import type { AnswerBudget } from './answer-budget.ts';
 import { type Ending, Exchange } from './exchange.ts';
 
 /** Where requests go out: a pool of connections that are shared, or connections for one request each. */
@@ -23,6 +24,7 @@ export interface Route {
 export function undiciAdapter(
   routeFor: (config: InternalAxiosRequestConfig) => Route,
   underWay = new Set<Ending>(),
+  budget?: AnswerBudget,
 ): AxiosAdapter {
   return (config) =>
     new Promise<AxiosResponse<Buffer>>((resolve, reject) => {
@@ -35,7 +37,7 @@ export function undiciAdapter(
           headersTimeout: 0,
           bodyTimeout: 0,
         },
-        new Exchange(config, underWay, resolve, reject),
+        new Exchange(config, underWay, resolve, reject, budget),
       );
     });
 }

@@ -32,7 +32,8 @@ export class UpstreamPools implements OnApplicationShutdown {
   constructor(config: UpstreamConfig) {
     const { baseUrl, connectTimeoutMs } = config;
     const options = {
-      connect: { timeout: connectTimeoutMs },
+      // Said outright: Node's default follows an environment variable that turns the check off.
+      connect: { timeout: connectTimeoutMs, rejectUnauthorized: true },
       allowH2: false,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,

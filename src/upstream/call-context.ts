@@ -1,4 +1,5 @@
 import type { AccessToken } from '../token/principal.ts';
+import type { Reach } from './reach.ts';
 
 /** The platform's user on whose behalf the member center is called (interface section 5). */
 export interface ActingUser {
@@ -34,8 +35,12 @@ export interface CallContext {
   readonly user?: ActingUser;
   /** Set on reads whose answer is for this caller alone: aborted when it hangs up. */
   abandon?: AbortSignal;
+  /** Set on requests of bound callers once what they name was looked up: nothing else of an enterprise is sent. */
+  reach?: Reach;
   /** Milliseconds spent waiting for upstream, for `Server-Timing`. */
   upstreamMs: number;
+  /** Milliseconds spent on lookups before the handler: apart, since they change nothing and so drop nothing from the cache. */
+  lookupMs?: number;
 }
 
 export function isGranted(granted: ReadonlySet<string>, id: string): boolean {

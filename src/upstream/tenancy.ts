@@ -1,22 +1,59 @@
-import { type Grants, isGranted } from './call-context.ts';
-import type { Operation } from './operations.ts';
+import { type CallContext, type Grants, isGranted } from './call-context.ts';
+import type { Operation, OperationName } from './operations.ts';
+import type { OwnKind } from './reach.ts';
 import type { UpstreamRequest } from './upstream-path.ts';
 
-/** A request names an enterprise or channel that its caller was not granted. */
+/** A request names an enterprise or channel that its caller was not granted, or a thing that was not looked up for it. */
 export class ForeignTenant extends Error {
   override readonly name = 'ForeignTenant';
 }
 
+/** What an id of a request upstream names, by the field that carries it. `never`: a bound caller's request must not have it. */
+const KINDS: ReadonlyMap<string, OwnKind | 'never'> = new Map([
+  ['assetId', 'asset'],
+  ['assetIDs', 'asset'],
+  ['assetNos', 'assetNum'],
+  ['assetNums', 'assetNum'],
+  ['addAssets', 'assetNum'],
+  ['deleteAssets', 'assetNum'],
+  ['memberGlobalId', 'member'],
+  ['customerId', 'customer'],
+  ['channelCustomerId', 'channelCustomer'],
+  ['crmCustomerId', 'never'],
+  ['srcLicenseOrderId', 'order'],
+]);
+
+/** They reach every enterprise by their scope (`customers:write`), or their results are cut to what is granted (`queryCustomers`). */
+const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
+  'bindCustomer',
+  'createEnterprise',
+  'updateCustomer',
+  'queryCustomers',
+]);
+
 /**
- * The second check of what a caller may name, on the request as it will be sent: whatever a controller or mapper did, no
- * call leaves for an enterprise or channel that is not the caller's. The first is the caller guard.
+ * The last check of what a caller may name, on the request as it will be sent: whatever a controller or mapper did, no call
+ * leaves for an enterprise or channel that is not the caller's, nor for a thing that was not looked up. The first are the caller
+ * guard and the tenancy check before each handler.
  */
-export function assertOwnTenants(operation: Operation, request: UpstreamRequest, grants: Grants): void {
-  const parts = [request.ids, request.query, request.body, ...orderItems(request.body)];
-  for (const part of parts) {
+export function assertOwnTenants(operation: Operation, request: UpstreamRequest, context: CallContext): void {
+  const { grants } = context.caller;
+  const items = orderItems(request.body);
+  for (const part of [request.ids, request.query, request.body, ...items]) {
     assertGranted(operation, grants.enterprises, part, 'enterpriseGlobalId');
     assertGranted(operation, grants.channels, part, 'channelCode');
   }
+  if (!isBound(grants) || ACROSS_ENTERPRISES.has(operation.name)) return;
+  for (const item of items)
+    if (!('enterpriseGlobalId' in item && item.enterpriseGlobalId)) throw foreign(operation);
+  assertLookedUp(operation, request.ids, context);
+  assertLookedUp(operation, request.query, context);
+  assertLookedUp(operation, request.body, context);
+}
+
+/** Whether the caller may reach some enterprises only, so that every id has to be looked up. */
+export function isBound({ enterprises }: Grants): boolean {
+  return !enterprises.has('*');
 }
 
 function assertGranted(
@@ -26,12 +63,47 @@ function assertGranted(
   name: string,
 ): void {
   const id = part && (part as Record<string, unknown>)[name];
-  if (typeof id === 'string' && !isGranted(granted, id)) {
-    throw new ForeignTenant(`${operation.name} names a ${name} that is not the caller's`);
+  if (typeof id === 'string' && !isGranted(granted, id)) throw foreign(operation, name);
+}
+
+/** At any depth: products stand in packages, packages in packages. */
+function assertLookedUp(operation: Operation, part: object | undefined, context: CallContext): void {
+  for (const [name, value] of Object.entries(part ?? {}) as [string, unknown][]) {
+    if (value === undefined || value === null) continue;
+    const kind = kindOf(name, value);
+    if (kind) assertOwn(operation, kind, value, context);
+    else if (Array.isArray(value))
+      for (const item of value as unknown[]) assertInside(operation, item, context);
+    else assertInside(operation, value, context);
+  }
+}
+
+function assertInside(operation: Operation, value: unknown, context: CallContext): void {
+  if (typeof value === 'object' && value !== null) assertLookedUp(operation, value, context);
+}
+
+/** `borrowedUsbKey` is a number in a loan and a flag in an order. */
+function kindOf(name: string, value: unknown): OwnKind | 'never' | undefined {
+  return name === 'borrowedUsbKey' && typeof value === 'string' ? 'lentLock' : KINDS.get(name);
+}
+
+function assertOwn(
+  operation: Operation,
+  kind: OwnKind | 'never',
+  value: unknown,
+  { reach }: CallContext,
+): void {
+  for (const id of Array.isArray(value) ? (value as unknown[]) : [value]) {
+    if (kind !== 'never' && typeof id === 'string' && reach?.has(kind, id)) continue;
+    throw reach?.refusal ?? foreign(operation, kind);
   }
 }
 
 function orderItems(body: object | undefined): readonly object[] {
   const items = (body as { orderList?: readonly object[] } | undefined)?.orderList;
   return items ?? [];
+}
+
+function foreign(operation: Operation, name = 'enterpriseGlobalId'): ForeignTenant {
+  return new ForeignTenant(`${operation.name} names a ${name} that is not the caller's`);
 }

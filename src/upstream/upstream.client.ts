@@ -62,7 +62,7 @@ export class UpstreamClient {
     decode: Decode<T>,
   ): Promise<T> {
     const operation = operations[name];
-    assertOwnTenants(operation, request, context.caller.grants);
+    assertOwnTenants(operation, request, context);
     const attempt: Attempt = {
       operation,
       request,

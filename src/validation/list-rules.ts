@@ -47,6 +47,10 @@ class ItemKinds {
     OneOf(Object.keys(classes))(this.#unknown.prototype as object, property);
   }
 
+  get classes(): readonly ClassOf<object>[] {
+    return [...this.#classes.values()];
+  }
+
   instances(list: unknown, instantiate: Instantiate): unknown {
     return Array.isArray(list) ? list.map((item: unknown) => this.#instance(item, instantiate)) : list;
   }

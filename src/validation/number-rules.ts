@@ -24,10 +24,10 @@ export function Long(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** A long in a query. */
-export function LongParameter(doc: FieldDoc = {}): PropertyDecorator {
+/** A long as digits in a string: in a query, and where a number would be read as a double. */
+export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     rule('long', isLong, LONG_RULE),
-    ApiProperty({ type: String, pattern: LONG.source, ...doc }),
+    ApiProperty({ type: String, format: 'int64', pattern: LONG.source, ...doc }),
   );
 }

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
+import type { Enumeration } from '../shared/enumeration.ts';
 import { isJsonText } from '../shared/json.ts';
 import { DISGUISING } from '../shared/clean-text.ts';
 import { PATH_ID } from '../upstream/upstream-path.ts';
@@ -12,6 +13,8 @@ import { PATH_ID } from '../upstream/upstream-path.ts';
  */
 
 export interface FieldDoc {
+  /** Its name on the platform, where it is another one. */
+  readonly 'x-upstream'?: string;
   readonly description?: string;
   readonly example?: unknown;
 }
@@ -51,9 +54,12 @@ export function Optional(): PropertyDecorator {
 
 /** What the rules of text and ids refuse, in words of JSON Schema; \p{…} would need a flag that not every reader sets. */
 const CONTROLS = String.raw`\u0000-\u001f\u007f-\u009f`;
-const FORMATTING = String.raw`\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff`;
-const TEXT_PATTERN = `^[^${CONTROLS}${FORMATTING}]*$`;
-const IDENTIFIER_PATTERN = String.raw`^[^\s${CONTROLS}${FORMATTING}]+$`;
+const FORMATTING = String.raw`\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff`;
+/** White space but for the two line separators: these are not spelled, since some generators write a pattern into source code. */
+const SPACES = String.raw` \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000`;
+const IDENTIFIER_CHARACTER = String.raw`[^\s${CONTROLS}${FORMATTING}]`;
+const TEXT_PATTERN = `^(?:${IDENTIFIER_CHARACTER}|[${SPACES}])*$`;
+const IDENTIFIER_PATTERN = `^${IDENTIFIER_CHARACTER}+$`;
 
 /** Counted in characters (code points), as JSON Schema does. */
 function hasAtMost(value: string, max: number): boolean {
@@ -166,10 +172,17 @@ export function WholeNumber(min: number, max: number, doc: FieldDoc = {}): Prope
   );
 }
 
-export function OneOf(words: readonly string[], doc: FieldDoc = {}): PropertyDecorator {
+/** One word of an enumeration, which the document names once, or of a few of its own. */
+export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {}): PropertyDecorator {
+  const { name, words } = 'words' in choice ? choice : { name: undefined, words: choice };
   return applyDecorators(
     rule('oneOf', (value) => words.includes(value as string), `must be one of ${words.join(', ')}`),
-    ApiProperty({ type: String, enum: [...words], ...doc }),
+    ApiProperty({
+      type: String,
+      enum: [...words],
+      ...(name !== undefined && { 'x-enumeration': name }),
+      ...doc,
+    }),
   );
 }
 

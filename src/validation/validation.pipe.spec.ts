@@ -63,21 +63,21 @@ const deleteProduct = {
   assets: [{ assetNums: ['8000000001'], products: [{ productUri: 'draft.pro' }] }],
 };
 const order = (...orders: unknown[]) =>
-  body(JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-1', orders }), PlaceOrderDto);
+  body(JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-1', items: orders }), PlaceOrderDto);
 
 describe('a body', () => {
   it('becomes an instance of its class, with defaults filled in and nothing converted', () => {
     const { value, faults } = order(newBuy, deleteAsset, deleteProduct);
     expect(faults).toEqual({});
     expect(value).toBeInstanceOf(PlaceOrderDto);
-    const { syncMode, orders } = value as PlaceOrderDto;
+    const { syncMode, items } = value as PlaceOrderDto;
     expect(syncMode).toBe('sync');
-    expect(orders.map(({ constructor }) => constructor)).toEqual([
+    expect(items.map(({ constructor }) => constructor)).toEqual([
       NewBuyDto,
       DeleteAssetDto,
       DeleteProductDto,
     ]);
-    expect(JSON.parse(JSON.stringify(orders))).toEqual([newBuy, deleteAsset, deleteProduct]);
+    expect(JSON.parse(JSON.stringify(items))).toEqual([newBuy, deleteAsset, deleteProduct]);
   });
 
   it.each(['', '[]', '"text"', '5', '1.5', 'null', 'true'])('that is %j is no object', (json) => {
@@ -85,11 +85,11 @@ describe('a body', () => {
   });
 
   it('reports every fault at once, each with its own pointer', () => {
-    const { faults } = body('{"channelCode":5,"syncMode":"later","orders":[],"x/y~z":1}', PlaceOrderDto);
+    const { faults } = body('{"channelCode":5,"syncMode":"later","items":[],"x/y~z":1}', PlaceOrderDto);
     expect(Object.keys(faults).sort()).toEqual([
       '/channelCode',
       '/channelOrderId',
-      '/orders',
+      '/items',
       '/syncMode',
       '/x~1y~0z',
     ]);
@@ -103,7 +103,7 @@ describe('a body', () => {
       productUri: secret,
       trial: secret,
       passwords: [`${secret}\n`],
-      features: [{ trialEndDate: secret }],
+      features: [{ trialEndsAt: secret }],
     };
     const { faults } = order(
       { ...newBuy, orderType: secret },
@@ -114,35 +114,38 @@ describe('a body', () => {
   });
 
   it.each([
-    ['/orders/0/customer/customerName', { ...newBuy, customer: { customerName: 5 } }],
-    ['/orders/0/customer/nick', { ...newBuy, customer: { customerId: 'c', nick: 'x' } }],
-    ['/orders/0/admin', { ...newBuy, admin: null }],
-    ['/orders/0/admin/email', { ...newBuy, admin: { email: '' } }],
-    ['/orders/0/customer', { ...newBuy, customer: 'cus-1' }],
-    ['/orders/0/assets', { ...newBuy, assets: {} }],
-    ['/orders/0/assets', { ...newBuy, assets: [] }],
-    ['/orders/0/assets/1/lent', { ...newBuy, assets: [...newBuy.assets, { ...newBuy.assets[0], lent: 1 }] }],
+    ['/items/0/customer/customerName', { ...newBuy, customer: { customerName: 5 } }],
+    ['/items/0/customer/nick', { ...newBuy, customer: { customerId: 'c', nick: 'x' } }],
+    ['/items/0/admin', { ...newBuy, admin: null }],
+    ['/items/0/admin/email', { ...newBuy, admin: { email: '' } }],
+    ['/items/0/customer', { ...newBuy, customer: 'cus-1' }],
+    ['/items/0/assets', { ...newBuy, assets: {} }],
+    ['/items/0/assets', { ...newBuy, assets: [] }],
     [
-      '/orders/0/assets/0/products/0/limitStartDate',
+      '/items/0/assets/1/lentLock',
+      { ...newBuy, assets: [...newBuy.assets, { ...newBuy.assets[0], lentLock: 1 }] },
+    ],
+    [
+      '/items/0/assets/0/products/0/limitStartDate',
       { ...newBuy, assets: [{ products: [{ limitStartDate: 1 }] }] },
     ],
     [
-      '/orders/0/assets/0/products/0/features/0/trial',
+      '/items/0/assets/0/products/0/features/0/trial',
       { ...newBuy, assets: [{ products: [{ features: [{ trial: 'yes' }] }] }] },
     ],
     [
-      '/orders/0/assets/0/merchandises/0/children/0/children/0/products/0/trial',
+      '/items/0/assets/0/merchandises/0/children/0/children/0/products/0/trial',
       {
         ...newBuy,
         assets: [{ merchandises: [{ children: [{ children: [{ products: [{ trial: 0 }] }] }] }] }],
       },
     ],
     [
-      '/orders/0/assets/0/merchandises/0/children',
+      '/items/0/assets/0/merchandises/0/children',
       { ...newBuy, assets: [{ merchandises: [{ children: null }] }] },
     ],
-    ['/orders/0/assets/0/products', { ...deleteAsset, assets: [{ assetNums: ['1'], products: [] }] }],
-    ['/orders/0/allOrders', { ...newBuy, allOrders: true }],
+    ['/items/0/assets/0/products', { ...deleteAsset, assets: [{ assetNums: ['1'], products: {} }] }],
+    ['/items/0/allOrders', { ...newBuy, allOrders: true }],
   ])('points to %s', (pointer, item) => {
     expect(Object.keys(order(item).faults)).toEqual([pointer]);
   });
@@ -162,16 +165,16 @@ describe('names that every object has', () => {
   it.each([...names, 'prototype', '$object'])('%s is an unknown field at every level', (name) => {
     const field = `"${name}":{"a":1}`;
     const spots = {
-      top: `{"channelCode":"crm","channelOrderId":"S","orders":[${JSON.stringify(newBuy)}],${field}}`,
-      item: JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', orders: [newBuy] }).replace(
+      top: `{"channelCode":"crm","channelOrderId":"S","items":[${JSON.stringify(newBuy)}],${field}}`,
+      item: JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', items: [newBuy] }).replace(
         '{"orderType"',
         `{${field},"orderType"`,
       ),
-      customer: JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', orders: [newBuy] }).replace(
+      customer: JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', items: [newBuy] }).replace(
         '{"customerId"',
         `{${field},"customerId"`,
       ),
-      product: JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', orders: [newBuy] }).replace(
+      product: JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', items: [newBuy] }).replace(
         '{"productUri"',
         `{${field},"productUri"`,
       ),
@@ -208,7 +211,7 @@ describe('names that every object has', () => {
   });
 });
 
-describe('the orders of a batch', () => {
+describe('the items of a batch', () => {
   it.each([
     ['unknown', { ...newBuy, orderType: 'refund' }],
     ['missing', { licenseType: 'softkey' }],
@@ -218,23 +221,23 @@ describe('the orders of a batch', () => {
     ['in capitals', { ...newBuy, orderType: 'NEW_BUY' }],
   ])('have one of three types; %s is none', (_, item) => {
     const { faults } = order(deleteAsset, item);
-    expect(Object.keys(faults)).toEqual(['/orders/1/orderType']);
-    expect(faults['/orders/1/orderType']).toContain('must be one of new_buy, delete_asset, delete_product');
+    expect(Object.keys(faults)).toEqual(['/items/1/orderType']);
+    expect(faults['/items/1/orderType']).toContain('must be one of new_buy, delete_asset, delete_product');
   });
 
   it.each([null, 'new_buy', 5, true, [], [[]], [newBuy]])('are objects; %j is none', (item) => {
     const places = Object.keys(order(newBuy, item).faults);
     expect(places.length).toBeGreaterThan(0);
-    for (const place of places) expect(place).toMatch(/^\/orders(\/1)?$/);
+    for (const place of places) expect(place).toMatch(/^\/items(\/1)?$/);
   });
 
-  it.each([{}, 'text', null, 5])('are a list; %j is none', (orders) => {
-    const json = JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', orders });
-    expect(body(json, PlaceOrderDto).faults).toEqual({ '/orders': 'must be a list of 1 to 1000 objects' });
+  it.each([{}, 'text', null, 5])('are a list; %j is none', (items) => {
+    const json = JSON.stringify({ channelCode: 'crm', channelOrderId: 'S', items });
+    expect(body(json, PlaceOrderDto).faults).toEqual({ '/items': 'must be a list of 1 to 1000 objects' });
   });
 
   it('have sequences of their own, given or counted', () => {
-    const message = { '': 'must give every order a sequence of its own' };
+    const message = { '': 'must give every item a sequence of its own' };
     expect(order(newBuy, deleteAsset).faults).toEqual({});
     expect(order({ ...newBuy, sequence: 2 }, { ...deleteAsset, sequence: 1 }).faults).toEqual({});
     expect(order({ ...newBuy, sequence: 5 }, { ...deleteAsset, sequence: 5 }).faults).toEqual(message);
@@ -248,28 +251,53 @@ describe('the orders of a batch', () => {
       assets: [{}, { products: [], merchandises: [] }, ...newBuy.assets],
     });
     expect(faults).toEqual({
-      '/orders/0': 'must say in customer for whom the purchase is',
-      '/orders/0/assets/0': 'must have at least one product or merchandise',
-      '/orders/0/assets/1': 'must have at least one product or merchandise',
+      '/items/0': 'must say in customer for whom the purchase is',
+      '/items/0/assets/0': 'must have at least one product or merchandise',
+      '/items/0/assets/1': 'must have at least one product or merchandise',
     });
     expect(order({ ...newBuy, assets: [{ merchandises: [{ merchandiseNum: 'P' }] }] }).faults).toEqual({});
   });
 
   it('that delete an asset name its number, and nothing of it', () => {
     for (const assets of [[{}], [{ assetNums: [] }]]) {
-      expect(Object.keys(order({ ...deleteAsset, assets }).faults)).toEqual(['/orders/0/assets/0/assetNums']);
+      expect(Object.keys(order({ ...deleteAsset, assets }).faults)).toEqual(['/items/0/assets/0/assetNums']);
     }
   });
 
   it('that delete products name the assets and every product by its productUri', () => {
     const reduced = (asset: object) => order({ ...deleteProduct, assets: [asset] }).faults;
     const products = [{ productUri: 'draft.pro' }];
-    expect(Object.keys(reduced({ products }))).toEqual(['/orders/0/assets/0/assetNums']);
-    expect(Object.keys(reduced({ assetNums: ['1'] }))).toEqual(['/orders/0/assets/0/products']);
-    expect(Object.keys(reduced({ assetNums: ['1'], products: [] }))).toEqual(['/orders/0/assets/0/products']);
+    expect(Object.keys(reduced({ products }))).toEqual(['/items/0/assets/0/assetNums']);
+    expect(Object.keys(reduced({ assetNums: ['1'] }))).toEqual(['/items/0/assets/0']);
+    expect(Object.keys(reduced({ assetNums: ['1'], products: [] }))).toEqual(['/items/0/assets/0']);
+    expect(reduced({ assetNums: ['1'], merchandises: [{ products }] })).toEqual({});
     expect(
       Object.keys(reduced({ assetNums: ['1'], products: [...products, { crmProductId: 'P' }] })),
-    ).toEqual(['/orders/0/assets/0/products/1/productUri']);
+    ).toEqual(['/items/0/assets/0/products/1/productUri']);
+  });
+
+  it('that match times and nodes strictly name them, also in packages', () => {
+    const reduced = (asset: object) =>
+      order({ ...deleteProduct, assets: [{ assetNums: ['1'], ...asset }] }).faults;
+    const terms = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2027-01-01T00:00:00Z', limitConcurrent: 0 };
+    const strict = { productUri: 'draft.pro', strictMatchWhenDelete: true, ...terms };
+    expect(reduced({ products: [strict] })).toEqual({});
+    for (const term of Object.keys(terms)) {
+      const wrong = { ...strict, [term]: undefined };
+      expect(Object.keys(reduced({ products: [wrong] }))).toEqual(['/items/0/assets/0/products/0']);
+      expect(Object.keys(reduced({ merchandises: [{ children: [{ products: [wrong] }] }] }))).toEqual([
+        '/items/0/assets/0/merchandises/0/children/0/products/0',
+      ]);
+    }
+  });
+
+  it('that delete assets may say everything else that an asset has', () => {
+    const asset = {
+      assetNums: ['1'],
+      ...{ extensions: [{ code: 'site', value: 'pier-1' }], lentLock: true, transferred: false },
+      ...{ startsAt: '2026-01-01T00:00:00Z', products: [{ crmProductId: 'P' }], merchandises: [] },
+    };
+    expect(order({ ...deleteAsset, assets: [asset] }).faults).toEqual({});
   });
 
   describe.each(['delete_asset', 'delete_product'])('that are a %s', (orderType) => {
@@ -283,7 +311,7 @@ describe('the orders of a batch', () => {
       expect(deletion({ srcLicenseOrderId: 'lic-1', allOrders: false })).toEqual({});
       expect(deletion({ allOrders: true })).toEqual({});
       for (const wrong of [{}, { allOrders: false }, { srcLicenseOrderId: 'lic-1', allOrders: true }]) {
-        expect(deletion(wrong)['/orders/0']).toMatch(/either srcLicenseOrderId or allOrders: true/);
+        expect(deletion(wrong)['/items/0']).toMatch(/either srcLicenseOrderId or allOrders: true/);
       }
       expect(deletion({ srcLicenseOrderId: '' })).not.toEqual({});
       expect(deletion({ srcLicenseOrderId: null })).not.toEqual({});
@@ -294,13 +322,13 @@ describe('the orders of a batch', () => {
       'never mean all orders for %s',
       (licenseType) => {
         expect(deletion({ licenseType, srcLicenseOrderId: 'lic-1' })).toEqual({});
-        expect(deletion({ licenseType, allOrders: true })['/orders/0']).toMatch(/cloud licence type/);
+        expect(deletion({ licenseType, allOrders: true })['/items/0']).toMatch(/cloud licence type/);
       },
     );
 
     it('are told of both rules where both are broken', () => {
       const detail = deletion({ licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1', allOrders: true })[
-        '/orders/0'
+        '/items/0'
       ];
       expect(detail).toMatch(/either srcLicenseOrderId or allOrders: true/);
       expect(detail).toMatch(/cloud licence type/);
@@ -444,13 +472,9 @@ describe('a body of 1 MiB, the most that comes through', () => {
     item +
     tail;
   const nasty = {
-    'of empty orders': filled('{"orders":[', '{}', ']}'),
-    'of orders that lack everything': filled('{"orders":[', '{"orderType":"new_buy"}', ']}'),
-    'of short ids': filled(
-      '{"orders":[{"orderType":"delete_asset","assets":[{"assetNums":[',
-      '"a"',
-      ']}]}]}',
-    ),
+    'of empty orders': filled('{"items":[', '{}', ']}'),
+    'of orders that lack everything': filled('{"items":[', '{"orderType":"new_buy"}', ']}'),
+    'of short ids': filled('{"items":[{"orderType":"delete_asset","assets":[{"assetNums":[', '"a"', ']}]}]}'),
     'of unknown fields': `{${Array.from({ length: 90_000 }, (_, index) => `"k${index}":0`).join()}}`,
     'of one long text': `{"channelCode":"${'x'.repeat(mebibyte - 30)}"}`,
   };

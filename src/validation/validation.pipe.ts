@@ -1,4 +1,13 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  type ExecutionContext,
+  Injectable,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import type { FastifyRequest } from 'fastify';
 import { pointerToken } from '../shared/json.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { MAX_FAULTS, validated } from './compiled-validation.ts';
@@ -13,8 +22,55 @@ export class RequestValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if (type === 'custom' || !metatype) return value;
     if (value instanceof UnreadableBody) throw value.problem;
+    const known = typeof value === 'object' && value !== null ? ahead.get(value) : undefined;
+    if (known instanceof metatype) return known;
     return type === 'body' ? validBody(value, metatype) : validParameters(value, metatype);
   }
+}
+
+/** Parts of requests that were validated before the pipe came to them. */
+const ahead = new WeakMap<object, object>();
+const PIPE = new RequestValidationPipe();
+const PARTS = [
+  [RouteParamtypes.PARAM, 'param', 'params'],
+  [RouteParamtypes.QUERY, 'query', 'query'],
+  [RouteParamtypes.BODY, 'body', 'body'],
+] as const;
+
+/** The parts of a request as their DTO classes, for what has to know them before the handler; each is validated once. */
+export function validatedAhead(context: ExecutionContext): {
+  parameters: object[];
+  body: object | undefined;
+} {
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
+  const parameters: object[] = [];
+  let body: object | undefined;
+  for (const [kind, type, part] of PARTS) {
+    const metatype = classOf(context, kind);
+    if (!metatype) continue;
+    const raw = request[part];
+    const instance = PIPE.transform(raw, { type, metatype }) as object;
+    ahead.set(raw as object, instance);
+    if (part === 'body') body = instance;
+    else parameters.push(instance);
+  }
+  return { parameters, body };
+}
+
+/** The class that the handler declares for a whole part of the request. */
+function classOf(context: ExecutionContext, kind: RouteParamtypes): Type | undefined {
+  const { name } = context.getHandler();
+  const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name) as
+    Readonly<Record<string, { readonly index: number; readonly data?: unknown }>> | undefined;
+  const key = Object.keys(args ?? {}).find((each) => each.startsWith(`${kind}:`));
+  const declared = key === undefined ? undefined : args?.[key];
+  if (!declared || declared.data !== undefined) return undefined;
+  const types = Reflect.getMetadata(
+    'design:paramtypes',
+    context.getClass().prototype as object,
+    name,
+  ) as Type[];
+  return types[declared.index];
 }
 
 function validBody(value: unknown, metatype: Type<object>): object {

@@ -57,7 +57,7 @@ export class Records {
   }
 
   async count(state: State): Promise<number> {
-    return (await this.store.list(state, 0, 1)).total;
+    return (await this.store.list({ states: [state] }, 0, 1)).total;
   }
 
   /** As an operator does who has made sure, without the wait that the API asks of one. */

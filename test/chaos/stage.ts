@@ -104,7 +104,7 @@ export class Stage {
           'content-type': 'application/json',
           'x-request-id': requestId,
         },
-        body: JSON.stringify({ channelCode: CHANNEL, channelOrderId, orders: [item] }),
+        body: JSON.stringify({ channelCode: CHANNEL, channelOrderId, items: [item] }),
         signal,
       });
       const answer = { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };

@@ -63,7 +63,7 @@ describe("a caller's rate limit", () => {
       expect(ends).toBeLessThanOrEqual(3_600);
     }
     const calls = await sandbox.calls();
-    const order = { channelCode: 'crm', channelOrderId: 'SO-1', orders: [] };
+    const order = { channelCode: 'crm', channelOrderId: 'SO-1', items: [] };
     for (const refused of [await ask(gateway), await gateway.post('/v1/license-orders', order, { key })]) {
       expect(refused.status).toBe(429);
       expect(refused.body).toMatchObject({

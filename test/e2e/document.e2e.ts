@@ -197,7 +197,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
       const named = JSON.stringify([route.template, operation.parameters ?? [], operation.requestBody ?? {}]);
       if (!/"enterpriseGlobalId"|\{enterpriseGlobalId\}|"channelCode"/.test(named)) return;
       const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
-      const answer = await gateway.request(route.method, withExamples(route), {
+      const answer = await gateway.request(route.method, withExamples(route, NAMES), {
         body: example?.value,
         key: gateway.keys['stranger'],
       });
@@ -224,14 +224,18 @@ async function placeFor({ template }: DocumentedRoute): Promise<void> {
 }
 
 /** The path and query that Swagger UI fills in from the document's examples. */
-function withExamples({ template, operation }: DocumentedRoute): string {
+const NAMES = ['enterpriseGlobalId', 'channelCode'];
+
+/** With the parameters that are required, and these. */
+function withExamples({ template, operation }: DocumentedRoute, also: readonly string[] = []): string {
   const exampleOf = (parameter: { example?: unknown; schema?: { example?: unknown } }) =>
     String(parameter.example ?? parameter.schema?.example);
   let path = template;
   const query = new URLSearchParams();
   for (const parameter of operation.parameters ?? []) {
     if (parameter.in === 'path') path = path.replace(`{${parameter.name}}`, exampleOf(parameter));
-    if (parameter.in === 'query' && parameter.required) query.set(parameter.name, exampleOf(parameter));
+    if (parameter.in === 'query' && (parameter.required || also.includes(parameter.name)))
+      query.set(parameter.name, exampleOf(parameter));
   }
   return query.size > 0 ? `${path}?${query}` : path;
 }

@@ -94,6 +94,11 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?:
         channelCode: 'crm',
         channelOrderId,
         syncMode: 'sync',
+        ordered: body.orderList.map(({ sequence }) => ({
+          sequence,
+          orderType: 'new_buy',
+          enterpriseGlobalId: evidence?.enterpriseGlobalId ?? null,
+        })),
         payload: body,
         idempotencyKey: undefined,
         deadlineMs: 10_000,
@@ -159,6 +164,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
         items: [
           { sequence: 3, licenseOrderId: commit?.licenseOrderIds[0], customerId: 'cus-harbour-default' },
         ],
+        ordered: [{ sequence: 3, orderType: 'new_buy', enterpriseGlobalId: 'ent-harbour' }],
         reason: 'found at the platform',
         evidence: { ...one, sequences: [3] },
       },
@@ -211,7 +217,7 @@ describe('looking for an order', () => {
     const body = {
       channelCode: 'crm',
       channelOrderId: `SO-${++last}`,
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           sequence: 4,

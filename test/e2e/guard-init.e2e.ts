@@ -130,7 +130,14 @@ describe('npm run guard-init', () => {
         leaseMs: 600_000,
         details: {
           caller: 'tester',
-          order: { channelCode: 'crm', channelOrderId, syncMode: 'sync', items: [], reason: null },
+          order: {
+            channelCode: 'crm',
+            channelOrderId,
+            syncMode: 'sync',
+            ordered: [],
+            items: [],
+            reason: null,
+          },
         },
       });
     await begin('SO-1');

@@ -92,7 +92,7 @@ describe.each([
     }
     const path = newKey();
     expect((await send(gateway, loan, keyed(path))).status).toBe(204);
-    const elsewhere = { ...loan, path: '/v1/members/mem-harbour-bo/loans' };
+    const elsewhere = { ...loan, path: '/v1/enterprises/ent-harbour/members/mem-harbour-bo/loans' };
     expect((await send(gateway, elsewhere, keyed(path))).status).toBe(422);
     const otherUser = { 'idempotency-key': path, 'x-acting-user': 'anna' };
     expect((await send(gateway, loan, { headers: otherUser })).status).toBe(422);
@@ -241,12 +241,12 @@ describe('S19 the audit', () => {
         status: expect.any(Number),
       },
       { operation: 'addMembers', actingUser: 'default', object: 'ent-harbour members[1] nina', status: 201 },
-      { operation: 'changeMemberAssetNums', object: 'mem-harbour-anna assign[1] 8000001009' },
+      { operation: 'changeMemberAssetNums', object: 'ent-harbour/mem-harbour-anna assign[1] 8000001009' },
       { operation: 'bindCustomer', object: 'crm/CH-9', outcome: 'processed', status: 201 },
       { operation: 'bindCustomer', object: 'crm/CH-9', outcome: 'replayed', status: 201 },
       {
         operation: 'disableLocks',
-        object: `assetNums[6] ${assetNums.slice(0, 5).join()}`,
+        object: `ent-harbour assetNums[6] ${assetNums.slice(0, 5).join()}`,
         outcome: 'unknown',
         status: 502,
       },

@@ -27,10 +27,12 @@ interface MemberView {
   [field: string]: unknown;
 }
 interface FailedView {
-  userName: string;
+  index: number;
+  account: string;
   code: string;
   message: string;
-  outcome?: string;
+  outcome: string;
+  retryable: boolean;
 }
 interface Added {
   succeeded: MemberView[];
@@ -38,10 +40,10 @@ interface Added {
 }
 
 const PASSWORD = newSecret('m');
-const row = (userName: string, more: object = {}) => ({
-  userName,
+const row = (account: string, more: object = {}) => ({
+  account,
   password: PASSWORD,
-  name: `Name ${userName}`,
+  name: `Name ${account}`,
   ...more,
 });
 const many = <T extends object>(length: number, item: T) => Array.from({ length }, () => item);
@@ -86,15 +88,15 @@ describe('a member', () => {
         departmentName: 'Design',
         remark: 'Second floor',
         deleted: false,
-        createTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
+        createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
       }),
     ]);
     const id = succeeded[0]?.memberGlobalId ?? '';
     const member = `${HARBOUR}/members/${id}`;
     expect((await list('?keyword=evan')).map(({ memberGlobalId }) => memberGlobalId)).toEqual([id]);
 
-    const changes = { userName: 'evan', name: 'Evan Hart', departmentId: 10, passwordMobile: '13800000001' };
-    const updated = await gateway.request('PUT', member, { body: changes });
+    const changes = { account: 'evan', name: 'Evan Hart', departmentId: 10, passwordMobile: '13800000001' };
+    const updated = await gateway.request('PATCH', member, { body: changes });
     expect([updated.status, updated.text]).toEqual([204, '']);
     const [changed] = await list('?keyword=evan');
     expect(changed).toMatchObject({
@@ -103,18 +105,18 @@ describe('a member', () => {
       remark: 'Second floor',
     });
 
-    const cleared = { userName: 'evan', name: 'Evan Hart', remark: '' };
-    expect((await gateway.request('PUT', member, { body: cleared })).status).toBe(204);
+    const cleared = { account: 'evan', name: 'Evan Hart', remark: '' };
+    expect((await gateway.request('PATCH', member, { body: cleared })).status).toBe(204);
     expect((await list('?keyword=evan'))[0]?.['remark'] ?? '').toBe('');
 
     const reset = await gateway.request('PUT', `${member}/password`, { body: { password: newSecret('m') } });
     expect(reset.status).toBe(204);
 
-    const assigned = await gateway.request('PATCH', `/v1/members/${id}/asset-nums`, {
+    const assigned = await gateway.request('PATCH', `/v1/enterprises/ent-harbour/members/${id}/asset-nums`, {
       body: { assign: ['8000001009', '8000001001'] },
     });
     expect(assigned.status).toBe(204);
-    const withdrawn = await gateway.request('PATCH', `/v1/members/${id}/asset-nums`, {
+    const withdrawn = await gateway.request('PATCH', `/v1/enterprises/ent-harbour/members/${id}/asset-nums`, {
       body: { withdraw: ['8000001001'] },
     });
     expect(withdrawn.status).toBe(204);
@@ -124,7 +126,7 @@ describe('a member', () => {
     ]);
     expect((await list('?keyword=evan'))[0]).toMatchObject({ assetNums: ['8000001009'], lentLockNum: null });
 
-    const lent = await gateway.post(`/v1/members/${id}/loans`, {
+    const lent = await gateway.post(`/v1/enterprises/ent-harbour/members/${id}/loans`, {
       lentLockNum: '8000001006',
       assetIds: ['ast-1009'],
     });
@@ -159,7 +161,7 @@ describe('a member', () => {
 
   it('keeps ids and departments beyond 2^53 exact, in both directions and in both forms', async () => {
     const department = '9007199254741001';
-    const raw = `{"members":[{"userName":"one","password":"${PASSWORD}","name":"One","departmentId":${department}},{"userName":"two","password":"${PASSWORD}","name":"Two","departmentId":"${department}"}]}`;
+    const raw = `{"members":[{"account":"one","password":"${PASSWORD}","name":"One","departmentId":${department}},{"account":"two","password":"${PASSWORD}","name":"Two","departmentId":"${department}"}]}`;
     const answer = await gateway.request('POST', `${HARBOUR}/members`, { body: raw });
     expect(answer.status).toBe(201);
     const { succeeded } = answer.body as unknown as Added;
@@ -181,12 +183,20 @@ describe('a member', () => {
 
   it('is refused with 404 and 409 where the platform finds none, or several', async () => {
     const path = `${HARBOUR}/members/mem-nobody`;
-    const body = { userName: 'x', name: 'X' };
-    expect((await gateway.request('PUT', path, { body })).body).toMatchObject({ code: 'member-not-found' });
+    const body = { account: 'x', name: 'X' };
+    expect((await gateway.request('PATCH', path, { body })).body).toMatchObject({ code: 'member-not-found' });
     const assign = { body: { assign: ['8000001009'] } };
-    const none = await gateway.request('PATCH', '/v1/members/mem-nobody/asset-nums', assign);
+    const none = await gateway.request(
+      'PATCH',
+      '/v1/enterprises/ent-harbour/members/mem-nobody/asset-nums',
+      assign,
+    );
     expect(none.body).toMatchObject({ code: 'member-not-found', upstream: { code: '60026' } });
-    const several = await gateway.request('PATCH', '/v1/members/mem-shared-petra/asset-nums', assign);
+    const several = await gateway.request(
+      'PATCH',
+      '/v1/enterprises/ent-harbour/members/mem-shared-petra/asset-nums',
+      assign,
+    );
     expect(several.body).toMatchObject({ status: 409, code: 'member-ambiguous' });
   });
 });
@@ -224,10 +234,17 @@ describe('adding many members', () => {
     const { answer, succeeded, failed } = await add(members);
     expect(answer.status).toBe(207);
     expect(failed).toEqual(
-      ['anna', 'bo', 'chen'].map((userName) => ({
-        userName,
+      [
+        ['anna', 7],
+        ['bo', 130],
+        ['chen', 249],
+      ].map(([account, index]) => ({
+        index,
+        account,
         code: 'upstream-rejected',
         message: expect.stringMatching(/exists/),
+        outcome: 'not_processed',
+        retryable: false,
       })),
     );
     expect(succeeded).toHaveLength(247);
@@ -263,14 +280,21 @@ describe('adding many members', () => {
     const { answer, succeeded, failed } = await add(members);
     expect(answer.status).toBe(207);
     expect(succeeded).toHaveLength(699);
-    const codes = Map.groupBy(failed, ({ code, outcome }) => `${code} ${outcome ?? 'not'}`);
+    const codes = Map.groupBy(failed, ({ code, outcome }) => `${code} ${outcome}`);
     expect([...codes].map(([code, group]) => [code, group.length])).toEqual([
       ['outcome-unknown unknown', 200],
-      ['upstream-rejected not', 101],
+      ['upstream-rejected not_processed', 101],
     ]);
-    expect(failed[0]?.userName).toBe('new100');
-    expect(failed[100]?.userName).toBe('anna');
-    expect(failed.at(-1)).toEqual({ userName: 'new899', code: 'upstream-rejected', message: 'bad number' });
+    expect(failed[0]?.account).toBe('new100');
+    expect(failed[100]?.account).toBe('anna');
+    expect(failed.at(-1)).toEqual({
+      index: 899,
+      account: 'new899',
+      code: 'upstream-rejected',
+      message: 'bad number',
+      outcome: 'not_processed',
+      retryable: false,
+    });
     expect(await sandbox.journal('addMembers')).toHaveLength(10);
     const log = gateway.logLines.filter((line) => line.includes('"event":"partial-failure"'));
     expect(log.length).toBeGreaterThanOrEqual(3);
@@ -298,13 +322,18 @@ describe('adding many members', () => {
       expect(answer.status).toBe(207);
       expect(lists).toMatchObject({
         succeeded: [{ memberGlobalId: 'mem-a', userName: 'a@harbour' }],
-        failed: [{ userName: 'b', code: 'upstream-rejected', message: 'taken' }],
+        failed: [{ index: 1, account: 'b', code: 'upstream-rejected', message: 'taken' }],
       });
     }
   });
 
   it.each<[string, object, string[], string[]]>([
-    ['nobody added', { succeeded: [], failed: [{ userName: 'a', message: 'm' }] }, [], ['a no', 'b unknown']],
+    [
+      'nobody added',
+      { succeeded: [], failed: [{ userName: 'a', message: 'm' }] },
+      [],
+      ['a not_processed', 'b unknown'],
+    ],
     ['nobody failed', { succeeded: [{ globalId: 'g', userName: 'b@h' }], failed: [] }, ['g'], ['a unknown']],
     [
       'one in both lists',
@@ -319,7 +348,7 @@ describe('adding many members', () => {
     const { answer, succeeded, failed } = await add([row('a'), row('b')]);
     expect(answer.status).toBe(207);
     expect(succeeded.map(({ memberGlobalId }) => memberGlobalId)).toEqual(added);
-    expect(failed.map(({ userName, outcome = 'no' }) => `${userName} ${outcome}`)).toEqual(failures);
+    expect(failed.map(({ account, outcome }) => `${account} ${outcome}`)).toEqual(failures);
     expect(await gateway.metrics()).toMatch(
       /contract_warnings_total\{operation="addMembers",what="contradiction"\} \d/,
     );
@@ -332,7 +361,7 @@ describe('adding many members', () => {
     expect(both.answer.status).toBe(207);
     expect(both.succeeded).toEqual([]);
     const codes = both.failed.map(({ code, outcome }) => `${code} ${outcome}`);
-    expect(codes.filter((each) => each === 'trial-member-limit undefined')).toHaveLength(100);
+    expect(codes.filter((each) => each === 'trial-member-limit not_processed')).toHaveLength(100);
     expect(codes.filter((each) => each === 'outcome-unknown unknown')).toHaveLength(100);
   });
 
@@ -455,7 +484,7 @@ describe('a page', () => {
 
 describe('the products on an asset', () => {
   it('come as products and trees of packages, in the vocabulary of the gateway', async () => {
-    const { body } = await gateway.get('/v1/assets/ast-1002/products');
+    const { body } = await gateway.get('/v1/enterprises/ent-harbour/assets/ast-1002/products');
     const products = body['products'] as Record<string, unknown>[];
     expect(products[0]).toMatchObject({
       assetId: 'ast-1002',
@@ -470,7 +499,7 @@ describe('the products on an asset', () => {
     }[];
     expect(suite).toMatchObject({
       merchandiseNum: 'PKG-SUITE',
-      children: [expect.objectContaining({ merchandiseNum: 'PKG-EXTRAS', children: null })],
+      children: [expect.objectContaining({ merchandiseNum: 'PKG-EXTRAS', children: [] })],
     });
     expect(JSON.stringify(body)).not.toMatch(/productInstanceList|activateFlag/);
   });
@@ -489,13 +518,13 @@ describe('the products on an asset', () => {
   ])('with %s are answered or refused', async (_, data, status) => {
     const text = JSON.stringify({ code: 0, message: 'success', data });
     await sandbox.fault({ operation: 'listAssetProducts', action: { raw: { text } } });
-    const answer = await gateway.get('/v1/assets/ast-1002/products');
+    const answer = await gateway.get('/v1/enterprises/ent-harbour/assets/ast-1002/products');
     expect(answer.status).toBe(status);
     if (status === 502) expect(answer.body).toMatchObject({ code: 'upstream-contract-violation' });
   });
 
   it('of an asset that is not there are 404', async () => {
-    expect((await gateway.get('/v1/assets/ast-9999/products')).body).toMatchObject({
+    expect((await gateway.get('/v1/enterprises/ent-harbour/assets/ast-9999/products')).body).toMatchObject({
       code: 'asset-not-found',
     });
   });
@@ -562,7 +591,7 @@ describe('a member request that is wrong', () => {
       'POST',
       '/members',
       { members: [...rows(7), row('new3')] },
-      ['/members/7/userName'],
+      ['/members/7/account'],
     ],
     ['no member', 'POST', '/members', { members: [] }, ['/members']],
     ['1,001 members', 'POST', '/members', { members: rows(1_001) }, ['/members']],
@@ -584,22 +613,22 @@ describe('a member request that is wrong', () => {
         ],
       },
       [
-        '/members/0/userName',
+        '/members/0/account',
         '/members/0/name',
         '/members/0/remark',
         '/members/0/password',
         '/members/0/departmentId',
         '/members/0/x',
-        '/members/1/userName',
+        '/members/1/account',
         '/members/1/departmentId',
       ],
     ],
-    ['a change without a name', 'PUT', '/members/m1', { userName: 'a' }, ['/name']],
+    ['a change without a name', 'PATCH', '/members/m1', { account: 'a' }, ['/name']],
     [
       'a department beyond a long',
-      'PUT',
+      'PATCH',
       '/members/m1',
-      '{"userName":"a","name":"A","departmentId":9223372036854775808}',
+      '{"account":"a","name":"A","departmentId":9223372036854775808}',
       ['/departmentId'],
     ],
     ['a password that is a number', 'PUT', '/members/m1/password', { password: 123456 }, ['/password']],
@@ -614,12 +643,32 @@ describe('a member request that is wrong', () => {
   });
 
   it.each<[string, string, unknown, string[]]>([
-    ['nothing to change', '/v1/members/m1/asset-nums', {}, ['']],
-    ['empty lists', '/v1/members/m1/asset-nums', { assign: [], withdraw: [] }, ['']],
-    ['a number in both', '/v1/members/m1/asset-nums', { assign: ['a', 'b'], withdraw: ['b'] }, ['']],
-    ['a number twice', '/v1/members/m1/asset-nums', { assign: ['a', 'a'] }, ['/assign']],
-    ['null for a list', '/v1/members/m1/asset-nums', { assign: null, withdraw: ['a'] }, ['/assign']],
-    ['a loan of nothing', '/v1/members/m1/loans', { lentLockNum: '1', assetIds: [] }, ['/assetIds']],
+    ['nothing to change', '/v1/enterprises/ent-harbour/members/m1/asset-nums', {}, ['']],
+    ['empty lists', '/v1/enterprises/ent-harbour/members/m1/asset-nums', { assign: [], withdraw: [] }, ['']],
+    [
+      'a number in both',
+      '/v1/enterprises/ent-harbour/members/m1/asset-nums',
+      { assign: ['a', 'b'], withdraw: ['b'] },
+      [''],
+    ],
+    [
+      'a number twice',
+      '/v1/enterprises/ent-harbour/members/m1/asset-nums',
+      { assign: ['a', 'a'] },
+      ['/assign'],
+    ],
+    [
+      'null for a list',
+      '/v1/enterprises/ent-harbour/members/m1/asset-nums',
+      { assign: null, withdraw: ['a'] },
+      ['/assign'],
+    ],
+    [
+      'a loan of nothing',
+      '/v1/enterprises/ent-harbour/members/m1/loans',
+      { lentLockNum: '1', assetIds: [] },
+      ['/assetIds'],
+    ],
   ])('with %s is 400', async (_, path, body, pointers) => {
     const answer = await gateway.request(path.endsWith('loans') ? 'POST' : 'PATCH', path, { body });
     expect(answer.status).toBe(400);

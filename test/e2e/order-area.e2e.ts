@@ -20,10 +20,10 @@ afterAll(async () => {
 });
 
 interface AssetView {
-  id: string;
+  assetId: string;
   assetNum: string;
   licenseType: string;
-  limitEndTime: string | null;
+  endsAt: string | null;
 }
 
 const HARBOUR = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
@@ -35,7 +35,7 @@ async function assetsOf(enterprise = 'ent-harbour', query = ''): Promise<AssetVi
 }
 
 function order(channelOrderId: string, item: object, more: object = {}): object {
-  return { channelCode: 'crm', channelOrderId, orders: [item], ...more };
+  return { channelCode: 'crm', channelOrderId, items: [item], ...more };
 }
 
 function purchase(asset: object = {}): object {
@@ -94,7 +94,7 @@ describe('customers', () => {
   });
 
   it('take a change of name and address with 204 and no body', async () => {
-    const changed = await gateway.request('PATCH', '/v1/customers/CRM-1001', {
+    const changed = await gateway.request('PATCH', '/v1/crm-customers/CRM-1001', {
       body: { customerName: 'Harbour Two' },
     });
     expect(changed.status).toBe(204);
@@ -107,7 +107,7 @@ describe('customers', () => {
   });
 
   it('answers 422 in the words of the platform where it refuses the data', async () => {
-    const refused = await gateway.request('PATCH', '/v1/customers/CRM-0000', {
+    const refused = await gateway.request('PATCH', '/v1/crm-customers/CRM-0000', {
       body: { address: 'nowhere' },
     });
     expect(refused.status).toBe(422);
@@ -138,15 +138,15 @@ describe('enterprises', () => {
     const [asset] = await assetsOf('9007199254741993');
     const [entry] = await sandbox.journal('listAssets');
     expect(entry?.path).toBe('/order/api/order/v1/asset/9007199254741993/list');
-    expect(typeof asset?.id).toBe('string');
-    expect(BigInt(asset?.id ?? 0)).toBeGreaterThan(2n ** 53n);
-    expect(BigInt(asset?.id ?? 0) % 2n).toBe(1n);
+    expect(typeof asset?.assetId).toBe('string');
+    expect(BigInt(asset?.assetId ?? 0)).toBeGreaterThan(2n ** 53n);
+    expect(BigInt(asset?.assetId ?? 0) % 2n).toBe(1n);
   });
 
   it('list assets in the vocabulary of the gateway, with times in RFC 3339', async () => {
     const assets = await assetsOf();
-    expect(assets.find(({ id }) => id === 'ast-1002')).toEqual({
-      id: 'ast-1002',
+    expect(assets.find(({ assetId }) => assetId === 'ast-1002')).toEqual({
+      assetId: 'ast-1002',
       licenseType: 'cloud_account',
       assetNum: '8000001002',
       grantable: true,
@@ -155,23 +155,22 @@ describe('enterprises', () => {
       keyGeneration: null,
       locked: false,
       frozen: false,
-      createTime: '2026-01-05T08:00:00.000Z',
-      updateTime: '2026-01-05T08:00:00.000Z',
-      limitStartTime: null,
-      limitEndTime: null,
-      assignStatus: {
-        id: 'ast-1002',
-        assignStatus: 'assigned',
+      createdAt: '2026-01-05T08:00:00.000Z',
+      updatedAt: '2026-01-05T08:00:00.000Z',
+      startsAt: null,
+      endsAt: null,
+      assignment: {
+        status: 'assigned',
         memberGlobalId: 'mem-harbour-anna',
-        createTime: '2026-01-05T08:00:00.000Z',
-        updateTime: null,
+        createdAt: '2026-01-05T08:00:00.000Z',
+        updatedAt: null,
       },
       assetLimits: null,
       extensions: [],
-      lent: false,
+      lentLock: false,
     });
-    expect(assets.find(({ id }) => id === 'ast-1004')).toMatchObject({ keyGeneration: 4 });
-    expect((await assetsOf('ent-harbour', '?extendCode=site')).map(({ id }) => id)).toEqual([
+    expect(assets.find(({ assetId }) => assetId === 'ast-1004')).toMatchObject({ keyGeneration: 4 });
+    expect((await assetsOf('ent-harbour', '?extendCode=site')).map(({ assetId }) => assetId)).toEqual([
       'ast-1001',
       'ast-1009',
     ]);
@@ -183,7 +182,7 @@ describe('licence orders', () => {
     const before = await assetsOf();
     const bought = await gateway.post(
       '/v1/license-orders',
-      order('SO-1', purchase({ limitEndTime: '2031-05-01T00:00:00.000Z' })),
+      order('SO-1', purchase({ endsAt: '2031-05-01T00:00:00.000Z' })),
     );
     expect(bought.status).toBe(201);
     expect(bought.body).toMatchObject({
@@ -191,13 +190,20 @@ describe('licence orders', () => {
       channelOrderId: 'SO-1',
       state: 'succeeded',
       syncMode: 'sync',
-      items: [{ sequence: 1, customerId: 'cus-harbour-default' }],
+      items: [
+        {
+          sequence: 1,
+          orderType: 'new_buy',
+          enterpriseGlobalId: 'ent-harbour',
+          customerId: 'cus-harbour-default',
+        },
+      ],
       reason: null,
     });
     const [{ licenseOrderId }] = bought.body['items'] as [{ licenseOrderId: string }];
-    const known = new Set(before.map(({ id }) => id));
-    const [asset] = (await assetsOf()).filter(({ id }) => !known.has(id));
-    expect(asset).toMatchObject({ licenseType: 'cloud_account', limitEndTime: '2031-05-01T00:00:00.000Z' });
+    const known = new Set(before.map(({ assetId }) => assetId));
+    const [asset] = (await assetsOf()).filter(({ assetId }) => !known.has(assetId));
+    expect(asset).toMatchObject({ licenseType: 'cloud_account', endsAt: '2031-05-01T00:00:00.000Z' });
 
     const revoked = await gateway.post(
       '/v1/license-orders',
@@ -224,21 +230,19 @@ describe('licence orders', () => {
       gmsPid: 'g1',
       appKey: 'a1',
       productType: 'tool',
-      limitStartTime: time,
-      limitEndTime: time,
+      startsAt: time,
+      endsAt: time,
       limitConcurrent: 3,
-      limitTimeDuration: 3600,
+      limitTimeDuration: '3600',
       strictMatchWhenDelete: true,
       trial: true,
-      trialEndDate: time,
+      trialEndsAt: time,
       passwords: [LOCK_PASSWORD],
       timeUnit: 'day',
       timeUnitQuantity: 30,
       timeDurationExpression: '1-0-0',
       srcLicenseOrderId: 'lic-5001',
-      features: [
-        { code: 'f', name: 'F', value: 'on', valueType: 'string', trial: false, trialEndDate: time },
-      ],
+      features: [{ code: 'f', name: 'F', value: 'on', valueType: 'string', trial: false, trialEndsAt: time }],
     };
     const wireProduct = {
       crmProductId: 'P1',
@@ -275,7 +279,7 @@ describe('licence orders', () => {
       channelCode: 'crm',
       channelOrderId: 'SO-3',
       syncMode: 'async',
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           sequence: 7,
@@ -295,9 +299,9 @@ describe('licence orders', () => {
           assets: [
             {
               extensions: [{ code: 'site', value: 'pier-9' }],
-              limitStartTime: time,
-              limitEndTime: time,
-              lent: false,
+              startsAt: time,
+              endsAt: time,
+              lentLock: false,
               transferred: true,
               products: [product],
               merchandises: [
@@ -380,11 +384,22 @@ describe('licence orders', () => {
     expect(entry?.query).toMatchObject({ appKey: sandbox.appKey });
   });
 
+  it('keep a duration beyond 2^53 exact, in the order and where it is shown', async () => {
+    const limitTimeDuration = '9223372036854775807';
+    const products = [{ productUri: 'draft.pro', limitTimeDuration }];
+    const before = new Set((await assetsOf()).map(({ assetId }) => assetId));
+    const placed = await gateway.post('/v1/license-orders', order('SO-31', purchase({ products })));
+    expect(placed.status).toBe(201);
+    const bought = (await assetsOf()).find(({ assetId }) => !before.has(assetId));
+    const shown = await gateway.get(`/v1/enterprises/ent-harbour/assets/${bought?.assetId}/products`);
+    expect(shown.body['products']).toEqual([expect.objectContaining({ limitTimeDuration })]);
+  });
+
   it('answer the items of a batch in its order, with sequences counted from 1', async () => {
     const placed = await gateway.post('/v1/license-orders', {
       channelCode: 'crm',
       channelOrderId: 'SO-4',
-      orders: [purchase(), purchase(), purchase()],
+      items: [purchase(), purchase(), purchase()],
     });
     expect((placed.body['items'] as { sequence: number }[]).map(({ sequence }) => sequence)).toEqual([
       1, 2, 3,
@@ -464,7 +479,9 @@ describe('licence orders', () => {
 
 describe('locks', () => {
   it('answer 200 when all were switched, and the state shows in the asset list', async () => {
-    const disabled = await gateway.post('/v1/locks/disable', { assetNums: ['8000001003'] });
+    const disabled = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
+      assetNums: ['8000001003'],
+    });
     expect(disabled.status).toBe(200);
     expect(disabled.body).toEqual({
       items: [{ assetNum: '8000001003', status: 'succeeded' }],
@@ -476,7 +493,7 @@ describe('locks', () => {
     );
     expect(await sentBody('disableLocks')).toEqual({ assetNums: ['8000001003'], operatorIdentity: 'tester' });
 
-    const enabled = await gateway.post('/v1/locks/enable', {
+    const enabled = await gateway.post('/v1/enterprises/ent-harbour/locks/enable', {
       assetNums: ['8000001003'],
       operatorIdentity: 'Ada',
     });
@@ -488,7 +505,7 @@ describe('locks', () => {
   });
 
   it('answer 207 with a word for each number otherwise', async () => {
-    const mixed = await gateway.post('/v1/locks/disable', {
+    const mixed = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
       assetNums: ['8000001003', '8999999999', '8000001008', '8000001004'],
     });
     expect(mixed.status).toBe(207);
@@ -506,7 +523,9 @@ describe('locks', () => {
 
   it('say unknown for a number that the answer leaves out', async () => {
     await sandbox.fault({ operation: 'enableLocks', phase: 'after', action: { patch: { data: [] } } });
-    const answer = await gateway.post('/v1/locks/enable', { assetNums: ['8000001003'] });
+    const answer = await gateway.post('/v1/enterprises/ent-harbour/locks/enable', {
+      assetNums: ['8000001003'],
+    });
     expect(answer.status).toBe(207);
     expect(answer.body['items']).toEqual([{ assetNum: '8000001003', status: 'unknown' }]);
   });
@@ -514,16 +533,16 @@ describe('locks', () => {
 
 describe('asset numbers', () => {
   it('are handed out once each, with their region', async () => {
-    const first = await gateway.post('/v1/asset-nums', { size: 2 });
-    const second = await gateway.post('/v1/asset-nums', { size: 1 });
+    const first = await gateway.post('/v1/asset-num-reservations', { size: 2 });
+    const second = await gateway.post('/v1/asset-num-reservations', { size: 1 });
     expect(first.status).toBe(201);
     const items = [...(first.body['items'] as object[]), ...(second.body['items'] as object[])] as {
-      digits: string;
+      keyShellNumber: string;
       region: string;
     }[];
-    expect(new Set(items.map(({ digits }) => digits)).size).toBe(3);
-    for (const { digits, region } of items) {
-      expect(digits).toMatch(/^8\d{9}$/);
+    expect(new Set(items.map(({ keyShellNumber }) => keyShellNumber)).size).toBe(3);
+    for (const { keyShellNumber, region } of items) {
+      expect(keyShellNumber).toMatch(/^8\d{9}$/);
       expect(region).toBe('domestic');
     }
   });
@@ -533,11 +552,11 @@ describe('asset numbers', () => {
       operation: 'obtainAssetNums',
       action: { patch: { data: ['6000000001', '7000000001', '81'] } },
     });
-    const answer = await gateway.post('/v1/asset-nums', { size: 3 });
+    const answer = await gateway.post('/v1/asset-num-reservations', { size: 3 });
     expect(answer.body['items']).toEqual([
-      { digits: '6000000001', region: 'singapore' },
-      { digits: '7000000001', region: 'unknown' },
-      { digits: '81', region: 'unknown' },
+      { keyShellNumber: '6000000001', region: 'singapore' },
+      { keyShellNumber: '7000000001', region: 'unknown' },
+      { keyShellNumber: '81', region: 'unknown' },
     ]);
   });
 });

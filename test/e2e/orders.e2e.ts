@@ -15,8 +15,18 @@ import { TestSandbox } from '../support/sandbox.ts';
 const ORDERS = '/v1/license-orders';
 const ENCRYPTION_KEYS = newEncryptionKey('k1');
 const CALLERS = [
-  { name: 'crm', scopes: ['orders:read', 'orders:write', 'orders:settle'], channels: ['crm'] },
-  { name: 'partner', scopes: ['orders:read', 'orders:write'], channels: ['partner', 'shop'] },
+  {
+    name: 'crm',
+    scopes: ['orders:read', 'orders:write', 'orders:settle'],
+    enterprises: ['*'],
+    channels: ['crm'],
+  },
+  {
+    name: 'partner',
+    scopes: ['orders:read', 'orders:write'],
+    enterprises: ['*'],
+    channels: ['partner', 'shop'],
+  },
 ];
 
 let sandbox: TestSandbox;
@@ -391,6 +401,7 @@ describe('a settlement', () => {
       channelCode: 'crm',
       channelOrderId: number,
       syncMode: 'sync',
+      ordered: [{ sequence: 1, orderType: 'new_buy', enterpriseGlobalId: null }],
       payload: {},
       idempotencyKey: undefined,
       deadlineMs: 10_000,
@@ -465,7 +476,7 @@ describe('what is kept of orders', () => {
       action: { code: '13004', message: `not ${refused}` },
     });
     await gateway.post(ORDERS, orderOf(newNumber(), {}, { passwords: [refused] }));
-    const members = [{ userName: 'dumped', password: member, name: 'Dumped' }];
+    const members = [{ account: 'dumped', password: member, name: 'Dumped' }];
     const added = await gateway.post(
       '/v1/enterprises/ent-harbour/members',
       { members },
@@ -484,6 +495,7 @@ describe('what is kept of orders', () => {
           const type = await client.type(key);
           if (type === 'hash') return JSON.stringify(await client.hgetall(key));
           if (type === 'zset') return JSON.stringify(await client.zrange(key, '0', '-1'));
+          if (type === 'set') return JSON.stringify(await client.smembers(key));
           return client.get(key);
         }),
       );

@@ -42,7 +42,7 @@ function isLocked({ body }: TestAnswer): boolean | undefined {
 }
 
 async function lock(gateway: TestGateway, locked: boolean): Promise<void> {
-  const path = `/v1/locks/${locked ? 'disable' : 'enable'}`;
+  const path = `/v1/enterprises/ent-harbour/locks/${locked ? 'disable' : 'enable'}`;
   expect((await gateway.post(path, { assetNums: [LOCK] })).status).toBe(200);
 }
 
@@ -135,7 +135,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
   it('never shares writes', async () => {
     const [one] = await replicas();
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => one.post('/v1/asset-nums', { size: 1 })),
+      Array.from({ length: 5 }, () => one.post('/v1/asset-num-reservations', { size: 1 })),
     );
     expect(await calls('obtainAssetNums')).toBe(5);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(5);
@@ -236,7 +236,9 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     const [one, other] = await replicas();
     expect(isLocked(await one.get(ASSETS))).toBe(false);
     await sandbox.fault({ operation: 'disableLocks', phase: 'after', action: { close: 'before-headers' } });
-    expect((await other.post('/v1/locks/disable', { assetNums: [LOCK] })).status).toBeGreaterThanOrEqual(500);
+    expect(
+      (await other.post('/v1/enterprises/ent-harbour/locks/disable', { assetNums: [LOCK] })).status,
+    ).toBeGreaterThanOrEqual(500);
     expect(isLocked(await one.get(ASSETS))).toBe(true);
   });
 
@@ -292,7 +294,7 @@ describe('the cache of one process', () => {
   it('is not emptied by writes that were refused before anything was sent', async () => {
     const gateway = await start({}, CALLERS);
     await gateway.get(ASSETS);
-    expect((await gateway.post('/v1/locks/disable', {})).status).toBe(400);
+    expect((await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {})).status).toBe(400);
     expect((await gateway.post('/v1/license-orders?validateOnly=true', {})).status).toBe(400);
     expect((await gateway.get(ASSETS)).headers.has('age')).toBe(true);
   });
@@ -353,7 +355,7 @@ describe('an entity tag', () => {
   it('stands on no write, no problem and nothing public', async () => {
     const gateway = await start({});
     const answers = [
-      await gateway.post('/v1/asset-nums', { size: 1 }),
+      await gateway.post('/v1/asset-num-reservations', { size: 1 }),
       await gateway.get('/health/live'),
       await gateway.get('/problems'),
       await gateway.get('/v1/enterprises/ent.x/assets'),

@@ -78,14 +78,18 @@ async function isLocked(replica: GatewayProcess | undefined): Promise<boolean> {
 describe('two processes', () => {
   it('never show what was before a write that has been answered, whoever reads meanwhile', async () => {
     // The sandbox was put back behind the gateways: a write makes what they kept of it useless.
-    await send(replicas[0], 'POST', '/v1/locks/enable', { assetNums: ['8000001003'] });
+    await send(replicas[0], 'POST', '/v1/enterprises/ent-harbour/locks/enable', {
+      assetNums: ['8000001003'],
+    });
     const over = new AbortController();
     const readers = Array.from({ length: 6 }, async (_, index) => {
       while (!over.signal.aborted) await isLocked(replicas[index % 2]);
     });
     for (let round = 0; round < 30; round++) {
       const locked = round % 2 === 0;
-      const path = locked ? '/v1/locks/disable' : '/v1/locks/enable';
+      const path = locked
+        ? '/v1/enterprises/ent-harbour/locks/disable'
+        : '/v1/enterprises/ent-harbour/locks/enable';
       expect((await send(replicas[round % 2], 'POST', path, { assetNums: ['8000001003'] })).status).toBe(200);
       expect(await Promise.all(replicas.map(isLocked))).toEqual([locked, locked]);
     }

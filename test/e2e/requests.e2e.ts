@@ -13,6 +13,7 @@ beforeAll(async () => {
   gateway = await TestGateway.start(sandbox, {}, [
     { name: 'without-orders-read', scopes: ['orders:write', 'locks:write'], ...all },
     { name: 'without-orders-write', scopes: ['orders:read', 'locks:write'], ...all },
+    { name: 'without-customers-write', scopes: ['orders:read', 'orders:write'], ...all },
     { name: 'without-locks-write', scopes: ['orders:read', 'orders:write'], ...all },
     { name: 'without-members-read', scopes: ['members:write', 'orders:read'], ...all },
     { name: 'without-members-write', scopes: ['members:read', 'orders:read'], ...all },
@@ -71,7 +72,7 @@ describe('a caller', () => {
 
   it('that may order, but not revoke, is refused a batch with a deletion in it', async () => {
     const key = gateway.keys['buyer'];
-    const { orders } = operation('placeOrder').body as { orders: object[] };
+    const { items } = operation('placeOrder').body as { items: object[] };
     const deletion = {
       orderType: 'delete_asset',
       licenseType: 'softkey',
@@ -79,7 +80,7 @@ describe('a caller', () => {
       customer: {},
       assets: [{ assetNums: ['8000001001'] }],
     };
-    const body = { channelCode: 'crm', channelOrderId: 'SO-1', orders: [...orders, deletion] };
+    const body = { channelCode: 'crm', channelOrderId: 'SO-1', items: [...items, deletion] };
     const answer = await gateway.post('/v1/license-orders', body, { key });
     expect(answer.status).toBe(403);
     expect(answer.body['detail']).toBe('The scope orders:revoke is needed.');
@@ -113,7 +114,7 @@ describe('a caller', () => {
       {
         channelCode: 'crm',
         channelOrderId: 'SO-1',
-        orders: [
+        items: [
           {
             orderType: 'new_buy',
             licenseType: 'softkey',

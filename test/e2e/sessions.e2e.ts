@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 
+const encryptionKeys = newEncryptionKey();
 let sandbox: TestSandbox;
 let redis: RunningRedis;
 let gateway: TestGateway;
@@ -16,7 +18,7 @@ let replica: TestGateway;
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   redis = await startRedis();
-  const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys };
   const callers = [
     { name: 'anna-only', scopes: ['members:read'], enterprises: ['*'], users: ['anna'] },
     { name: 'nobody', scopes: ['members:read', 'sessions:write'], enterprises: ['*'] },
@@ -216,6 +218,56 @@ describe('a session', () => {
     }
     expect(everything).not.toMatch(/anna@harbour|access_token/);
   });
+});
+
+describe('G5 a session is used on a replica whose clock is wrong', () => {
+  it.each([
+    ['13 hours ahead', 13],
+    ['13 hours behind', -13],
+  ])(
+    '%s: it lives on, its token is not renewed, and its end is told by the clock of Redis',
+    async (_, hours) => {
+      const wrong = await startGatewayProcess(
+        {
+          ...gateway.environment(sandbox),
+          REDIS_URL: redis.url,
+          ENCRYPTION_KEYS: encryptionKeys,
+        },
+        { disturbed: true },
+      );
+      try {
+        await wrong.disturb({ clock: hours * 3_600_000 });
+        const ask = (path: string, init: RequestInit = {}) =>
+          fetch(wrong.url + path, {
+            ...init,
+            headers: { 'x-api-key': gateway.key, 'content-type': 'application/json', ...init.headers },
+          });
+        const headers = await logIn();
+        const before = (await sandbox.journal('token')).length;
+        expect((await ask('/v1/sessions/current', { headers })).status).toBe(200);
+        expect((await ask(MEMBERS, { headers })).status).toBe(200);
+        const grants = (await sandbox.journal('token'))
+          .slice(before)
+          .map(({ body }) => body as { grant_type: string });
+        expect(grants.map((grant) => grant.grant_type)).not.toContain('refresh_token');
+
+        const body = JSON.stringify({ username: 'anna@harbour', password: sandbox.seedPassword });
+        const opened = (await (await ask('/v1/sessions', { method: 'POST', body })).json()) as Record<
+          string,
+          string
+        >;
+        const left = Date.parse(opened['expiresAt'] ?? '') - Date.now();
+        expect(Math.abs(left - 12 * 3_600_000)).toBeLessThan(3_600_000);
+        const there = { 'x-session-id': opened['sessionId'] ?? '' };
+        expect((await gateway.get(MEMBERS, { headers: there })).status).toBe(200);
+        await sandbox.revokeTokens({ username: 'anna@harbour' });
+        expect((await ask(MEMBERS, { headers: there })).status).toBe(200);
+        expect((await gateway.get(MEMBERS, { headers: there })).status).toBe(200);
+      } finally {
+        await wrong.stop();
+      }
+    },
+  );
 });
 
 describe('sessions without their store', () => {

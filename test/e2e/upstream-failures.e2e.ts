@@ -300,9 +300,9 @@ describe("upstream's words", () => {
     const secrets = [password, sandbox.appSecret];
     const order = operationCases.find(({ id }) => id === 'placeOrder') as OperationCase;
     const body = structuredClone(order.body) as {
-      orders: [{ assets: [{ products: [{ passwords?: string[] }] }] }];
+      items: [{ assets: [{ products: [{ passwords?: string[] }] }] }];
     };
-    body.orders[0].assets[0].products[0].passwords = [password];
+    body.items[0].assets[0].products[0].passwords = [password];
     const words = `secrets: ${secrets.join(' ')}`;
     await sandbox.fault({
       operation: order.upstream,

@@ -139,9 +139,9 @@ it.each(parts)('compiled validation and class-validator agree on the $name', ({ 
 });
 
 it.each([
-  ['orders that lack everything', { orders: Array.from({ length: 300 }, () => ({ orderType: 'new_buy' })) }],
-  ['orders of no kind', { orders: Array.from({ length: 300 }, () => ({})) }],
-  ['orders that are none', { orders: Array.from({ length: 1_001 }, () => 'a') }],
+  ['orders that lack everything', { items: Array.from({ length: 300 }, () => ({ orderType: 'new_buy' })) }],
+  ['orders of no kind', { items: Array.from({ length: 300 }, () => ({})) }],
+  ['orders that are none', { items: Array.from({ length: 1_001 }, () => 'a') }],
   ['unknown fields', Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`k${index}`, index]))],
 ])('both stop at the same fault of hundreds: %s', (_, body) => {
   const metadata: ArgumentMetadata = { type: 'body', metatype: classes.get('body of placeOrder') as Type };

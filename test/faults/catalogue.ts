@@ -439,6 +439,25 @@ export const sections: readonly CatalogueSection[] = [
     ],
   },
   {
+    title: 'Order stores of several servers, with TLS and users',
+    rows: [
+      {
+        id: 'N1',
+        fault: 'kill -9 of the master; it comes back as a replica',
+        holds:
+          'orders stop and `ready`, a log line and a metric say so; they go on by themselves with the next master; nothing is placed twice, and no response is false',
+      },
+      { id: 'N2', fault: 'an operator has another server take over', holds: 'the same' },
+      { id: 'N3', fault: 'kill -9 of every server at once, and a start with the data', holds: 'the same' },
+      {
+        id: 'N4',
+        fault:
+          'the clock of the order store steps by 2 s, an hour, 8 days and 405 days, ahead and back, while orders come in',
+        holds: 'nothing is placed twice, no response is false, and orders do not stop',
+      },
+    ],
+  },
+  {
     title: 'Process',
     rows: [
       {
@@ -612,6 +631,12 @@ export const sections: readonly CatalogueSection[] = [
       { id: 'K34', fault: 'an order number under another Idempotency-Key', holds: 'the same order' },
       { id: 'K35', fault: 'text that makes patterns slow', holds: 'refused within milliseconds' },
       { id: 'K36', fault: 'a password in a query', holds: '400, and in no log line' },
+      {
+        id: 'K37',
+        fault: 'pages of orders out of a store of a million',
+        holds:
+          'the work for a page is bounded, whatever the filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
+      },
     ],
   },
   {
@@ -671,6 +696,28 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'the file of callers or of users is missing, no JSON, or breaks a rule',
         holds:
           'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
+      },
+      {
+        id: 'G2',
+        fault: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check of certificates off',
+        holds:
+          'the gateway does not start with it, and every connection (platform, tokens, keys of the issuer, Redis) checks all the same',
+      },
+      {
+        id: 'G3',
+        fault: 'tokens with made-up key ids, while the issuer rotates its keys',
+        holds:
+          'made-up ids have a small budget of requests of their own; a new key of the issuer counts within 5 seconds',
+      },
+      {
+        id: 'G4',
+        fault: 'the issuer publishes an empty set of keys',
+        holds: 'known keys go on for 15 minutes, and the log says so',
+      },
+      {
+        id: 'G5',
+        fault: 'the clock of a replica is hours ahead or behind',
+        holds: 'sessions live and end by the clock of Redis alone',
       },
     ],
   },
@@ -801,7 +848,7 @@ export function faultsPage(): string {
 
 const INTRODUCTION = `# Faults
 
-What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\`, \`test/security/\` or beside the code,
+What can go wrong around the gateway, and what must hold then. Each row is tested under \`test/faults/\`, \`test/security/\`, \`test/topology/\` or beside the code,
 by tests whose titles begin with its id; a full test run prints the table and fails on a row without a test. Made from \`test/faults/catalogue.ts\` by
 \`npm run generate\`.`;
 

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const url = () => fleet.gateways[0]?.url as string;
 const post = (headers: string) =>
-  `POST /v1/asset-nums HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${fleet.key}\r\nContent-Type: application/json\r\n${headers}`;
+  `POST /v1/asset-num-reservations HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${fleet.key}\r\nContent-Type: application/json\r\n${headers}`;
 
 /** Goes on sending these bytes, one after the other. */
 function drip(bytes: string, everyMs = 200) {
@@ -214,7 +214,7 @@ describe('K1 bodies beyond the limit', () => {
     const send = async () => {
       const body = new Blob([Buffer.alloc(10 * 1024 * 1024, ' ')]).stream();
       const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
-      const answer = await fetch(`${url()}/v1/asset-nums`, {
+      const answer = await fetch(`${url()}/v1/asset-num-reservations`, {
         method: 'POST',
         headers,
         body,

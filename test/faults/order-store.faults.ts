@@ -191,6 +191,7 @@ describe('R21 the order store goes back to an older state', () => {
     });
     expect(said).toContain('seen 5 writes begin, orders and others, and the store knows of 3: 2 are missing');
     await until('orders are placed', async () => (await place(gateway, newNumber())).status === 201);
+    await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'up');
     for (const number of before) expect(isReplay(await place(idle, number))).toBe(true);
   });
 
@@ -418,7 +419,12 @@ describe("O9 the application's key is replaced", () => {
 
   it("also where it is the caller's own", async () => {
     const redis = await newRedis();
-    const caller = { name: 'partner', scopes: ['orders:read', 'orders:write'], channels: ['crm'] };
+    const caller = {
+      name: 'partner',
+      scopes: ['orders:read', 'orders:write'],
+      channels: ['crm'],
+      enterprises: ['*'],
+    };
     const number = newNumber();
     const placed: TestAnswer[] = [];
     for (const appKey of [sandbox.appKey, credential()]) {

@@ -19,7 +19,7 @@ jest.setTimeout(120_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const CUSTOMERS = '/v1/customers?channelCode=crm&channelCustomerId=CH-1001';
-const LOCKS = '/v1/locks/disable';
+const LOCKS = '/v1/enterprises/ent-harbour/locks/disable';
 const locks = JSON.stringify({ assetNums: ['8000001003'] });
 const DAY_MS = 24 * 3600 * 1000;
 

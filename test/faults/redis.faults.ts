@@ -249,7 +249,9 @@ describe('Redis on a bad line', () => {
     const tokens = await tokenRequests();
     const down = isDown(gateway);
     await proxy.add({ toxic: 'reset_peer', ms: 0 });
-    const locked = await gateway.post('/v1/locks/disable', { assetNums: ['8000001003'] });
+    const locked = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
+      assetNums: ['8000001003'],
+    });
     expect(locked.status).toBe(200);
     expect(await isLocked(gateway)).toBe(true);
     await down;

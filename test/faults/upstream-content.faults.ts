@@ -265,8 +265,8 @@ describe('data', () => {
     ['one twice more', [1, 2, 2]],
     ['a foreign one', [1, 7]],
   ])('C13 results of an order: %s: 502, never sent again', async (_, sequences) => {
-    const { orders, ...rest } = order.body as { orders: object[] };
-    const two = { ...order, body: { ...rest, orders: [orders[0], orders[0]] } };
+    const { items, ...rest } = order.body as { items: object[] };
+    const two = { ...order, body: { ...rest, items: [items[0], items[0]] } };
     const results = sequences.map((sequence, index) => ({ sequence, licenseOrderId: `lic-${index}` }));
     await answerData(JSON.stringify(results), order);
     await expectOrderIncomplete(two);
@@ -335,7 +335,7 @@ describe('data', () => {
   it('C16 ids and times may be numbers or strings', async () => {
     await answerData('[{"id":7,"assetNum":8000001003,"createTime":"1795161600000"}]', assets);
     expect((await send(gateway, assets)).body).toEqual({
-      items: [{ id: '7', assetNum: '8000001003', createTime: '2026-11-20T08:00:00.000Z' }],
+      items: [{ assetId: '7', assetNum: '8000001003', createdAt: '2026-11-20T08:00:00.000Z' }],
     });
   });
 
@@ -398,13 +398,13 @@ describe('lists', () => {
   const adding = {
     ...caseOf('addMembers'),
     body: {
-      members: ['nina', 'olaf'].map((userName) => ({ userName, password: newSecret('m'), name: 'N' })),
+      members: ['nina', 'olaf'].map((account) => ({ account, password: newSecret('m'), name: 'N' })),
     },
   };
   const added = (...names: string[]) => names.map((userName) => ({ globalId: `mem-${userName}`, userName }));
   const failed = (...names: string[]) => names.map((userName) => ({ userName, message: 'taken' }));
-  const open = (userName: string) => ({ userName, code: 'upstream-contract-violation', outcome: 'unknown' });
-  const refused = (userName: string) => ({ userName, code: 'upstream-rejected', message: 'taken' });
+  const open = (account: string) => ({ account, code: 'upstream-contract-violation', outcome: 'unknown' });
+  const refused = (account: string) => ({ account, code: 'upstream-rejected', message: 'taken' });
 
   it.each<[string, object, object, number]>([
     [
@@ -469,7 +469,9 @@ describe('lists', () => {
     ],
   ])('C23 lock results that %s', async (_, data, [first, second]) => {
     await answerData(JSON.stringify(data), write);
-    const answer = await gateway.post('/v1/locks/disable', { assetNums: ['8000001003', '8000001004'] });
+    const answer = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
+      assetNums: ['8000001003', '8000001004'],
+    });
     expect(answer.status).toBe(207);
     expect(answer.body['items']).toEqual([
       { assetNum: '8000001003', status: first },
@@ -547,7 +549,7 @@ describe("the platform's words", () => {
     const { port } = parrot.address() as AddressInfo;
     gateway = await gatewayWith({ UPSTREAM_BASE_URL: `http://127.0.0.1:${port}` });
     const password = 'member-login-77';
-    const member = { userName: 'nina', password, name: 'Nina' };
+    const member = { account: 'nina', password, name: 'Nina' };
     const answers = [
       await send(gateway, read),
       await send(gateway, write),
@@ -568,7 +570,7 @@ describe('values that contradict what is known', () => {
   it('C27 seconds where milliseconds are configured: delivered as they convert, and counted', async () => {
     await answerData(asset(1_795_161_600), assets);
     expect((await send(gateway, assets)).body).toMatchObject({
-      items: [{ createTime: '1970-01-21T18:39:21.600Z', limitEndTime: '1970-01-21T18:39:21.600Z' }],
+      items: [{ createdAt: '1970-01-21T18:39:21.600Z', endsAt: '1970-01-21T18:39:21.600Z' }],
     });
     expect(await warnings(assets, 'timestamp_unit')).toBe(1);
   });
@@ -581,7 +583,7 @@ describe('values that contradict what is known', () => {
     await sandbox.reset();
     await answerData(asset(150_000_000_000), assets);
     expect((await send(gateway, assets)).body).toMatchObject({
-      items: [{ createTime: expect.stringMatching(/^6723-/) }],
+      items: [{ createdAt: expect.stringMatching(/^6723-/) }],
     });
     expect(await warnings(assets, 'timestamp_unit')).toBe(2);
   });
@@ -599,11 +601,11 @@ describe('values that contradict what is known', () => {
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({
       items: [
-        { digits: '8000000001', region: 'domestic' },
-        { digits: '7000000001', region: 'unknown' },
-        { digits: '123', region: 'unknown' },
-        { digits: '800000000a', region: 'unknown' },
-        { digits: '6000000001', region: 'singapore' },
+        { keyShellNumber: '8000000001', region: 'domestic' },
+        { keyShellNumber: '7000000001', region: 'unknown' },
+        { keyShellNumber: '123', region: 'unknown' },
+        { keyShellNumber: '800000000a', region: 'unknown' },
+        { keyShellNumber: '6000000001', region: 'singapore' },
       ],
     });
     expect(await warnings(reserving, 'shell_number')).toBe(1);

@@ -74,33 +74,33 @@ export const crossRules: Readonly<Record<string, CrossRules>> = {
   PlaceOrder: {
     mend: (value) => ({
       ...value,
-      orders: listOf(value['orders']).map((order, index) =>
-        order['sequence'] === undefined ? order : { ...order, sequence: index + 1 },
+      items: listOf(value['items']).map((item, index) =>
+        item['sequence'] === undefined ? item : { ...item, sequence: index + 1 },
       ),
     }),
     broken: (value) => {
-      const [first = {}] = listOf(value['orders']);
+      const [first = {}] = listOf(value['items']);
       const twice = [
         { ...first, sequence: 2 },
         { ...first, sequence: 2 },
       ];
       return [
-        at('', 'a sequence twice', { ...value, orders: twice }),
+        at('', 'a sequence twice', { ...value, items: twice }),
         at('', 'a sequence twice', {
           ...value,
-          orders: [{ ...first, sequence: 2 }, without(first, 'sequence')],
+          items: [{ ...first, sequence: 2 }, without(first, 'sequence')],
         }),
       ];
     },
   },
   AddMembers: {
     mend: (value) => ({
-      members: [...new Map(listOf(value['members']).map((member) => [member['userName'], member])).values()],
+      members: [...new Map(listOf(value['members']).map((member) => [member['account'], member])).values()],
     }),
     broken: (value) => {
       const [first = {}] = listOf(value['members']);
       return [
-        at('/members/1/userName', 'a user name twice', { members: [first, { ...first, name: 'Other' }] }),
+        at('/members/1/account', 'an account twice', { members: [first, { ...first, name: 'Other' }] }),
       ];
     },
   },

@@ -136,9 +136,9 @@ async function fillCache(stage: Stage): Promise<number> {
   for (let answers = 0; answers < 1_200; answers += reads.length) {
     await Promise.all(reads.map((read) => stage.json('GET', `${enterprise}/${read}`)));
     // After a write answers are others.
-    const body = { userName: 'dora', name: 'Dora' };
-    await stage.json('PUT', `${enterprise}/members/mem-harbour-dora`, { body });
-    await stage.json('PATCH', '/v1/customers/CRM-1001', { body: { address: `${answers} Quay Street` } });
+    const body = { account: 'dora', name: 'Dora' };
+    await stage.json('PATCH', `${enterprise}/members/mem-harbour-dora`, { body });
+    await stage.json('PATCH', '/v1/crm-customers/CRM-1001', { body: { address: `${answers} Quay Street` } });
     requests += reads.length + 2;
   }
   return requests;
@@ -175,12 +175,12 @@ async function runRound(stage: Stage, round: number): Promise<number> {
     session,
     ...['a', 'b'].map((letter) => () => post('/v1/license-orders', order(name(letter)))),
     () => post('/v1/license-orders', order(`leak-${process.pid}-once`)),
-    () => post('/v1/asset-nums', { size: 1 }, { 'idempotency-key': name('key-of-numbers') }),
-    () => stage.json('PATCH', '/v1/customers/CRM-1001', { body: { address: name('street') } }),
+    () => post('/v1/asset-num-reservations', { size: 1 }, { 'idempotency-key': name('key-of-numbers') }),
+    () => stage.json('PATCH', '/v1/crm-customers/CRM-1001', { body: { address: name('street') } }),
     // What is refused.
     () => get(`${enterprise}/assets?x=1`),
     () =>
-      post('/v1/license-orders', { ...order(name('wrong')), orders: Array.from({ length: 50 }, () => ({})) }),
+      post('/v1/license-orders', { ...order(name('wrong')), items: Array.from({ length: 50 }, () => ({})) }),
     () => post('/v1/customers', `{${'"a":['.repeat(30)}`),
     () => post('/v1/sessions', { ...login, password: name('wrong password') }),
     () => get(`/v1/nothing/${name('path')}`),
@@ -213,7 +213,7 @@ function order(channelOrderId: string, code?: string): object {
   return {
     channelCode: 'crm',
     channelOrderId,
-    orders: [
+    items: [
       {
         orderType: 'new_buy',
         licenseType: 'softkey',

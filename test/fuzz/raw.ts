@@ -194,7 +194,7 @@ function templates(key: string): Parts[] {
   return [
     parts('GET', '/v1/enterprises/ent-harbour/assets'),
     parts('GET', '/v1/license-orders?page=1&pageSize=5'),
-    parts('POST', '/v1/asset-nums', body),
+    parts('POST', '/v1/asset-num-reservations', body),
     parts('DELETE', '/v1/enterprises/ent-harbour/members/none'),
     parts('GET', '/problems'),
     { ...parts('GET', '/health/live'), lines: ['Host: gateway'] },
@@ -251,7 +251,7 @@ function attempts(key: string): fc.Arbitrary<Attempt> {
     const hidden = `GET /problems HTTP/1.1\r\nHost: gateway\r\nX-Request-Id: ${HIDDEN}\r\n\r\n`;
     const body = chunked ? `0\r\n\r\n${hidden}` : `{"size":1}${hidden}`;
     const head =
-      `POST /v1/asset-nums HTTP/1.1\r\nHost: gateway\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\n` +
+      `POST /v1/asset-num-reservations HTTP/1.1\r\nHost: gateway\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\n` +
       framing.replaceAll('#', chunked ? '5' : '10');
     return {
       why: `framed ${JSON.stringify(framing)}`,

@@ -138,7 +138,9 @@ const acts: Readonly<Record<string, Act>> = {
       });
       const { id } = of(world.members.values());
       const body = { assign: [order.assetNum] };
-      await world.expect([404, 'asset-not-found'], 'PATCH', `/v1/members/${id}/asset-nums`, { body });
+      await world.expect([404, 'asset-not-found'], 'PATCH', `${world.place}/members/${id}/asset-nums`, {
+        body,
+      });
       await world.seeAssets();
     },
   },
@@ -187,8 +189,8 @@ const acts: Readonly<Record<string, Act>> = {
   'change the customer': {
     weight: 1,
     run: async (world, { text }) => {
-      await world.expect(204, 'PATCH', `/v1/customers/${world.crm}`, { body: { address: text } });
-      await world.expect([422, 'upstream-rejected'], 'PATCH', `/v1/customers/none-${world.crm}`, {
+      await world.expect(204, 'PATCH', `/v1/crm-customers/${world.crm}`, { body: { address: text } });
+      await world.expect([422, 'upstream-rejected'], 'PATCH', `/v1/crm-customers/none-${world.crm}`, {
         body: { address: text },
       });
     },
@@ -197,9 +199,9 @@ const acts: Readonly<Record<string, Act>> = {
   'add a member': {
     weight: 4,
     run: async (world, { text }) => {
-      const userName = world.fresh('u');
+      const account = world.fresh('u');
       const password = `first-${world.fresh('p')}-${world.crm}`;
-      const body = { members: [{ userName, password, name: text.slice(0, 20) }] };
+      const body = { members: [{ account, password, name: text.slice(0, 20) }] };
       const added = await world.expect(201, 'POST', `${world.place}/members`, { body });
       remember(world, added.body, password, text.slice(0, 20));
       await world.seeMembers();
@@ -210,11 +212,11 @@ const acts: Readonly<Record<string, Act>> = {
     weight: 1,
     run: async (world, { of, text }) => {
       const taken = of(world.members.values());
-      const userName = world.fresh('u');
+      const account = world.fresh('u');
       const password = `first-${world.fresh('p')}-${world.crm}`;
       const members = [
-        { userName: taken.account, password: `other-${password}`, name: 'Another' },
-        { userName, password, name: text.slice(0, 20) },
+        { account: taken.account, password: `other-${password}`, name: 'Another' },
+        { account, password, name: text.slice(0, 20) },
       ];
       const added = await world.expect(207, 'POST', `${world.place}/members`, { body: { members } });
       remember(world, added.body, password, text.slice(0, 20));
@@ -228,16 +230,16 @@ const acts: Readonly<Record<string, Act>> = {
     weight: 2,
     run: async (world, { text }) => {
       const members = ['long-enough', 'short'].map((password) => ({
-        userName: world.fresh('u'),
+        account: world.fresh('u'),
         password,
         name: text.slice(0, 20),
       }));
       const added = await world.ask('POST', `${world.place}/members`, { body: { members } });
       world.must(added, 422, 'upstream-rejected');
       await world.seeMembers();
-      for (const { userName, password } of members)
+      for (const { account, password } of members)
         await world.expect([401, 'login-failed'], 'POST', '/v1/sessions', {
-          body: { username: `${userName}${suffixOf(world)}`, password },
+          body: { username: `${account}${suffixOf(world)}`, password },
         });
     },
   },
@@ -245,7 +247,7 @@ const acts: Readonly<Record<string, Act>> = {
   'add members that are not valid': {
     weight: 1,
     run: async (world) => {
-      const good = { userName: world.fresh('u'), password: 'long-enough', name: 'Good' };
+      const good = { account: world.fresh('u'), password: 'long-enough', name: 'Good' };
       await world.expect([400, 'validation-failed'], 'POST', `${world.place}/members`, {
         body: { members: [good, { ...good, name: '' }] },
       });
@@ -259,8 +261,8 @@ const acts: Readonly<Record<string, Act>> = {
       const member = of(world.members.values());
       const account = world.fresh('r');
       const name = text.slice(0, 20);
-      await world.expect(204, 'PUT', `${world.place}/members/${member.id}`, {
-        body: { userName: account, name },
+      await world.expect(204, 'PATCH', `${world.place}/members/${member.id}`, {
+        body: { account, name },
       });
       const before = { ...member };
       Object.assign(member, { account, name, login: `${account}${suffixOf(world)}` });
@@ -281,8 +283,8 @@ const acts: Readonly<Record<string, Act>> = {
         [first, second],
         [second, first],
       ] as const);
-      const body = { userName: other.account, name: 'Impostor' };
-      const answer = await world.ask('PUT', `${world.place}/members/${member.id}`, { body });
+      const body = { account: other.account, name: 'Impostor' };
+      const answer = await world.ask('PATCH', `${world.place}/members/${member.id}`, { body });
       if (answer.status < 400) throw new Error('took the name of another');
       await world.seeMembers();
     },
@@ -326,15 +328,17 @@ const acts: Readonly<Record<string, Act>> = {
       const { id, login, password } = of(world.gone);
       const missing = [404, 'member-not-found'] as const;
       const place = `${world.place}/members/${id}`;
-      await world.expect(missing, 'PUT', place, {
-        body: { userName: world.fresh('u'), name: text.slice(0, 20) },
+      await world.expect(missing, 'PATCH', place, {
+        body: { account: world.fresh('u'), name: text.slice(0, 20) },
       });
       await world.expect(missing, 'PUT', `${place}/password`, { body: { password: 'long-enough' } });
       await world.expect(missing, 'DELETE', place);
       const [assetNum = '8000001009'] = world.assets.keys();
-      await world.expect(missing, 'PATCH', `/v1/members/${id}/asset-nums`, { body: { assign: [assetNum] } });
+      await world.expect(missing, 'PATCH', `${world.place}/members/${id}/asset-nums`, {
+        body: { assign: [assetNum] },
+      });
       const loan = { lentLockNum: '8000001006', assetIds: ['ast-1002'] };
-      await world.expect(missing, 'POST', `/v1/members/${id}/loans`, { body: loan });
+      await world.expect(missing, 'POST', `${world.place}/members/${id}/loans`, { body: loan });
       await world.expect([401, 'login-failed'], 'POST', '/v1/sessions', {
         body: { username: login, password },
       });
@@ -349,7 +353,9 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world, { of }) => {
       const assetNum = of(free(world));
       const { id } = of(world.members.values());
-      await world.expect(204, 'PATCH', `/v1/members/${id}/asset-nums`, { body: { assign: [assetNum] } });
+      await world.expect(204, 'PATCH', `${world.place}/members/${id}/asset-nums`, {
+        body: { assign: [assetNum] },
+      });
       world.assets.set(assetNum, id);
       await world.seeAssets();
     },
@@ -363,7 +369,9 @@ const acts: Readonly<Record<string, Act>> = {
       const { id } = of(world.members.values());
       // Together with one that is free: all of it or nothing.
       const body = { assign: [...free(world).slice(0, 1), assetNum] };
-      await world.expect([409, 'asset-assigned-twice'], 'PATCH', `/v1/members/${id}/asset-nums`, { body });
+      await world.expect([409, 'asset-assigned-twice'], 'PATCH', `${world.place}/members/${id}/asset-nums`, {
+        body,
+      });
       await world.seeAssets();
     },
   },
@@ -373,7 +381,9 @@ const acts: Readonly<Record<string, Act>> = {
     may: (world) => some(assigned(world)),
     run: async (world, { of }) => {
       const [assetNum, owner] = of(assigned(world));
-      await world.expect(204, 'PATCH', `/v1/members/${owner}/asset-nums`, { body: { withdraw: [assetNum] } });
+      await world.expect(204, 'PATCH', `${world.place}/members/${owner}/asset-nums`, {
+        body: { withdraw: [assetNum] },
+      });
       world.assets.set(assetNum, null);
       await world.seeAssets();
     },
@@ -384,7 +394,12 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world, { of }) => {
       const { id } = of(world.members.values());
       const body = { assign: ['8000001001'] };
-      await world.expect([409, 'asset-of-other-customer'], 'PATCH', `/v1/members/${id}/asset-nums`, { body });
+      await world.expect(
+        [409, 'asset-of-other-customer'],
+        'PATCH',
+        `${world.place}/members/${id}/asset-nums`,
+        { body },
+      );
       await world.seeAssets();
     },
   },
@@ -461,9 +476,9 @@ const acts: Readonly<Record<string, Act>> = {
         [
           'POST',
           `${world.place}/members`,
-          { members: [{ userName: 'x', password: 'long-enough', name: 'X' }] },
+          { members: [{ account: 'x', password: 'long-enough', name: 'X' }] },
         ],
-        ['PUT', `${world.place}/members/${id}`, { userName: 'x', name: 'X' }],
+        ['PATCH', `${world.place}/members/${id}`, { account: 'x', name: 'X' }],
         ['PUT', `${world.place}/members/${id}/password`, { password: 'long-enough' }],
         ['DELETE', `${world.place}/members/${id}`],
         ['POST', '/v1/license-orders', world.purchase()],
@@ -493,7 +508,7 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world) => {
       const headers = { 'idempotency-key': `key-of-numbers-of-${world.fresh(world.crm)}` };
       const reserve = (size: number, who: 'fleet' | 'meridian' = 'fleet') =>
-        world.ask('POST', '/v1/asset-nums', { who, headers, body: { size } });
+        world.ask('POST', '/v1/asset-num-reservations', { who, headers, body: { size } });
       const first = await reserve(1);
       world.must(first, 201);
       const again = await reserve(1);
@@ -529,7 +544,7 @@ function revocation(world: World, { licenseOrderId, assetNum }: Order): object {
   return {
     channelCode: 'crm',
     channelOrderId: world.fresh(`${world.crm}-`),
-    orders: [
+    items: [
       {
         orderType: 'delete_asset',
         licenseType: 'cloud_account',

@@ -209,7 +209,7 @@ export class World {
     return {
       channelCode: this.channel,
       channelOrderId: this.fresh(`${this.crm}-`),
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           licenseType: 'cloud_account',

@@ -61,7 +61,10 @@ describe('S8 whatever the environment names as proxy', () => {
     // An application token, a user's token, a login; a read and a write of each module.
     expect((await fleet.get(0, ASSETS)).status).toBe(200);
     expect((await fleet.get(0, MEMBERS)).status).toBe(200);
-    expect((await fleet.post(0, '/v1/locks/disable', { assetNums: ['8000001003'] })).status).toBe(200);
+    expect(
+      (await fleet.post(0, '/v1/enterprises/ent-harbour/locks/disable', { assetNums: ['8000001003'] }))
+        .status,
+    ).toBe(200);
     const login = { username: 'anna@harbour', password: sandbox.seedPassword };
     expect((await fleet.post(0, '/v1/sessions', login)).status).toBe(201);
     expect(sink.connections).toEqual([]);
@@ -118,7 +121,8 @@ describe('a prototype', () => {
         headers: { 'x-api-key': fleet.key, 'content-type': 'application/json' },
         body: body ?? null,
       });
-    for (const body of poisoned) expect((await send('/v1/locks/disable', body)).status).toBe(400);
+    for (const body of poisoned)
+      expect((await send('/v1/enterprises/ent-harbour/locks/disable', body)).status).toBe(400);
     for (const query of [
       '__proto__[polluted]=1',
       '__proto__=1',

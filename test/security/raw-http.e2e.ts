@@ -26,7 +26,12 @@ const CHUNKED = `a\r\n${BODY}\r\n0\r\n\r\n`;
 const CHUNKS = 'Transfer-Encoding: chunked\r\n';
 
 /** A request for numbers, with whatever else is in its head. */
-function post(headers: string, body: string, line = 'POST /v1/asset-nums HTTP/1.1', host = 'Host: a\r\n') {
+function post(
+  headers: string,
+  body: string,
+  line = 'POST /v1/asset-num-reservations HTTP/1.1',
+  host = 'Host: a\r\n',
+) {
   return `${line}\r\n${host}X-Api-Key: ${gateway.key}\r\nContent-Type: application/json\r\n${headers}\r\n${body}`;
 }
 
@@ -60,7 +65,7 @@ const cases: readonly (readonly [what: string, bytes: () => string, status?: num
   ['chunks and a cow', () => post(`${CHUNKS}Transfer-Encoding: cow\r\n`, CHUNKED)],
   [
     'chunks in HTTP/1.0',
-    () => post(`${CHUNKS}Connection: keep-alive\r\n`, CHUNKED, 'POST /v1/asset-nums HTTP/1.0'),
+    () => post(`${CHUNKS}Connection: keep-alive\r\n`, CHUNKED, 'POST /v1/asset-num-reservations HTTP/1.0'),
   ],
   ['lines that end with LF', () => post('Content-Length: 10\r\n', '').replaceAll('\r\n', '\n') + BODY],
   ['a head that ends with LF', () => post('Content-Length: 10\r\n', '').slice(0, -2) + `\n${BODY}`],

@@ -105,7 +105,7 @@ describe("employees' passwords", () => {
   it('S7 are passed on, and in no answer, log line or value in Redis, whatever comes of them', async () => {
     const from = gateway.logLines.length;
     const key = (name: string) => ({ headers: { 'idempotency-key': `passwords-of-${name}-1` } });
-    const member = (userName: string, password: unknown) => ({ userName, password, name: 'New Comer' });
+    const member = (account: string, password: unknown) => ({ account, password, name: 'New Comer' });
     const add = (name: string, ...members: object[]) => gateway.post(MEMBERS, { members }, key(name));
     const answers: TestAnswer[] = [];
     // Added; partly refused; refused whole in words that quote the password; lost; wrong in form.

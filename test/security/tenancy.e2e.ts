@@ -56,7 +56,7 @@ afterAll(async () => {
 /** Bodies that name a tenant wherever the operation lets them. */
 const fuller: Readonly<Record<string, object>> = {
   placeOrder: {
-    orders: [
+    items: [
       {
         orderType: 'new_buy',
         licenseType: 'softkey',
@@ -125,8 +125,6 @@ const NAMING_NOBODY = [
   'createEnterprise',
   'createSession',
   'deleteSession',
-  'disableLocks',
-  'enableLocks',
   'getSession',
   'listOrders',
   'reserveAssetNums',
@@ -176,7 +174,7 @@ describe('S1 what a caller was not granted', () => {
     const order = {
       channelCode: 'partner',
       channelOrderId: 'PO-9',
-      orders: [
+      items: [
         {
           orderType: 'new_buy',
           licenseType: 'softkey',

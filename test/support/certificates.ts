@@ -91,7 +91,8 @@ async function makeAuthority(name: string) {
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-          new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+          // Of clients too: servers of a cluster are clients of each other.
+          new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
           new SubjectAlternativeNameExtension(names),
         ],
       });

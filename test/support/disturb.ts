@@ -17,6 +17,8 @@ export type Disturbance =
   | { readonly heap: number }
   /** From now on every object inherits these. */
   | { readonly pollute: Readonly<Record<string, unknown>>; readonly enumerable: boolean }
+  /** The process gets these environment variables. */
+  | { readonly environment: Readonly<Record<string, string>> }
   /** A failure that nobody catches, with a secret in it in that shape (leak-shapes.ts). */
   | { readonly fail: 'exception' | 'rejection'; readonly secret: string; readonly shape: string };
 
@@ -44,6 +46,7 @@ process.on('message', (what: Disturbance) => {
   else if ('uptime' in what) uptime = what.uptime;
   else if ('block' in what) block(what.block, what.times);
   else if ('heap' in what) fill(what.heap);
+  else if ('environment' in what) Object.assign(process.env, what.environment);
   else if ('pollute' in what) pollute(what.pollute, what.enumerable);
   else fail(what.fail, leakShapes(what.secret)[what.shape]);
   process.send?.('done');

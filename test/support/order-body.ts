@@ -3,7 +3,7 @@ export function orderOf(channelOrderId: string, over: object = {}, product: obje
   return {
     channelCode: 'crm',
     channelOrderId,
-    orders: [
+    items: [
       {
         orderType: 'new_buy',
         licenseType: 'softkey',

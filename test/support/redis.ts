@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -59,6 +59,21 @@ export async function startRedis(
   });
   if (!child) return startRedis(['--port', String(await freePort()), ...args], ready, environment);
   return running(child, port, folder, args.includes('--dir') ? args[args.lastIndexOf('--dir') + 1] : folder);
+}
+
+interface Configured {
+  readonly port: number;
+  readonly dataFolder: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A redis-server with all its settings in a file that it may rewrite, in a folder of its own. */
+export async function startConfigured(
+  file: string,
+  { port, dataFolder, environment }: Configured,
+): Promise<RunningRedis> {
+  const child = await startServer([file, ...TELLING], READY, environment);
+  return running(child, port, dirname(file), dataFolder);
 }
 
 export interface RunningSentinel {
@@ -193,7 +208,8 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function startServer(
+/** Resolves once it has printed a line with `ready` in it. */
+export async function startServer(
   args: readonly string[],
   ready: string,
   environment: Readonly<Record<string, string>> = {},

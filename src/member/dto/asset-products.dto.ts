@@ -1,98 +1,107 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { licenseTypes, limitTypes } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { PathId } from '../../validation/rules.ts';
+import { EnterprisePath } from './member.dto.ts';
 
-export class AssetPath {
+export class AssetPath extends EnterprisePath {
   @PathId({ example: 'ast-1002' })
+  @Names('asset')
   assetId!: string;
 }
 
 /** A product on an asset (interface section 2.12). */
 export class ProductInstanceDto {
   id!: string;
-  licenseType?: string | null;
-  customerId?: string | null;
-  assetId?: string | null;
-  assetInsId?: string | null;
-  merchandiseInsId?: string | null;
-  assetNum?: string | null;
+  @OpenWord(licenseTypes)
+  licenseType!: string | null;
+  customerId!: string | null;
+  assetId!: string | null;
+  assetInsId!: string | null;
+  merchandiseInsId!: string | null;
+  assetNum!: string | null;
   /** Globally unique product id. */
-  productUri?: string | null;
-  gmsPid?: string | null;
-  appKey?: string | null;
-  productName?: string | null;
-  channelCode?: string | null;
-  licenseOrderId?: string | null;
-  channelOrderId?: string | null;
+  productUri!: string | null;
+  gmsPid!: string | null;
+  appKey!: string | null;
+  productName!: string | null;
+  channelCode!: string | null;
+  licenseOrderId!: string | null;
+  channelOrderId!: string | null;
 
-  @ApiProperty({ format: 'date-time' })
-  limitStartTime?: string | null;
+  @Time('limitStartTime')
+  startsAt!: string | null;
 
-  @ApiProperty({ format: 'date-time' })
-  limitEndTime?: string | null;
+  @Time('limitEndTime')
+  endsAt!: string | null;
 
-  /** Consumption amount. */
-  limitAmount?: number | null;
-  /** Number of concurrent nodes. */
-  limitConcurrent?: number | null;
+  @ApiProperty({ type: 'integer', description: 'Consumption amount' })
+  limitAmount!: number | null;
+  @ApiProperty({ type: 'integer', description: 'Number of concurrent nodes' })
+  limitConcurrent!: number | null;
   /** Accumulated usage duration, in the platform's unit. */
-  limitTimeDuration?: number | null;
-  trial?: boolean | null;
+  @Int64()
+  limitTimeDuration!: string | null;
+  trial!: boolean | null;
 
-  @ApiProperty({ format: 'date-time' })
-  trialEndDate?: string | null;
+  @Time('trialEndDate')
+  trialEndsAt!: string | null;
 
-  /** `basic`, or `feature` for an extended limit of feature points. */
-  limitType?: string | null;
+  @OpenWord(limitTypes, '`basic`, or `feature` for an extended limit of feature points')
+  limitType!: string | null;
   /** Whether the product has an extension definition. */
-  prodDefExtend?: boolean | null;
-  timeDurationExpression?: string | null;
-  srcLicenseOrderId?: string | null;
+  prodDefExtend!: boolean | null;
+  timeDurationExpression!: string | null;
+  srcLicenseOrderId!: string | null;
 
-  @ApiProperty({ format: 'date-time' })
-  createTime?: string | null;
+  @Time('createTime')
+  createdAt!: string | null;
 
-  @ApiProperty({ format: 'date-time' })
-  updateTime?: string | null;
+  @Time('updateTime')
+  updatedAt!: string | null;
 
-  active?: boolean | null;
-  crmProductId?: string | null;
+  @UpstreamName('activateFlag')
+  active!: boolean | null;
+  crmProductId!: string | null;
 
-  @ApiProperty({
-    oneOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
-    required: false,
-    description: 'Handed through as it comes: the platform does not document its shape',
-  })
-  productExtendInstanceList?: unknown;
+  @Opaque()
+  productExtendInstanceList!: unknown;
 }
 
 /** A package on an asset (interface section 2.12, merchandise instance). */
 export class MerchandiseInstanceDto {
   id!: string;
-  licenseType?: string | null;
-  merchandiseNum?: string | null;
-  merchandiseName?: string | null;
-  parentId?: string | null;
-  parentMerchandiseNum?: string | null;
-  customerId?: string | null;
-  licenseOrderId?: string | null;
-  channelOrderId?: string | null;
+  @OpenWord(licenseTypes)
+  licenseType!: string | null;
+  merchandiseNum!: string | null;
+  merchandiseName!: string | null;
+  parentId!: string | null;
+  parentMerchandiseNum!: string | null;
+  customerId!: string | null;
+  licenseOrderId!: string | null;
+  channelOrderId!: string | null;
 
-  @ApiProperty({ format: 'date-time' })
-  createTime?: string | null;
+  @Time('createTime')
+  createdAt!: string | null;
 
-  @ApiProperty({ format: 'date-time' })
-  updateTime?: string | null;
+  @Time('updateTime')
+  updatedAt!: string | null;
 
-  channelCode?: string | null;
-  timeDurationExpression?: string | null;
-  srcLicenseOrderId?: string | null;
+  channelCode!: string | null;
+  timeDurationExpression!: string | null;
+  srcLicenseOrderId!: string | null;
   /** Lower-level packages. */
-  children?: MerchandiseInstanceDto[] | null;
-  products?: ProductInstanceDto[] | null;
+  children!: MerchandiseInstanceDto[];
+  /** Products that stand in the package itself. */
+  @UpstreamName('productInstanceList')
+  products!: ProductInstanceDto[];
 }
 
 export class AssetProductsDto {
   /** Products that stand on the asset itself. */
+  @UpstreamName('productInstanceList')
   products!: ProductInstanceDto[];
+  @UpstreamName('children')
   merchandises!: MerchandiseInstanceDto[];
 }

@@ -1,15 +1,21 @@
+import { UpstreamName } from '../../operation/answer-fields.ts';
+import { Names } from '../../tenancy/names.ts';
 import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validation/rules.ts';
 
 const MAX_ASSETS = 1_000;
 
 export class AssetNumDto {
   assetNum!: string;
-  assetId?: string | null;
+  assetId!: string | null;
   /** The member it is assigned to, or a lent lock is lent to. */
-  memberGlobalId?: string | null;
-  lent?: boolean | null;
+  @UpstreamName('cloudAccountGlobalId')
+  memberGlobalId!: string | null;
+  /** Whether it is lent out now. */
+  @UpstreamName('borrowedFlag')
+  lent!: boolean | null;
   /** Whether in use online now. */
-  online?: boolean | null;
+  @UpstreamName('onlineFlag')
+  online!: boolean | null;
 }
 
 export class AssetNumListDto {
@@ -20,10 +26,13 @@ export class LentLockDto {
   /** Id of the physical lock. */
   assetId!: string;
   /** Number of the lent lock. */
-  assetNum?: string | null;
-  lent?: boolean | null;
+  assetNum!: string | null;
+  /** Whether it is lent out now. */
+  @UpstreamName('borrowedFlag')
+  lent!: boolean | null;
   /** The member it is lent to. */
-  memberGlobalId?: string | null;
+  @UpstreamName('cloudAccountGlobalId')
+  memberGlobalId!: string | null;
 }
 
 export class LentLockListDto {
@@ -44,21 +53,25 @@ const isList = (value: unknown) => Array.isArray(value);
 export class ChangeAssetNumsDto {
   /** Asset numbers that the member gets. */
   @Optional()
-  @IdentifierList({ max: MAX_ASSETS })
+  @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'addAssets' })
+  @Names('assetNum')
   assign: string[] = [];
 
   /** Asset numbers that are taken from the member. */
   @Optional()
-  @IdentifierList({ max: MAX_ASSETS })
+  @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'deleteAssets' })
+  @Names('assetNum')
   withdraw: string[] = [];
 }
 
 export class LendAssetsDto {
   /** Number of the lent lock that takes the rights. */
-  @Identifier({ example: '8000001006' })
+  @Identifier({ example: '8000001006', 'x-upstream': 'borrowedUsbKey' })
+  @Names('lentLock')
   lentLockNum!: string;
 
   /** Ids of assets that are assigned to the member. */
-  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['ast-1002'] })
+  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['ast-1002'], 'x-upstream': 'assetIDs' })
+  @Names('asset')
   assetIds!: string[];
 }

@@ -1,6 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { type Outcome, outcomes } from '../../problem/definition.ts';
+import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
-import { Long, LongParameter } from '../../validation/number-rules.ts';
+import { Digits, Long } from '../../validation/number-rules.ts';
 import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
 
@@ -16,21 +19,19 @@ const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
 export class EnterprisePath {
   /** Only enterprises granted to the caller. */
   @PathId({ example: 'ent-harbour' })
+  @Names('enterprise')
   enterpriseGlobalId!: string;
 }
 
 export class EnterpriseMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-anna' })
+  @Names('member')
   memberGlobalId!: string;
 }
 
 export class LeavingMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-dora' })
-  memberGlobalId!: string;
-}
-
-export class MemberPath {
-  @PathId({ example: 'mem-harbour-anna' })
+  @Names('member')
   memberGlobalId!: string;
 }
 
@@ -40,6 +41,7 @@ abstract class MemberTerms {
 
   @Optional()
   @Long({ description: 'Digits in a string, or an integer', example: '10' })
+  @Names('label')
   departmentId?: string;
 
   /** Empty takes away what is there. */
@@ -50,20 +52,21 @@ abstract class MemberTerms {
   /** Mobile number for password recovery; it cannot be used to log in. */
   @Optional()
   @Identifier({ example: '13800000001' })
+  @Names('label')
   passwordMobile?: string;
 }
 
 export class UpdateMemberDto extends MemberTerms {
   /** Account name without the enterprise code; another one renames the account. */
-  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna' })
-  userName!: string;
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna', 'x-upstream': 'userName' })
+  account!: string;
 }
 
 export class NewMemberDto extends MemberTerms {
   /** Account name without the enterprise code, which the platform appends. */
   @Unrepeated()
-  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
-  userName!: string;
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan', 'x-upstream': 'userName' })
+  account!: string;
 
   /** Initial password. */
   @SecretText(MAX_PASSWORD)
@@ -72,8 +75,8 @@ export class NewMemberDto extends MemberTerms {
 
 export class AddMembersDto {
   /** No account name twice. */
-  @DifferentBy('userName')
-  @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS })
+  @DifferentBy('account')
+  @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS }, { 'x-upstream': 'userList' })
   members!: NewMemberDto[];
 }
 
@@ -93,51 +96,62 @@ export class ListMembersQuery {
   pageSize: number = DEFAULT_PAGE_SIZE;
 
   @Optional()
-  @LongParameter({ description: 'Only members of this department' })
+  @Digits({ description: 'Only members of this department' })
+  @Names('filter')
   departmentId?: string;
 
   /** A part of the name or account. */
   @Optional()
   @Text(100)
+  @Names('filter')
   keyword?: string;
 }
 
-/** An employee of an enterprise (interface sections 2.9 and 2.10); what adding does not answer is absent there. */
+/** An employee of an enterprise (interface sections 2.9 and 2.10); what adding does not answer is null there. */
 export class MemberDto {
   /** Id of the record. */
-  memberId?: string | null;
-  userId?: string | null;
+  @UpstreamName('id')
+  memberId!: string | null;
+
+  userId!: string | null;
+
   /** The id that operations take. */
+  @UpstreamName('globalId')
   memberGlobalId!: string;
-  enterpriseId?: string | null;
-  departmentId?: string | null;
-  departmentName?: string | null;
+
+  enterpriseId!: string | null;
+
+  @Int64()
+  departmentId!: string | null;
+
+  departmentName!: string | null;
   /** Account name with the enterprise code appended. */
-  userName?: string | null;
-  name?: string | null;
-  remark?: string | null;
+  userName!: string | null;
+  name!: string | null;
+  remark!: string | null;
   /** Mobile number for password recovery. */
-  passwordMobile?: string | null;
+  passwordMobile!: string | null;
   /** Asset numbers assigned to the member. */
-  assetNums?: string[] | null;
+  assetNums!: string[];
+
   /** The lent lock that is lent to the member. */
-  lentLockNum?: string | null;
+  @UpstreamName('borrowNum')
+  lentLockNum!: string | null;
+
   /** Whether in use online now. */
-  online?: boolean | null;
-  deleted?: boolean | null;
+  @UpstreamName('onlineFlag')
+  online!: boolean | null;
 
-  @ApiProperty({ format: 'date-time' })
-  createTime?: string | null;
+  deleted!: boolean | null;
 
-  @ApiProperty({ format: 'date-time' })
-  updateTime?: string | null;
+  @Time('createTime')
+  createdAt!: string | null;
 
-  @ApiProperty({
-    oneOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
-    required: false,
-    description: 'Handed through as it comes: the platform does not document its shape',
-  })
-  boundUserInfo?: unknown;
+  @Time('updateTime')
+  updatedAt!: string | null;
+
+  @Opaque()
+  boundUserInfo!: unknown;
 }
 
 export class MemberPageDto {
@@ -157,25 +171,27 @@ export class MemberPageDto {
 }
 
 export class FailedMemberDto {
+  @Count('Place of the row in the request, from 0')
+  index!: number;
+
   /** As it was sent. */
-  userName!: string;
+  account!: string;
 
   @ApiProperty({
     description:
       "A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer " +
-      'contradicts itself or leaves the row out, otherwise what befell the call that the row was part of',
+      'contradicts itself or leaves the row out, otherwise what the call ended in that the row was part of',
   })
   code!: string;
 
   /** The reason, in the words of the platform where it gave some. */
   message!: string;
 
-  @ApiProperty({
-    enum: ['unknown'],
-    required: false,
-    description: 'There where nobody knows whether the member was added: look before sending the row again',
-  })
-  outcome?: 'unknown';
+  @OpenWord(outcomes, '`unknown`: look whether the member is there before sending the row again')
+  outcome!: Outcome;
+
+  /** Whether the same row may be sent again as it is. */
+  retryable!: boolean;
 }
 
 export class AddMembersResultDto {

@@ -1,4 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { OpenWord } from '../../operation/answer-fields.ts';
+import { enumeration } from '../../shared/enumeration.ts';
 
 const count = { type: 'integer', minimum: 0 } as const;
 
@@ -47,10 +49,10 @@ export class AssetCountsDto {
   @ApiProperty(count)
   frozen!: number;
 
-  @ApiProperty({ ...count, description: 'Past their `limitEndTime`' })
+  @ApiProperty({ ...count, description: 'Past their `endsAt`' })
   expired!: number;
 
-  @ApiProperty({ ...count, description: 'Reaching their `limitEndTime` within 30 days' })
+  @ApiProperty({ ...count, description: 'Reaching their `endsAt` within 30 days' })
   expiringSoon!: number;
 }
 
@@ -58,7 +60,7 @@ export const overviewSections = ['members', 'assetNums', 'lentLocks', 'assets'] 
 export type OverviewSection = (typeof overviewSections)[number];
 
 export class UnreachableSectionDto {
-  @ApiProperty({ enum: overviewSections })
+  @OpenWord(enumeration('OverviewSection', overviewSections))
   section!: OverviewSection;
 
   /** The code of the problem that its read ended in. */

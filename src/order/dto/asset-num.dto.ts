@@ -1,4 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { Count, OpenWord } from '../../operation/answer-fields.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { WholeNumber } from '../../validation/rules.ts';
 
 export class ReserveAssetNumsDto {
@@ -7,14 +8,20 @@ export class ReserveAssetNumsDto {
   size!: number;
 }
 
-export class AssetNumDigitsDto {
-  /** Ten digits: the region and a running number (interface section 2.13). */
-  digits!: string;
+export const regions = enumeration('Region', ['domestic', 'singapore', 'unknown']);
 
-  @ApiProperty({ enum: ['domestic', 'singapore', 'unknown'] })
-  region!: 'domestic' | 'singapore' | 'unknown';
+export class ReservedAssetNumDto {
+  /** Ten digits: the region and a running number (interface section 2.13). */
+  keyShellNumber!: string;
+
+  @OpenWord(regions)
+  region!: WordOf<typeof regions>;
 }
 
-export class AssetNumDigitsListDto {
-  items!: AssetNumDigitsDto[];
+export class ReservedAssetNumsDto {
+  @Count('How many were asked for')
+  requested!: number;
+
+  /** Those that the platform gave: they may be fewer. */
+  items!: ReservedAssetNumDto[];
 }

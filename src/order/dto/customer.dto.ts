@@ -1,13 +1,16 @@
+import { Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
 export class BindCustomerDto {
   /** Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   /** The customer's number in that channel. */
   @Identifier({ example: 'CH-2001' })
+  @Names('unbounded')
   channelCustomerId!: string;
 
   @Text(200, { example: 'Northwind Survey' })
@@ -24,15 +27,18 @@ export class BindCustomerDto {
   /** Mobile number for password recovery. */
   @Optional()
   @Identifier({ example: '13800000001' })
+  @Names('label')
   passwordMobile?: string;
 }
 
 export class FindCustomersQuery {
   /** Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'CH-1001' })
+  @Names('filter')
   channelCustomerId!: string;
 
   /** `true`: only the default customer. */
@@ -44,6 +50,7 @@ export class FindCustomersQuery {
 export class CrmCustomerParams {
   /** The customer's number in the CRM. It travels in a body upstream, so any id fits. */
   @Identifier({ example: 'CRM-1001' })
+  @Names('unbounded')
   crmCustomerId!: string;
 }
 
@@ -69,12 +76,12 @@ export class UpdateCustomerDto {
 export class CustomerDto {
   /** Customer id on the authorization platform. */
   customerId!: string;
-  channelCode?: string | null;
-  channelCustomerId?: string | null;
-  enterpriseGlobalId?: string | null;
-  enterpriseName?: string | null;
+  channelCode!: string | null;
+  channelCustomerId!: string | null;
+  enterpriseGlobalId!: string | null;
+  enterpriseName!: string | null;
   /** Whether this is the default customer of its enterprise. */
-  isDefault?: boolean | null;
+  isDefault!: boolean | null;
 }
 
 export class CustomerListDto {

@@ -1,4 +1,13 @@
 import { ApiExtraModels } from '@nestjs/swagger';
+import {
+  type CustomerType,
+  customerTypes,
+  type LicenseType,
+  licenseTypes,
+  type SyncMode,
+  syncModes,
+} from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
 import {
   Flag,
@@ -20,25 +29,7 @@ import {
   RevokedAssetDto,
 } from './order-parts.dto.ts';
 
-const MAX_ORDERS = 1_000;
-
-/** Interface section 2.5. */
-const licenseTypes = [
-  'normal_unrecover_usbkey',
-  'normal_recover_usbkey',
-  'normal_unrecover_lan_usbkey',
-  'normal_recover_lan_usbkey',
-  'identity_usbkey',
-  'identity_lan_usbkey',
-  'softkey',
-  'lan_softkey',
-  'product_entity',
-  'cloud_account',
-  'cloud_customer',
-  'cloud_personal',
-  'lk_product_usbkey',
-  'lk_auth_usbkey',
-] as const;
+const MAX_ITEMS = 1_000;
 
 /** For these upstream demands that a deletion names its order (rule 5 of section 4.1). */
 const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
@@ -51,11 +42,11 @@ abstract class OrderItemBase {
   sequence?: number;
 
   @OneOf(licenseTypes)
-  licenseType!: (typeof licenseTypes)[number];
+  licenseType!: LicenseType;
 
   @Optional()
-  @OneOf(['personal', 'company'])
-  customerType?: 'personal' | 'company';
+  @OneOf(customerTypes)
+  customerType?: CustomerType;
 
   @Nested(() => OrderCustomerDto)
   customer!: OrderCustomerDto;
@@ -80,6 +71,7 @@ export class NewBuyDto extends OrderItemBase {
   /** The original licence order, where there is one. */
   @Optional()
   @Identifier()
+  @Names('order')
   srcLicenseOrderId?: string;
 
   @ListOf(() => BoughtAssetDto, { min: 1, max: MAX_ASSETS })
@@ -98,6 +90,7 @@ abstract class DeletionBase extends OrderItemBase {
   /** The licence order whose products are deleted. */
   @Optional()
   @Identifier({ example: 'lic-1009' })
+  @Names('order')
   srcLicenseOrderId?: string;
 
   /** Deletes from **all** orders of the customer. Not for cloud licence types. */
@@ -125,29 +118,32 @@ export class DeleteProductDto extends DeletionBase {
 export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
 
 @ObjectRule<PlaceOrderDto>(
-  ({ orders }) => !Array.isArray(orders) || new Set(orders.map(sequenceOf)).size === orders.length,
-  'must give every order a sequence of its own',
+  ({ items }) => !Array.isArray(items) || new Set(items.map(sequenceOf)).size === items.length,
+  'must give every item a sequence of its own',
 )
 @ApiExtraModels(NewBuyDto, DeleteAssetDto, DeleteProductDto)
 export class PlaceOrderDto {
   /** Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   /** The order number in that channel: with the channel code it names the order for good. */
   @Identifier({ example: 'SO-2001' })
+  @Names('label')
   channelOrderId!: string;
 
   @Optional()
-  @OneOf(['sync', 'async'], { example: 'sync' })
-  syncMode: 'sync' | 'async' = 'sync';
+  @OneOf(syncModes, { example: 'sync' })
+  syncMode: SyncMode = 'sync';
 
   @ListOfKinds(
     'orderType',
     { new_buy: NewBuyDto, delete_asset: DeleteAssetDto, delete_product: DeleteProductDto },
-    { min: 1, max: MAX_ORDERS },
+    { min: 1, max: MAX_ITEMS },
+    { 'x-upstream': 'orderList' },
   )
-  orders!: OrderItemDto[];
+  items!: OrderItemDto[];
 }
 
 /** The sequence an item is sent with. */

@@ -1,4 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { Count, OpenWord } from '../../operation/answer-fields.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
+import { Names } from '../../tenancy/names.ts';
 import { IdentifierList, Optional, Text } from '../../validation/rules.ts';
 
 const MAX_LOCKS = 1_000;
@@ -6,6 +8,7 @@ const MAX_LOCKS = 1_000;
 export class LocksDto {
   /** Lock numbers. */
   @IdentifierList({ min: 1, max: MAX_LOCKS }, { example: ['8000001003'] })
+  @Names('lock')
   assetNums!: string[];
 
   /** Name, mobile number or e-mail of who does it; by default the caller's name. */
@@ -14,25 +17,28 @@ export class LocksDto {
   operatorIdentity?: string;
 }
 
-export const lockStatuses = ['succeeded', 'not_found', 'failed', 'wrong_type', 'unknown'] as const;
-export type LockStatus = (typeof lockStatuses)[number];
+export const lockStatuses = enumeration('LockStatus', [
+  'succeeded',
+  'not_found',
+  'failed',
+  'wrong_type',
+  'unknown',
+]);
+export type LockStatus = WordOf<typeof lockStatuses>;
 
 export class LockResultDto {
   assetNum!: string;
 
-  @ApiProperty({
-    enum: lockStatuses,
-    description: '`unknown`: the answer of the platform leaves this number out',
-  })
+  @OpenWord(lockStatuses, '`unknown`: the answer of the platform leaves this number out')
   status!: LockStatus;
 }
 
 export class LockResultsDto {
   items!: LockResultDto[];
 
-  @ApiProperty({ type: 'integer' })
+  @Count()
   succeeded!: number;
 
-  @ApiProperty({ type: 'integer' })
+  @Count()
   failed!: number;
 }

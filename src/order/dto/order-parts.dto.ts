@@ -1,3 +1,4 @@
+import { Names } from '../../tenancy/names.ts';
 import {
   Flag,
   Identifier,
@@ -8,7 +9,12 @@ import {
   Text,
 } from '../../validation/rules.ts';
 import { Timestamp } from '../../validation/time-rules.ts';
-import { MerchandiseDto, OrderProductDto, RevokedProductDto } from './order-product.dto.ts';
+import {
+  MerchandiseDto,
+  OrderProductDto,
+  RevokedMerchandiseDto,
+  RevokedProductDto,
+} from './order-product.dto.ts';
 
 export const MAX_ASSETS = 1_000;
 
@@ -16,10 +22,12 @@ export class OrderCustomerDto {
   /** Customer id on the authorization platform. */
   @Optional()
   @Identifier({ example: 'cus-harbour-default' })
+  @Names('customer')
   customerId?: string;
 
   @Optional()
   @Identifier({ example: 'CRM-1001' })
+  @Names('crmCustomer')
   crmCustomerId?: string;
 
   @Optional()
@@ -28,11 +36,13 @@ export class OrderCustomerDto {
 
   @Optional()
   @Identifier({ example: 'CH-1001' })
+  @Names('channelCustomer')
   channelCustomerId?: string;
 
   /** Only enterprises granted to the caller. */
   @Optional()
   @Identifier({ example: 'ent-harbour' })
+  @Names('enterprise')
   enterpriseGlobalId?: string;
 
   @Optional()
@@ -42,76 +52,83 @@ export class OrderCustomerDto {
   /** The purchaser's mobile number. */
   @Optional()
   @Identifier()
+  @Names('label')
   passwordMobile?: string;
 }
 
 export class OrderAdminDto {
   @Optional()
-  @Text(128)
+  @Text(128, { 'x-upstream': 'adminName' })
   name?: string;
 
   @Optional()
-  @Text(128)
+  @Text(128, { 'x-upstream': 'adminAccount' })
   account?: string;
 
   @Optional()
-  @Text(254)
+  @Text(254, { 'x-upstream': 'adminEmail' })
   email?: string;
 
   @Optional()
-  @Text(32)
+  @Text(32, { 'x-upstream': 'adminCellNumber' })
   cellNumber?: string;
 }
 
 export class OrderBranchDto {
   @Optional()
-  @Identifier()
+  @Identifier({ 'x-upstream': 'branchCode' })
+  @Names('label')
   code?: string;
 
   @Optional()
-  @Text(200)
+  @Text(200, { 'x-upstream': 'branchName' })
   name?: string;
 }
 
 export class OrderExtensionDto {
-  @Identifier({ example: 'site' })
+  @Identifier({ example: 'site', 'x-upstream': 'extendCode' })
+  @Names('label')
   code!: string;
 
-  @Text(500, { example: 'pier-1' })
+  @Text(500, { example: 'pier-1', 'x-upstream': 'extendValue' })
   value!: string;
+}
+
+/** What an asset of an order may have beside its numbers and what stands on it. */
+abstract class AssetTerms {
+  @Optional()
+  @ListOf(() => OrderExtensionDto, { max: 100 }, { 'x-upstream': 'assetExtendList' })
+  extensions?: OrderExtensionDto[];
+
+  @Optional()
+  @Timestamp({ example: '2026-01-01T00:00:00.000Z', 'x-upstream': 'limitStartDate' })
+  startsAt?: string;
+
+  @Optional()
+  @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
+  endsAt?: string;
+
+  /** A lent lock. */
+  @Optional()
+  @Flag({ 'x-upstream': 'borrowedUsbKey' })
+  lentLock?: boolean;
+
+  /** A transferred asset number. */
+  @Optional()
+  @Flag({ 'x-upstream': 'transferedAssetNum' })
+  transferred?: boolean;
 }
 
 @ObjectRule<BoughtAssetDto>(
   ({ products, merchandises }) => hasItems(products) || hasItems(merchandises),
   'must have at least one product or merchandise',
 )
-export class BoughtAssetDto {
+export class BoughtAssetDto extends AssetTerms {
   /** Existing assets that the products are added to; left out, the platform makes a new one. */
   @Optional()
-  @IdentifierList({ max: MAX_ASSETS })
+  @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'assetNos' })
+  @Names('newAssetNum')
   assetNums?: string[];
-
-  @Optional()
-  @ListOf(() => OrderExtensionDto, { max: 100 })
-  extensions?: OrderExtensionDto[];
-
-  @Optional()
-  @Timestamp({ example: '2026-01-01T00:00:00.000Z' })
-  limitStartTime?: string;
-
-  @Optional()
-  @Timestamp({ example: '2027-01-01T00:00:00.000Z' })
-  limitEndTime?: string;
-
-  /** A lent lock. */
-  @Optional()
-  @Flag()
-  lent?: boolean;
-
-  /** A transferred asset number. */
-  @Optional()
-  @Flag()
-  transferred?: boolean;
 
   @Optional()
   @ListOf(() => OrderProductDto, { max: 1_000 })
@@ -122,23 +139,37 @@ export class BoughtAssetDto {
   merchandises?: MerchandiseDto[];
 }
 
-/** Revoked whole; to revoke products of an asset, use `delete_product`. */
-export class RevokedAssetDto {
-  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'] })
+/** Revoked whole, whatever else stands here; to revoke products of an asset, use `delete_product`. */
+export class RevokedAssetDto extends AssetTerms {
+  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
+  @Names('assetNum')
   assetNums!: string[];
+
+  @Optional()
+  @ListOf(() => OrderProductDto, { max: 1_000 })
+  products?: OrderProductDto[];
+
+  @Optional()
+  @ListOf(() => MerchandiseDto, { max: 500 })
+  merchandises?: MerchandiseDto[];
 }
 
-export class ReducedAssetDto extends RevokedAssetDto {
-  @Optional()
-  @Timestamp()
-  limitStartTime?: string;
+@ObjectRule<ReducedAssetDto>(
+  ({ products, merchandises }) => hasItems(products) || hasItems(merchandises),
+  'must have at least one product or merchandise',
+)
+export class ReducedAssetDto extends AssetTerms {
+  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
+  @Names('assetNum')
+  assetNums!: string[];
 
   @Optional()
-  @Timestamp()
-  limitEndTime?: string;
+  @ListOf(() => RevokedProductDto, { max: 1_000 })
+  products?: RevokedProductDto[];
 
-  @ListOf(() => RevokedProductDto, { min: 1, max: 1_000 })
-  products!: RevokedProductDto[];
+  @Optional()
+  @ListOf(() => RevokedMerchandiseDto, { max: 500 })
+  merchandises?: RevokedMerchandiseDto[];
 }
 
 function hasItems(list: readonly unknown[] | undefined): boolean {

@@ -1,23 +1,35 @@
-import { Flag, Identifier, ListOf, Optional, SecretList, Text, WholeNumber } from '../../validation/rules.ts';
+import { Names } from '../../tenancy/names.ts';
+import { Digits } from '../../validation/number-rules.ts';
+import {
+  Flag,
+  Identifier,
+  ListOf,
+  ObjectRule,
+  Optional,
+  SecretList,
+  Text,
+  WholeNumber,
+} from '../../validation/rules.ts';
 import { TimeDuration, Timestamp } from '../../validation/time-rules.ts';
 
 const MAX_NODES = 1_000_000;
 
 export class ProductFeatureDto {
   @Optional()
-  @Identifier({ example: 'export' })
+  @Identifier({ example: 'export', 'x-upstream': 'featureCode' })
+  @Names('label')
   code?: string;
 
   @Optional()
-  @Text(200, { example: 'Export' })
+  @Text(200, { example: 'Export', 'x-upstream': 'featureName' })
   name?: string;
 
   @Optional()
-  @Text(500, { example: 'on' })
+  @Text(500, { example: 'on', 'x-upstream': 'featureValue' })
   value?: string;
 
   @Optional()
-  @Text(64, { example: 'string' })
+  @Text(64, { example: 'string', 'x-upstream': 'featureValueType' })
   valueType?: string;
 
   @Optional()
@@ -25,8 +37,8 @@ export class ProductFeatureDto {
   trial?: boolean;
 
   @Optional()
-  @Timestamp()
-  trialEndDate?: string;
+  @Timestamp({ 'x-upstream': 'trialEndDate' })
+  trialEndsAt?: string;
 }
 
 /** What an order says of a product (interface section 2.4), but for which one it is. */
@@ -34,11 +46,13 @@ abstract class ProductTerms {
   /** CRM product instance identifier. */
   @Optional()
   @Identifier({ example: 'CRM-P-1' })
+  @Names('label')
   crmProductId?: string;
 
   /** CRM identifier of the asset instance it belongs to. */
   @Optional()
   @Identifier()
+  @Names('label')
   parentCrmProductId?: string;
 
   @Optional()
@@ -47,10 +61,12 @@ abstract class ProductTerms {
 
   @Optional()
   @Identifier()
+  @Names('label')
   gmsPid?: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   appKey?: string;
 
   @Optional()
@@ -58,12 +74,12 @@ abstract class ProductTerms {
   productType?: string;
 
   @Optional()
-  @Timestamp({ example: '2026-01-01T00:00:00.000Z' })
-  limitStartTime?: string;
+  @Timestamp({ example: '2026-01-01T00:00:00.000Z', 'x-upstream': 'limitStartDate' })
+  startsAt?: string;
 
   @Optional()
-  @Timestamp({ example: '2027-01-01T00:00:00.000Z' })
-  limitEndTime?: string;
+  @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
+  endsAt?: string;
 
   /** Number of concurrent nodes. */
   @Optional()
@@ -72,8 +88,8 @@ abstract class ProductTerms {
 
   /** Accumulated usage duration, in the platform's unit. */
   @Optional()
-  @WholeNumber(0, Number.MAX_SAFE_INTEGER)
-  limitTimeDuration?: number;
+  @Digits({ example: '86400' })
+  limitTimeDuration?: string;
 
   /** On a deletion: `true` matches times and node count exactly, `false` by the product alone. */
   @Optional()
@@ -85,8 +101,8 @@ abstract class ProductTerms {
   trial?: boolean;
 
   @Optional()
-  @Timestamp()
-  trialEndDate?: string;
+  @Timestamp({ 'x-upstream': 'trialEndDate' })
+  trialEndsAt?: string;
 
   /** Licence passwords held in the lock. */
   @Optional()
@@ -108,10 +124,11 @@ abstract class ProductTerms {
   /** On a purchase: the order from which this product is transferred. */
   @Optional()
   @Identifier()
+  @Names('order')
   srcLicenseOrderId?: string;
 
   @Optional()
-  @ListOf(() => ProductFeatureDto, { max: 200 })
+  @ListOf(() => ProductFeatureDto, { max: 200 }, { 'x-upstream': 'productFeatures' })
   features?: ProductFeatureDto[];
 }
 
@@ -120,29 +137,39 @@ export class OrderProductDto extends ProductTerms {
   /** Product id: a gmsPid or an appKey. */
   @Optional()
   @Identifier({ example: 'draft.pro' })
+  @Names('label')
   productUri?: string;
 }
 
 /** A product to be revoked: its `productUri` has to be there. */
+@ObjectRule<RevokedProductDto>(
+  ({ strictMatchWhenDelete, startsAt, endsAt, limitConcurrent }) =>
+    strictMatchWhenDelete !== true || [startsAt, endsAt, limitConcurrent].every((term) => term !== undefined),
+  'must have startsAt, endsAt and limitConcurrent with strictMatchWhenDelete: true, since these are matched',
+)
 export class RevokedProductDto extends ProductTerms {
   /** Product id: a gmsPid or an appKey. */
   @Identifier({ example: 'draft.pro' })
+  @Names('label')
   productUri!: string;
 }
 
-/** A package of products (interface section 2.4, merchandise). */
-export class MerchandiseDto {
+/** What an order says of a package (interface section 2.4, merchandise), but for what is in it. */
+abstract class MerchandiseTerms {
   /** CRM package instance id. */
   @Optional()
   @Identifier({ example: 'CRM-M-1' })
+  @Names('label')
   crmProductId?: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   parentCrmProductId?: string;
 
   @Optional()
   @Identifier({ example: 'PKG-1' })
+  @Names('label')
   merchandiseNum?: string;
 
   @Optional()
@@ -151,18 +178,34 @@ export class MerchandiseDto {
 
   @Optional()
   @Identifier()
+  @Names('label')
   parentMerchandiseNum?: string;
 
   @Optional()
   @TimeDuration()
   timeDurationExpression?: string;
+}
 
+/** A package of products. */
+export class MerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()
   @ListOf(() => MerchandiseDto, { max: 500 })
   children?: MerchandiseDto[];
 
   @Optional()
-  @ListOf(() => OrderProductDto, { max: 1_000 })
+  @ListOf(() => OrderProductDto, { max: 1_000 }, { 'x-upstream': 'licenseOrderProductList' })
   products?: OrderProductDto[];
+}
+
+/** A package whose products are to be revoked. */
+export class RevokedMerchandiseDto extends MerchandiseTerms {
+  /** Lower-level packages. */
+  @Optional()
+  @ListOf(() => RevokedMerchandiseDto, { max: 500 })
+  children?: RevokedMerchandiseDto[];
+
+  @Optional()
+  @ListOf(() => RevokedProductDto, { max: 1_000 }, { 'x-upstream': 'licenseOrderProductList' })
+  products?: RevokedProductDto[];
 }

@@ -1,6 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type State, states } from '../../order-ledger/ledger-record.ts';
+import { OpenWord } from '../../operation/answer-fields.ts';
+import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
+import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
+import { Names } from '../../tenancy/names.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Timestamp } from '../../validation/time-rules.ts';
 import {
   Identifier,
   ListOf,
@@ -23,13 +27,20 @@ export class PlaceOrderQuery {
   validateOnly: boolean = false;
 }
 
-export class PlacedItemDto {
+export class OrderRecordItemDto {
   @ApiProperty({ type: 'integer' })
   sequence!: number;
 
-  licenseOrderId!: string;
+  @OpenWord(orderTypes)
+  orderType!: OrderType;
 
-  customerId?: string | null;
+  /** The enterprise that the item names. */
+  enterpriseGlobalId!: string | null;
+
+  /** null where it is not known: not placed, or not known yet. */
+  licenseOrderId!: string | null;
+
+  customerId!: string | null;
 }
 
 /** What became of an order. */
@@ -38,20 +49,19 @@ export class OrderRecordDto {
 
   channelOrderId!: string;
 
-  @ApiProperty({
-    enum: [...states],
-    description:
-      '`sending`: on its way. `succeeded`: placed. `accepted`: taken over for later (`syncMode` async). `incomplete`: the platform ' +
+  @OpenWord(
+    orderStates,
+    '`sending`: on its way. `succeeded`: placed. `accepted`: taken over for later (`syncMode` async). `incomplete`: the platform ' +
       'says so, but not of every item. `rejected`: refused by the platform, a corrected order may have the number. `not_sent`: ' +
-      'nothing left the gateway. `in_doubt`: sent, and nobody knows. `not_placed`: settled so by hand, the number is free',
-  })
+      'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: settled so by hand, the number is free',
+  )
   state!: State;
 
-  @ApiProperty({ enum: ['sync', 'async'] })
-  syncMode!: 'sync' | 'async';
+  @OpenWord(syncModes)
+  syncMode!: SyncMode;
 
-  /** What was placed, as far as it is known. */
-  items!: PlacedItemDto[];
+  /** Every item of the order, with what was placed of it as far as that is known. */
+  items!: OrderRecordItemDto[];
 
   @ApiProperty({ format: 'date-time', description: 'When it was recorded, right before it was sent' })
   submittedAt!: string;
@@ -65,16 +75,34 @@ export class OrderRecordDto {
 
 export class OrderPath {
   @Identifier({ example: 'crm' })
+  @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'SO-2001' })
+  @Names('label')
   channelOrderId!: string;
 }
 
 export class ListOrdersQuery {
   @Optional()
-  @OneOf(states, { description: 'Only orders in this state' })
+  @OneOf(orderStates, { description: 'Only orders in this state' })
   state?: State;
+
+  @Optional()
+  @Identifier({ example: 'crm', description: 'Only orders of this channel' })
+  channelCode?: string;
+
+  @Optional()
+  @Identifier({ example: 'ent-1', description: 'Only orders that name this enterprise in an item' })
+  enterpriseGlobalId?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted at this time or later' })
+  submittedAfter?: string;
+
+  @Optional()
+  @Timestamp({ description: 'Only orders submitted before this time' })
+  submittedBefore?: string;
 
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
@@ -107,10 +135,12 @@ export class SettledItemDto {
   sequence!: number;
 
   @Identifier({ example: '9007199254740993' })
+  @Names('label')
   licenseOrderId!: string;
 
   @Optional()
   @Identifier()
+  @Names('label')
   customerId?: string;
 }
 

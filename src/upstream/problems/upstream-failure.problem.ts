@@ -3,6 +3,7 @@ import type { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome } from '../../problem/definition.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import { ProblemException, type UpstreamAnswer } from '../../problem/problem.exception.ts';
+import { inOurWords } from './wire-names.ts';
 import { upstreamCodes } from './upstream-codes.ts';
 
 const INCOMPLETE =
@@ -51,17 +52,13 @@ function refusal(failure: UpstreamFailure): ProblemException {
   const write = operation.effect !== 'read';
   const known = upstreamCodes.get(details.code ?? '');
   if (known) {
+    const spoken = known.speaks && details.message ? inOurWords(operation, details.message) : undefined;
+    const pointers =
+      known.field === undefined ? (spoken?.pointers ?? []) : [pointerTo(known.field, operation)];
+    const detail = spoken?.text ?? 'is refused by the platform';
     return problem(known.slug, failure, {
-      detail: known.speaks && details.message ? details.message : undefined,
-      errors:
-        known.field === undefined
-          ? undefined
-          : [
-              {
-                pointer: pointerTo(known.field, operation),
-                detail: details.message || 'is refused by the platform',
-              },
-            ],
+      detail: spoken?.text,
+      errors: pointers.length > 0 ? pointers.map((pointer) => ({ pointer, detail })) : undefined,
     });
   }
   switch (details.code) {

@@ -1,14 +1,6 @@
 /** The member center's wire, as the interface has it (sections 2.9 to 2.12 and 4.2). Longs of time are in the configured unit. */
 
-/** A long that goes out with all its digits, also beyond 2^53. */
-export type WireLong = object;
-
-const engine = JSON as unknown as { rawJSON(text: string): object };
-
-/** `digits` must be an integer of JSON: without a leading zero. */
-export function wireLong(digits: string | undefined): WireLong | undefined {
-  return digits === undefined ? undefined : engine.rawJSON(digits);
-}
+import type { WireLong } from './long.ts';
 
 export interface WireMemberTerms {
   userName: string;

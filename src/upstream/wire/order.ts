@@ -1,5 +1,7 @@
 /** The order module's wire, as the interface has it (sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
+import type { WireLong } from './long.ts';
+
 export interface WireCustomer {
   customerId: string;
   channelCode: string;
@@ -87,7 +89,7 @@ export interface WireOrderProduct {
   limitStartDate?: number;
   limitEndDate?: number;
   limitConcurrent?: number;
-  limitTimeDuration?: number;
+  limitTimeDuration?: WireLong;
   strictMatchWhenDelete?: boolean;
   trial?: 0 | 1;
   trialEndDate?: number;

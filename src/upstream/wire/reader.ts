@@ -1,6 +1,7 @@
 import { isJsonText, numberText } from '../../shared/json.ts';
+import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
-import { readTime, type TimestampUnit } from './time.ts';
+import { isNoTime, readTime, type TimestampUnit } from './time.ts';
 
 /** Upstream's data is not of the shape its interface gives. Names the place, never the value. */
 export class ContractViolation extends Error {
@@ -26,12 +27,14 @@ export class IncompleteAnswer extends ContractViolation {
 }
 
 /** How a usable answer departs from the interface; each is counted once an answer. */
-export type ContractNote = 'unknown_field' | 'timestamp_unit' | 'shell_number';
+export type ContractNote = 'unknown_field' | 'unknown_word' | 'timestamp_unit' | 'time_text' | 'shell_number';
 export type ContractNotes = Set<ContractNote>;
 
 /** Keys that could reach a prototype in whoever reads our answer carelessly. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
 const MAX_ID = 128;
+const LONG = /^-?\d+$/;
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** All of Unicode's category Cc. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -42,8 +45,8 @@ interface Place {
 }
 
 /**
- * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). `null` and absence are
- * kept apart, since callers see them so. Ids and longs are accepted as strings and as numbers; everything else must have
+ * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). A field that is absent is
+ * read as null. Ids and longs are accepted as strings and as numbers; everything else must have
  * the type of the interface. Throws {@link ContractViolation}; departures that do not make the answer unusable go to `notes`.
  */
 export class Reader<Wire> implements Place {
@@ -77,66 +80,89 @@ export class Reader<Wire> implements Place {
 
   requiredInteger(name: keyof Wire & string): number {
     const integer = this.integer(name);
-    if (integer === null || integer === undefined) throw this.#violation(name, 'an integer');
+    if (integer === null) throw this.#violation(name, 'an integer');
     return integer;
   }
 
-  id(name: keyof Wire & string): string | null | undefined {
+  id(name: keyof Wire & string): string | null {
     const value = this.#own(name);
-    if (value === null || value === undefined) return value;
+    if (value === null || value === '') return null;
     const id = idText(value);
     if (id === undefined) throw this.#violation(name, 'an id');
     return id;
   }
 
-  ids(name: keyof Wire & string): string[] | null | undefined {
+  ids(name: keyof Wire & string): string[] | null {
     const value = this.#own(name);
-    if (value === null || value === undefined) return value;
+    if (value === null) return null;
     const ids = Array.isArray(value) ? value.map(idText) : [undefined];
     if (ids.includes(undefined)) throw this.#violation(name, 'a list of ids');
     return ids as string[];
   }
 
-  text(name: keyof Wire & string): string | null | undefined {
+  text(name: keyof Wire & string): string | null {
     const value = this.#own(name);
-    if (value === null || value === undefined || isJsonText(value)) return value;
+    if (value === null || isJsonText(value)) return value;
     throw this.#violation(name, 'text');
   }
 
-  boolean(name: keyof Wire & string): boolean | null | undefined {
+  boolean(name: keyof Wire & string): boolean | null {
     const value = this.#own(name);
-    if (value === null || value === undefined || typeof value === 'boolean') return value;
+    if (value === null || typeof value === 'boolean') return value;
     throw this.#violation(name, 'a boolean');
   }
 
-  integer(name: keyof Wire & string): number | null | undefined {
+  /** A 64-bit quantity as its digits: a double would change it beyond 2^53. */
+  long(name: keyof Wire & string): string | null {
     const value = this.#own(name);
-    if (value === null || value === undefined || typeof value === 'number') return value;
+    if (value === null || value === '') return null;
+    const digits = isJsonText(value) ? value : (numberText(value) ?? '');
+    if (!/^-?\d{1,19}$/.test(digits)) throw this.#violation(name, 'a whole number');
+    return digits;
+  }
+
+  /** A word of an enumeration that the platform may extend: one that is not in it is handed through, and noted. */
+  word(name: keyof Wire & string, { words }: Enumeration): string | null {
+    const word = this.text(name);
+    if (word !== null && !words.includes(word)) this.notes?.add('unknown_word');
+    return word;
+  }
+
+  integer(name: keyof Wire & string): number | null {
+    const value = this.#own(name);
+    if (value === null || typeof value === 'number') return value;
     throw this.#violation(name, 'an integer');
   }
 
   /** A timestamp as RFC 3339 in UTC with milliseconds. */
-  time(name: keyof Wire & string, unit: TimestampUnit): string | null | undefined {
+  time(name: keyof Wire & string, unit: TimestampUnit): string | null {
     const value = this.#own(name);
-    return value === null || value === undefined ? value : this.#rfc3339(name, value, unit);
+    return isNoTime(value) ? null : this.#rfc3339(name, value, unit);
   }
 
-  /** A time that the interface gives as text: a long in text is converted, other text is handed through. */
-  timeText(name: keyof Wire & string, unit: TimestampUnit): string | null | undefined {
+  /**
+   * A time that the interface gives as text, without its form: a long in text, or RFC 3339. Any other text names no certain moment,
+   * so it is null, and noted.
+   */
+  timeText(name: keyof Wire & string, unit: TimestampUnit): string | null {
     const value = this.#own(name);
-    if (value === null || value === undefined) return value;
-    return isJsonText(value) && !/^-?\d+$/.test(value) ? value : this.#rfc3339(name, value, unit);
+    if (isNoTime(value)) return null;
+    if (!isJsonText(value) || LONG.test(value)) return this.#rfc3339(name, value, unit);
+    const ms = RFC3339.test(value) ? Date.parse(value) : NaN;
+    const text = Number.isNaN(ms) ? undefined : rfc3339(ms);
+    if (text === undefined) this.notes?.add('time_text');
+    return text ?? null;
   }
 
-  object<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T | null | undefined {
+  object<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T | null {
     const value = this.#own(name);
-    if (value === null || value === undefined) return value;
+    if (value === null) return null;
     return readObject(value, new Field(this, name), read, this.notes);
   }
 
-  list<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T[] | null | undefined {
+  list<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T[] | null {
     const value = this.#own(name);
-    if (value === null || value === undefined) return value;
+    if (value === null) return null;
     return readList(value, new Field(this, name), read, this.notes);
   }
 
@@ -158,9 +184,9 @@ export class Reader<Wire> implements Place {
   }
 
   #own(name: string): unknown {
-    if (!Object.hasOwn(this.#fields, name)) return undefined;
+    if (!Object.hasOwn(this.#fields, name)) return null;
     this.#asked++;
-    return this.#fields[name];
+    return this.#fields[name] ?? null;
   }
 
   /** A time in the other unit than the configured one is delivered as it converts, where it does. */
@@ -218,7 +244,6 @@ export function readList<Wire, T>(
 }
 
 function idText(value: unknown): string | undefined {
-  // Empty is how some say "none"; where an id has to be there, requiredId refuses it.
   if (isJsonText(value)) return isId(value) ? value : undefined;
   const digits = numberText(value);
   return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;

@@ -14,6 +14,15 @@ interface Time {
   readonly isOtherUnit: boolean;
 }
 
+const MAX_LONG = '9223372036854775807';
+
+/** How the platform says that there is no time: nothing, an empty text, 0, or the largest long. */
+export function isNoTime(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true;
+  const long = isJsonText(value) ? value : numberText(value);
+  return long === '0' || long === MAX_LONG;
+}
+
 /** A long as number or text; undefined where it is none. */
 export function readTime(value: unknown, unit: TimestampUnit): Time | undefined {
   const long = longOf(value);

@@ -1,0 +1,55 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Enumeration } from '../shared/enumeration.ts';
+
+/** What the document says of a field of an answer beyond its type, which the build takes from the class. */
+
+function documented(
+  doc: Parameters<typeof ApiProperty>[0] & Record<`x-${string}`, string>,
+): PropertyDecorator {
+  return ApiProperty(doc);
+}
+
+/** The field's name on the platform, where it is another one. */
+export function UpstreamName(name: string): PropertyDecorator {
+  return documented({ 'x-upstream': name });
+}
+
+/** RFC 3339 in UTC with milliseconds; `upstream` is the field's name there. */
+export function Time(upstream?: string, description?: string): PropertyDecorator {
+  return ApiProperty({
+    format: 'date-time',
+    ...(description !== undefined && { description }),
+    ...(upstream !== undefined && { 'x-upstream': upstream }),
+  });
+}
+
+/** A 64-bit quantity: digits in a string, since many JSON readers have doubles only. */
+export function Int64(upstream?: string): PropertyDecorator {
+  return ApiProperty({ format: 'int64', ...(upstream !== undefined && { 'x-upstream': upstream }) });
+}
+
+/** A word of an enumeration that may grow. */
+export function OpenWord({ name, words }: Enumeration, description?: string): PropertyDecorator {
+  return documented({
+    enum: [...words],
+    'x-enumeration': name,
+    ...(description !== undefined && { description }),
+  });
+}
+
+export function Count(description?: string): PropertyDecorator {
+  return ApiProperty({ type: 'integer', minimum: 0, ...(description !== undefined && { description }) });
+}
+
+/** A value whose shape the platform does not document: handed through as it comes, null where there is none. */
+export function Opaque(): PropertyDecorator {
+  return ApiProperty({
+    oneOf: [
+      { type: 'object', additionalProperties: true },
+      { type: 'array', items: {} },
+      ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    ],
+    required: true,
+    description: 'Handed through as it comes: the platform does not document its shape',
+  });
+}

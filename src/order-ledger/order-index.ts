@@ -1,0 +1,219 @@
+import { sha256 } from '../redis/key-names.ts';
+import { Script } from '../redis/script.ts';
+import { type Details, type State, states } from './ledger-record.ts';
+import { assertWanted, type OrderQuery } from './order-ledger-store.ts';
+
+/*
+ * Orders are indexed in sorted sets by the microsecond of their submission: one set a state, of all orders (`orders:STATE`), of a channel
+ * (`orders/CHANNEL:STATE`), and of a channel and a group of enterprises (`orders/CHANNEL/GROUP:STATE`). A group is what the items of an
+ * order name: one enterprise as a rule, and then it has its name. The members of groups of several stand in the hash `orders:groups`, and
+ * the groups of each member in the set `orders:groups:MEMBER`. Each order is in one set of each kind, so what a caller may see is a union
+ * of sets without overlap: its size is a sum, and a page of it is found by halving time.
+ */
+
+type Order = NonNullable<Details['order']>;
+
+/** How many commands a script runs at most, so that others' orders wait for it a millisecond or two. */
+const COMMANDS = 1_000;
+/** Beyond every time in microseconds, and exact as a double. */
+const END_OF_TIME = 2 ** 52;
+/** Times that one script is asked about: each round leaves a sixteenth. */
+const PIVOTS = 15;
+
+/** KEYS: epoch, sets. ARGV: epoch, now, end, times. For each time and set: how many orders were submitted from then on and before the end. */
+const COUNT = new Script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
+local counts = {}
+for time = 4, #ARGV do
+  for set = 2, #KEYS do table.insert(counts, redis.call('ZCOUNT', KEYS[set], ARGV[time], '(' .. ARGV[3])) end
+end
+return {'there', counts}
+`);
+
+/** KEYS: epoch, sets. ARGV: epoch, now, from, end, how many at most of each set. Keys of orders, each followed by its time. */
+const BETWEEN = new Script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
+local found = {}
+for set = 2, #KEYS do
+  for _, part in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[set], '(' .. ARGV[4], ARGV[3], 'WITHSCORES', 'LIMIT', 0, ARGV[5])) do
+    table.insert(found, part)
+  end
+end
+return {'there', found}
+`);
+
+/** KEYS: epoch, sets. ARGV: epoch, now. All their members. */
+const MEMBERS = new Script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
+if #KEYS == 1 then return {'there', {}} end
+return {'there', redis.call('SUNION', unpack(KEYS, 2))}
+`);
+
+/** KEYS: epoch, hash. ARGV: epoch, now, fields. */
+const VALUES = new Script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
+return {'there', redis.call('HMGET', KEYS[2], unpack(ARGV, 3))}
+`);
+
+/** What the items of an order name, in order, each once; '' where one names none. */
+export function enterprisesOf({ ordered }: Order): string[] {
+  return [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort();
+}
+
+/** Whether each item names an enterprise and all of them are among these: an item that names none may be anybody's. */
+export function isWithin(order: Order, enterprises: ReadonlySet<string>): boolean {
+  return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
+}
+
+/** For the script that begins an order: where it is to be found. */
+export function indexesOf(order: Order): object {
+  const channel = encodeURIComponent(order.channelCode);
+  const enterprises = enterprisesOf(order).map(encodeURIComponent);
+  const group =
+    enterprises.length === 1 ? groupOf(enterprises[0] ?? '') : `+${sha256(enterprises.join()).slice(0, 32)}`;
+  return {
+    channel,
+    group,
+    enterprises: enterprises.length === 1 ? [] : enterprises,
+    listed: `/${channel}\n/${channel}/${group}`,
+  };
+}
+
+/** The group of one enterprise, which is encoded; a name that is none for none. */
+function groupOf(enterprise: string): string {
+  return enterprise || '+';
+}
+
+type Run = (
+  script: Script,
+  keys: readonly string[],
+  values: readonly (string | number)[],
+) => Promise<unknown[]>;
+
+/** Finds the orders of a query in the store. Each step is a small script: between them others are served, and the caller may hang up. */
+export class OrderIndex {
+  constructor(
+    /** The key that those of all indexes begin with. */
+    private readonly base: string,
+    /** Puts the store epoch in front of the keys, and epoch and time in front of the values. */
+    private readonly run: Run,
+  ) {}
+
+  /** The keys of the records of one page, newest first, and how many orders there are on all pages. */
+  async page(
+    query: OrderQuery,
+    offset: number,
+    count: number,
+    abandon?: AbortSignal,
+  ): Promise<{ keys: readonly string[]; total: number }> {
+    const from = (query.from ?? 0) * 1_000;
+    const until = query.until === undefined ? END_OF_TIME : query.until * 1_000;
+    const wanted: readonly State[] = query.states ?? states;
+    const bases = await this.#bases(query, abandon);
+    const all = bases.flatMap((base) => wanted.map((state) => `${this.base}${base}:${state}`));
+    const sizes = await this.#count(all, [from], until, abandon);
+    const sets = all.filter((_, index) => sizes.bySet[index]);
+    const total = sizes.byTime[0] ?? 0;
+    if (offset >= total) return { keys: [], total };
+    // The last order of the page before stands at the first of these times, perhaps with others; the last of this page at the other.
+    const before = offset > 0 ? await this.#timeOf(offset, sets, from, until, abandon) : undefined;
+    const isLast = offset + count >= total;
+    const oldest = isLast ? from : (await this.#timeOf(offset + count, sets, from, until, abandon)).time;
+    const end = before ? before.time + 1 : until;
+    const skipped = offset - (before?.newer ?? 0);
+    const found: { key: string; time: number }[] = [];
+    for (const part of chunks(sets, COMMANDS)) {
+      assertWanted(abandon);
+      const [, flat] = await this.run(BETWEEN, part, [oldest, end, skipped + count]);
+      const texts = flat as string[];
+      for (let index = 0; index < texts.length; index += 2)
+        found.push({ key: texts[index] as string, time: Number(texts[index + 1]) });
+    }
+    found.sort((one, other) => other.time - one.time || (one.key < other.key ? 1 : -1));
+    return { keys: found.slice(skipped, skipped + count).map(({ key }) => key), total };
+  }
+
+  /** When the order of that rank was submitted, counted from the newest, and how many are newer: found by asking about ever nearer times. */
+  async #timeOf(
+    rank: number,
+    sets: readonly string[],
+    from: number,
+    until: number,
+    abandon: AbortSignal | undefined,
+  ): Promise<{ time: number; newer: number }> {
+    // At least `rank` orders are from `low` on, and fewer (`newer`) from `high` on.
+    let [low, high, newer] = [from, until, 0];
+    const asked = Math.max(1, Math.min(PIVOTS, Math.floor(COMMANDS / sets.length)));
+    while (high - low > 1) {
+      const step = (high - low) / (asked + 1);
+      const times = Array.from({ length: asked }, (_, index) => Math.floor(low + step * (index + 1)));
+      const { byTime } = await this.#count(sets, times, until, abandon);
+      const next = times.findIndex((time, index) => time > low && (byTime[index] ?? 0) < rank);
+      if (next >= 0) [high, newer] = [times[next] as number, byTime[next] ?? 0];
+      low = Math.max(low, ...times.filter((time, index) => time < high && (byTime[index] ?? 0) >= rank));
+    }
+    return { time: low, newer };
+  }
+
+  async #count(
+    sets: readonly string[],
+    times: readonly number[],
+    until: number,
+    abandon: AbortSignal | undefined,
+  ): Promise<{ byTime: number[]; bySet: number[] }> {
+    const byTime = times.map(() => 0);
+    const bySet: number[] = [];
+    for (const part of chunks(sets, Math.floor(COMMANDS / times.length))) {
+      assertWanted(abandon);
+      const [, counts] = await this.run(COUNT, part, [until, ...times]);
+      for (const [index, count] of (counts as number[]).entries()) {
+        const time = Math.floor(index / part.length);
+        byTime[time] = (byTime[time] ?? 0) + count;
+        if (time === 0) bySet.push(count);
+      }
+    }
+    return { byTime, bySet };
+  }
+
+  /** What the keys of the sets of a query have between {@link base} and the state. */
+  async #bases(query: OrderQuery, abandon: AbortSignal | undefined): Promise<string[]> {
+    const { channels, within, enterprise } = query;
+    const named = channels && [...channels].map(encodeURIComponent);
+    if (!within && enterprise === undefined) return named ? named.map((channel) => `/${channel}`) : [''];
+    if (enterprise !== undefined && within && !within.has(enterprise)) return [];
+    const groups = await this.#groups(query, abandon);
+    const known = named ?? (await this.#members([`${this.base}:channels`], abandon));
+    return known.flatMap((channel) => groups.map((group) => `/${channel}/${group}`));
+  }
+
+  async #groups({ within, enterprise }: OrderQuery, abandon: AbortSignal | undefined): Promise<string[]> {
+    const alone = (enterprise === undefined ? [...(within ?? [])] : [enterprise]).map(encodeURIComponent);
+    const several = await this.#members(
+      alone.map((each) => `${this.base}:groups:${each}`),
+      abandon,
+    );
+    if (!within) return [...alone, ...several];
+    const granted = new Set([...within].map(encodeURIComponent));
+    for (const part of chunks(several, COMMANDS)) {
+      assertWanted(abandon);
+      const [, members] = await this.run(VALUES, [`${this.base}:groups`], part);
+      for (const [index, names] of (members as (string | null)[]).entries())
+        if (names?.split('\n').every((name) => granted.has(name))) alone.push(part[index] as string);
+    }
+    return alone;
+  }
+
+  async #members(sets: readonly string[], abandon: AbortSignal | undefined): Promise<string[]> {
+    const found = new Set<string>();
+    for (const part of chunks(sets, COMMANDS)) {
+      assertWanted(abandon);
+      const [, members] = await this.run(MEMBERS, part, []);
+      for (const member of members as string[]) found.add(member);
+    }
+    return [...found];
+  }
+}
+
+function* chunks<T>(all: readonly T[], size: number): Generator<T[]> {
+  for (let first = 0; first < all.length; first += size) yield all.slice(first, first + size);
+}

@@ -1,0 +1,162 @@
+import { Injectable } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { BoundedStore } from '../read-cache/bounded-store.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import type { OwnKind } from '../upstream/reach.ts';
+import { EnterpriseLists, type Listed } from './enterprise-lists.ts';
+import type { Asked } from './platform-lists.ts';
+
+/** How long it is believed that a thing belongs to an enterprise without asking again. */
+const REMEMBERED_MS = 24 * 3_600_000;
+/** About 16 MB at most: things that were named, not all that there are. */
+const REMEMBERED = 100_000;
+const REMEMBERED_BYTES = 16 * 1024 * 1024;
+/** Of the assets of one enterprise whose products are read: few enough for the platform to serve others beside it. */
+const ASSETS_AT_A_TIME = 4;
+/** A search through the assets of a large enterprise ends here: what was read is remembered by the read cache for the next one. */
+const SEARCH_MS = 20_000;
+/** They speak of the asset alone: it is gone, or shown in a form that cannot be read. */
+const OF_ONE_ASSET: ReadonlySet<string> = new Set([
+  'asset-not-found',
+  'asset-of-other-customer',
+  'upstream-contract-violation',
+]);
+
+/** What is asked of one enterprise. */
+export interface Question {
+  readonly enterprise: string;
+  readonly kind: OwnKind;
+  readonly ids: ReadonlySet<string>;
+  /** For customers: the channel and the customer's number in it, where the request names one. */
+  readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
+  /** For licence orders: the numbers of assets that they are likely to stand on. */
+  readonly assetNums?: ReadonlySet<string>;
+}
+
+/** Which assets, members, customers and licence orders are an enterprise's own. Answers the ids that are not there. */
+@Injectable()
+export class Belongings {
+  readonly #own = new BoundedStore<true>({ entries: REMEMBERED, bytes: REMEMBERED_BYTES, sizeOf: () => 64 });
+
+  constructor(private readonly lists: EnterpriseLists) {}
+
+  /** `call` is the gateway's own, with the user on whose behalf member lists are read. */
+  async missing(question: Question, call: CallContext): Promise<ReadonlySet<string>> {
+    const { kind, ids } = question;
+    const unknown = new Set([...ids].filter((id) => !this.#own.get(keyOf(question, id))));
+    if (unknown.size === 0) return unknown;
+    const found = await (kind === 'order'
+      ? this.#orders(question, unknown, call)
+      : this.#listed(question, unknown, call));
+    for (const id of found) {
+      this.#own.set(keyOf(question, id), true, REMEMBERED_MS);
+      unknown.delete(id);
+    }
+    return unknown;
+  }
+
+  async #listed(question: Question, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
+    const { kind } = question;
+    const found = new Set<string>();
+    for (const asked of listsFor(question, call)) {
+      const left = [...wanted].filter((id) => !found.has(id));
+      if (left.length === 0) break;
+      const first = await this.lists.read(asked, call);
+      for (const id of left) if (first.listed.has(kind, id)) found.add(id);
+      if (first.fresh || left.every((id) => found.has(id))) continue;
+      const again = await this.lists.refreshed(asked, call);
+      for (const id of left) if (again.has(kind, id)) found.add(id);
+    }
+    return [...found];
+  }
+
+  /**
+   * Licence orders stand on assets, and the platform shows those of one asset at a time: first of the assets that the request names, then
+   * of all others. Only what no asset shows, as it is now, is missing.
+   */
+  async #orders(question: Question, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
+    if (!call.user) throw new ProblemException('user-required');
+    const asked: Asked = { list: 'assets', enterprise: question.enterprise };
+    const search: Search = {
+      question,
+      wanted,
+      call,
+      found: new Set(),
+      seen: new Set(),
+      until: performance.now() + SEARCH_MS,
+    };
+    const assets = await this.lists.read(asked, call);
+    await this.#search(assets.listed, search, false);
+    if (search.found.size < wanted.size) {
+      const now = assets.fresh ? assets.listed : await this.lists.refreshed(asked, call);
+      await this.#search(now, search, true);
+    }
+    return [...search.found];
+  }
+
+  async #search(listed: Listed, search: Search, fresh: boolean): Promise<void> {
+    const named = listed.beside('asset', 'assetNum', search.question.assetNums ?? new Set());
+    const assets = new Set([...named, ...listed.ids('asset')]).difference(search.seen).values();
+    const work = async () => {
+      for (const assetId of assets) {
+        if (search.found.size === search.wanted.size) return;
+        if (performance.now() > search.until) throw new ProblemException('upstream-timeout');
+        await this.#searchAsset(assetId, search, fresh);
+      }
+    };
+    await Promise.all(Array.from({ length: ASSETS_AT_A_TIME }, work));
+  }
+
+  async #searchAsset(
+    assetId: string,
+    { question, wanted, call, found, seen }: Search,
+    fresh: boolean,
+  ): Promise<void> {
+    const asked: Asked = { list: 'orders', enterprise: question.enterprise, by: { assetId } };
+    try {
+      const read = fresh
+        ? { listed: await this.lists.refreshed(asked, call), fresh }
+        : await this.lists.read(asked, call);
+      if (read.fresh) seen.add(assetId);
+      for (const id of wanted) if (read.listed.has('order', id)) found.add(id);
+    } catch (error) {
+      if (!(error instanceof ProblemException && OF_ONE_ASSET.has(error.slug))) throw error;
+      seen.add(assetId);
+    }
+  }
+}
+
+/** A search for licence orders under way. */
+interface Search {
+  readonly question: Question;
+  readonly wanted: ReadonlySet<string>;
+  readonly call: CallContext;
+  readonly found: Set<string>;
+  /** Assets that were read after the request came. */
+  readonly seen: Set<string>;
+  readonly until: number;
+}
+
+/** Where a thing is looked for; the next list only for what the one before lacks. */
+function listsFor({ enterprise, kind, channel }: Question, { user }: CallContext): Asked[] {
+  const assets: Asked = { list: user ? 'assetNums' : 'assets', enterprise };
+  const customers: Asked[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];
+  switch (kind) {
+    case 'member':
+      return [{ list: 'members', enterprise }];
+    case 'lentLock':
+      return [{ list: 'lentLocks', enterprise }];
+    case 'customer':
+      return [{ list: 'assets', enterprise }, ...customers];
+    case 'channelCustomer':
+      return customers;
+    default:
+      return [assets];
+  }
+}
+
+/** The number of a channel's customer says nothing without its channel. Ids have no line breaks. */
+function keyOf({ enterprise, kind, channel }: Question, id: string): string {
+  const of = kind === 'channelCustomer' ? (channel?.channelCode ?? '') : '';
+  return `${kind}\n${enterprise}\n${of}\n${id}`;
+}

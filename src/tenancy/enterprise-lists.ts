@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { ReadCache } from '../read-cache/read-cache.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import type { OwnKind } from '../upstream/reach.ts';
+import { type Asked, type Columns, PlatformLists } from './platform-lists.ts';
+
+/** What a list names, by kind. */
+export class Listed {
+  readonly #ids = new Map<string, ReadonlySet<string>>();
+
+  constructor(private readonly columns: Columns) {}
+
+  has(kind: OwnKind, id: string): boolean {
+    return this.ids(kind).has(id);
+  }
+
+  ids(kind: OwnKind): ReadonlySet<string> {
+    let ids = this.#ids.get(kind);
+    if (!ids) this.#ids.set(kind, (ids = new Set((this.columns[kind] ?? []).filter((id) => id !== null))));
+    return ids;
+  }
+
+  /** The ids of one kind in the rows that have one of the ids of another. */
+  beside(kind: OwnKind, other: OwnKind, ids: ReadonlySet<string>): string[] {
+    const column = this.columns[kind] ?? [];
+    return (this.columns[other] ?? []).flatMap((id, row) => {
+      const found = column[row];
+      return id !== null && ids.has(id) && found ? [found] : [];
+    });
+  }
+}
+
+export interface Found {
+  readonly listed: Listed;
+  /** The platform was asked after this request came. */
+  readonly fresh: boolean;
+}
+
+/** One reading of a list past the cache, and the next one, for everything that comes while the first is under way. */
+interface Refresh {
+  readonly running: Promise<Listed>;
+  next?: Promise<Listed>;
+}
+
+/** The lists of an enterprise as ids only, through the read cache: a hundredth of what the platform sends. */
+@Injectable()
+export class EnterpriseLists {
+  readonly #parsed = new WeakMap<Buffer, Listed>();
+  readonly #refreshes = new Map<string, Refresh>();
+
+  constructor(
+    private readonly cache: ReadCache,
+    private readonly platform: PlatformLists,
+  ) {}
+
+  async read(asked: Asked, call: CallContext): Promise<Found> {
+    if (this.cache.lifeOf(undefined) === 0) return { listed: await this.refreshed(asked, call), fresh: true };
+    const { answer, ageSeconds } = await this.#cached(asked, call, false);
+    return { listed: this.#parse(answer.body), fresh: ageSeconds === undefined };
+  }
+
+  /** Past the cache. One reading at a time: a caller that asks for what is not there costs no more than one that waits. */
+  refreshed(asked: Asked, call: CallContext): Promise<Listed> {
+    const key = JSON.stringify([asked.list, asked.enterprise, asked.by, call.user?.name]);
+    const refresh = this.#refreshes.get(key);
+    // What is under way may have been read before this request came, so the next one counts.
+    if (refresh)
+      return (refresh.next ??= refresh.running
+        .catch(() => undefined)
+        .then(() => this.#begin(key, asked, call)));
+    return this.#begin(key, asked, call);
+  }
+
+  #begin(key: string, asked: Asked, call: CallContext): Promise<Listed> {
+    const running = this.#refresh(asked, call);
+    const refresh: Refresh = { running };
+    this.#refreshes.set(key, refresh);
+    const end = () => {
+      if (this.#refreshes.get(key) === refresh && !refresh.next) this.#refreshes.delete(key);
+    };
+    running.then(end, end);
+    return running;
+  }
+
+  async #refresh(asked: Asked, call: CallContext): Promise<Listed> {
+    if (this.cache.lifeOf(undefined) === 0) return new Listed(await this.platform.columns(asked, call));
+    const { answer } = await this.#cached(asked, call, true);
+    return this.#parse(answer.body);
+  }
+
+  #cached(asked: Asked, call: CallContext, fresh: boolean) {
+    const { list, enterprise, by = {} } = asked;
+    const read = {
+      operation: `lookup:${list}`,
+      params: { enterpriseGlobalId: enterprise },
+      query: by,
+      call,
+      lifeMs: this.cache.lifeOf(undefined),
+    };
+    return this.cache.read(read, fresh, async () => ({
+      body: Buffer.from(JSON.stringify(await this.platform.columns(asked, call))),
+    }));
+  }
+
+  /** Buffers of the first level are the same for every reader. */
+  #parse(body: Buffer): Listed {
+    let listed = this.#parsed.get(body);
+    if (!listed) {
+      listed = new Listed(JSON.parse(body.toString()) as Columns);
+      this.#parsed.set(body, listed);
+    }
+    return listed;
+  }
+}

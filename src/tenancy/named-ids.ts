@@ -1,0 +1,142 @@
+import type { Type } from '@nestjs/common';
+import { pointerToken } from '../shared/json.ts';
+import { declaredFields } from '../validation/declared-fields.ts';
+import { type Name, namesOf } from './names.ts';
+
+/** Where a value stands in a request, from the outside in; spelled only where something is wrong with it. */
+export interface Place {
+  readonly of: Place | undefined;
+  readonly key: string | number;
+}
+
+export interface NamedId {
+  readonly id: string;
+  /** In the body; undefined in the path or the query. */
+  readonly place: Place | undefined;
+}
+
+/** A part of a request that names an enterprise, and everything that it names in it: the whole request, or one item of an order. */
+export interface Scope {
+  readonly enterprise: NamedId | undefined;
+  /** Where the enterprise, or the customer, stands or would have to stand. */
+  readonly placeOf: (name: Name) => Place | undefined;
+  readonly ids: ReadonlyMap<Name, readonly NamedId[]>;
+}
+
+interface OpenScope extends Scope {
+  enterprise: NamedId | undefined;
+  readonly ids: Map<Name, NamedId[]>;
+}
+
+/** What of a DTO class can hold ids. */
+interface Shape {
+  readonly names: readonly (readonly [string, Name])[];
+  readonly nested: readonly string[];
+  /** Whether an object of it, or one in a field of it, says which enterprise it is about. */
+  readonly isScope: boolean;
+}
+
+const NOT_LOOKED_UP: ReadonlySet<Name> = new Set(['label', 'filter', 'unbounded']);
+const shapes = new WeakMap<Type, Shape>();
+
+/** Collects what the parts of a request name: validated instances of DTO classes, path and query first. */
+export function scopesOf(parameters: readonly object[], body: object | undefined): readonly Scope[] {
+  const request = openScope(undefined, [...parameters, ...(body ? [body] : [])]);
+  const found: OpenScope[] = [request];
+  for (const part of parameters) {
+    const given = part as Record<string, unknown>;
+    for (const [field, name] of shapeOf(part.constructor as Type).names) {
+      const id = given[field];
+      if (typeof id === 'string') add(request, name, { id, place: undefined });
+    }
+  }
+  if (body) collect(body, undefined, request, found);
+  return found;
+}
+
+export function pointerOf({ of, key }: Place): string {
+  return (of ? pointerOf(of) : '') + pointerToken(key);
+}
+
+function collect(value: object, at: Place | undefined, outer: OpenScope, found: OpenScope[]): void {
+  const { names, nested, isScope } = shapeOf(value.constructor as Type);
+  const fields = value as Record<string, unknown>;
+  let scope = outer;
+  // Of an order item and the customer in it, the item is what the enterprise is named for.
+  if (isScope && at && outer === found[0] && !outer.enterprise) {
+    scope = openScope(at, [value]);
+    found.push(scope);
+  }
+  for (const [field, name] of names) {
+    const given = fields[field];
+    if (given === undefined) continue;
+    const place = { of: at, key: field };
+    if (typeof given === 'string') add(scope, name, { id: given, place });
+    else if (Array.isArray(given))
+      for (const [index, id] of (given as string[]).entries())
+        add(scope, name, { id, place: { of: place, key: index } });
+  }
+  for (const field of nested) {
+    const inner = fields[field];
+    const place = { of: at, key: field };
+    if (Array.isArray(inner))
+      for (const [index, item] of (inner as object[]).entries())
+        collect(item, { of: place, key: index }, scope, found);
+    else if (inner) collect(inner, place, scope, found);
+  }
+}
+
+function add(scope: OpenScope, name: Name, named: NamedId): void {
+  if (name === 'enterprise') scope.enterprise = named;
+  const known = scope.ids.get(name);
+  if (known) known.push(named);
+  else scope.ids.set(name, [named]);
+}
+
+function openScope(at: Place | undefined, parts: readonly object[]): OpenScope {
+  const placeOf = (name: Name) =>
+    parts.map((part) => placeIn(part, name, at)).find((place) => place !== undefined);
+  return { enterprise: undefined, placeOf, ids: new Map() };
+}
+
+/** The field of that name in an object, or in an object in it. */
+function placeIn(value: object, name: Name, at: Place | undefined): Place | undefined {
+  const { names, nested } = shapeOf(value.constructor as Type);
+  const [own] = names.find((each) => each[1] === name) ?? [];
+  if (own !== undefined) return { of: at, key: own };
+  for (const field of nested) {
+    const inner = (value as Record<string, unknown>)[field];
+    const place = inner && !Array.isArray(inner) ? placeIn(inner, name, { of: at, key: field }) : undefined;
+    if (place) return place;
+  }
+  return undefined;
+}
+
+/** Features of products and the like hold no ids that are looked up: what cannot is passed over. */
+function shapeOf(type: Type): Shape {
+  const known = shapes.get(type);
+  if (known) return known;
+  const own = [...namesOf(type.prototype as object)].filter(([, name]) => !NOT_LOOKED_UP.has(name));
+  const nested = declaredFields(type).filter(({ isNested }) => isNested);
+  const isEnterprise = (each: Type | undefined) =>
+    each !== undefined && [...namesOf(each.prototype as object).values()].includes('enterprise');
+  const shape = {
+    names: own,
+    nested: nested
+      .filter(({ nestedClass }) => !nestedClass || canHoldIds(nestedClass))
+      .map(({ name }) => name),
+    isScope: isEnterprise(type) || nested.some(({ nestedClass }) => isEnterprise(nestedClass)),
+  };
+  shapes.set(type, shape);
+  return shape;
+}
+
+/** Of lists of several classes, no class is known here: their items are looked at one by one. */
+function canHoldIds(type: Type, seen = new Set<Type>()): boolean {
+  if (seen.has(type)) return false;
+  seen.add(type);
+  if ([...namesOf(type.prototype as object).values()].some((name) => !NOT_LOOKED_UP.has(name))) return true;
+  return declaredFields(type).some(
+    ({ isNested, nestedClass }) => isNested && (!nestedClass || canHoldIds(nestedClass, seen)),
+  );
+}

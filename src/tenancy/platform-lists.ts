@@ -1,0 +1,165 @@
+import { Injectable } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import type { OwnKind } from '../upstream/reach.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import type {
+  WireAssetNum,
+  WireAssetProducts,
+  WireLentLock,
+  WireMember,
+  WireMerchandiseInstance,
+  WirePage,
+  WireProductInstance,
+} from '../upstream/wire/member.ts';
+import type { WireAsset, WireCustomer } from '../upstream/wire/order.ts';
+import { Reader, readList, ContractViolation } from '../upstream/wire/reader.ts';
+
+export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
+
+/** A list, of what it is, and the parameters that it is asked for with. */
+export interface Asked {
+  readonly list: ListName;
+  readonly enterprise: string;
+  readonly by?: Readonly<Record<string, string>>;
+}
+
+type Id = string | null;
+/** Ids by kind; the same place in each is the same row. */
+export type Columns = Partial<Record<OwnKind, Id[]>>;
+
+/** Few pages, and no more than listMembers lets a caller have. */
+const PAGE_SIZE = 200;
+/** Of the pages of a list: enough to halve the wait, and few enough for the platform to serve others beside it. */
+const PAGES_AT_A_TIME = 2;
+const MAX_PAGES = 500;
+/** As where the products are shown (asset-products.mapper.ts). */
+const MAX_LEVELS = 16;
+
+/** The platform's lists, of which only ids are read: nothing else of an item may stand in the way of a lookup. */
+@Injectable()
+export class PlatformLists {
+  constructor(private readonly upstream: UpstreamClient) {}
+
+  async columns(asked: Asked, call: CallContext): Promise<Columns> {
+    try {
+      return await this[asked.list](call, asked.enterprise, asked.by ?? {});
+    } catch (error) {
+      throw asProblem(error);
+    }
+  }
+
+  assets(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
+    return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, (data) =>
+      columnsOf(
+        readList<WireAsset, Id[]>(data, 'data', (wire) => [
+          wire.id('id') ?? null,
+          wire.id('assetNum') ?? null,
+          wire.id('customerId') ?? null,
+        ]),
+        ['asset', 'assetNum', 'customer'],
+      ),
+    );
+  }
+
+  assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
+    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, (data) =>
+      columnsOf(
+        readList<WireAssetNum, Id[]>(data, 'data', (wire) => [
+          wire.id('assetId') ?? null,
+          wire.id('assetNum') ?? null,
+        ]),
+        ['asset', 'assetNum'],
+      ),
+    );
+  }
+
+  lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
+    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, (data) =>
+      columnsOf(
+        readList<WireLentLock, Id[]>(data, 'data', (wire) => [wire.id('assetNum') ?? null]),
+        ['lentLock'],
+      ),
+    );
+  }
+
+  /** Every page: the platform finds a member by its name or account only. */
+  async members(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
+    const page = async (number: number) =>
+      this.upstream.call(
+        'listMembers',
+        call,
+        { ids: { enterpriseGlobalId }, query: { pageNum: String(number), pageSize: String(PAGE_SIZE) } },
+        (data) => {
+          const wire = new Reader<WirePage>(data, 'data');
+          const ids = wire.list<WireMember, Id>('list', (member) => member.id('globalId') ?? null) ?? [];
+          return { ids, total: wire.requiredInteger('total') };
+        },
+      );
+    const first = await page(1);
+    const pages = Math.ceil(first.total / Math.max(1, Math.min(PAGE_SIZE, first.ids.length || PAGE_SIZE)));
+    if (pages > MAX_PAGES)
+      throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
+    const found = [first.ids];
+    const rest = Array.from({ length: Math.max(0, pages - 1) }, (_, index) => index + 2).values();
+    const work = async () => {
+      for (const number of rest) found[number - 1] = (await page(number)).ids;
+    };
+    await Promise.all(Array.from({ length: PAGES_AT_A_TIME }, work));
+    return { member: found.flat() };
+  }
+
+  /** Of one channel customer those that are bound to the enterprise. */
+  customers(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    by: Readonly<Record<string, string>>,
+  ): Promise<Columns> {
+    const query = {
+      channelCode: by['channelCode'],
+      channelCustomerId: by['channelCustomerId'],
+      defaultCustomer: 'N',
+    };
+    return this.upstream.call('queryCustomers', call, { query }, (data) => {
+      const rows = readList<WireCustomer, (Id | undefined)[]>(data, 'data', (wire) => [
+        wire.id('customerId'),
+        wire.id('enterpriseGlobalId'),
+      ]);
+      const own = rows.filter(([, enterprise]) => enterprise === enterpriseGlobalId);
+      return {
+        customer: own.map(([customer]) => customer ?? null),
+        channelCustomer: own.map(() => by['channelCustomerId'] ?? null),
+      };
+    });
+  }
+
+  /** The licence orders whose products or packages stand on one asset. */
+  orders(
+    call: CallContext,
+    _enterprise: string,
+    { assetId = '' }: Readonly<Record<string, string>>,
+  ): Promise<Columns> {
+    return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) => {
+      const found = new Set<string>();
+      const instance = (wire: Reader<WireProductInstance | WireMerchandiseInstance>) => {
+        const id = wire.id('licenseOrderId');
+        if (id) found.add(id);
+      };
+      const merchandise = (level: number) => (wire: Reader<WireMerchandiseInstance>) => {
+        if (level > MAX_LEVELS) throw new ContractViolation(wire.place, `within ${MAX_LEVELS} levels`);
+        instance(wire);
+        wire.list('productInstanceList', instance);
+        wire.list('children', merchandise(level + 1));
+      };
+      const wire = new Reader<WireAssetProducts>(data, 'data');
+      wire.list('productInstanceList', instance);
+      wire.list('children', merchandise(1));
+      return { order: [...found] };
+    });
+  }
+}
+
+function columnsOf(rows: readonly Id[][], kinds: readonly OwnKind[]): Columns {
+  return Object.fromEntries(kinds.map((kind, column) => [kind, rows.map((row) => row[column] ?? null)]));
+}

@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
+import { Belongings } from './belongings.ts';
+import { EnterpriseLists } from './enterprise-lists.ts';
+import { PlatformLists } from './platform-lists.ts';
+import { Reservations } from './reservations.ts';
+import { Tenancy } from './tenancy.ts';
+
+/** What a caller may reach: looked up before each handler. */
+@Module({
+  imports: [OrderLedgerModule, ReadCacheModule, UpstreamClientModule],
+  providers: [Belongings, EnterpriseLists, PlatformLists, Reservations, Tenancy],
+  exports: [Reservations, Tenancy],
+})
+export class TenancyModule {}

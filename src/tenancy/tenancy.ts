@@ -1,0 +1,196 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { OperationPolicy } from '../caller/operation-policy.ts';
+import type { ProblemSlug } from '../problem/catalogue.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { type CallContext, isGranted } from '../upstream/call-context.ts';
+import { type OwnKind, Reach } from '../upstream/reach.ts';
+import { isBound } from '../upstream/tenancy.ts';
+import { validatedAhead } from '../validation/validation.pipe.ts';
+import { Belongings, type Question } from './belongings.ts';
+import { type NamedId, type Place, pointerOf, type Scope, scopesOf } from './named-ids.ts';
+import type { Name } from './names.ts';
+import { Reservations } from './reservations.ts';
+
+const EVERYTHING: ReadonlySet<string> = new Set(['*']);
+const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
+
+/** What is looked up, as what, and the problem where it is not there; without one it is left out (the results of locks say so). */
+const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonly problem?: ProblemSlug }[] =
+  [
+    { name: 'member', kind: 'member', problem: 'member-not-found' },
+    { name: 'customer', kind: 'customer', problem: 'customer-not-found' },
+    { name: 'channelCustomer', kind: 'channelCustomer', problem: 'customer-not-found' },
+    { name: 'asset', kind: 'asset', problem: 'asset-not-found' },
+    { name: 'assetNum', kind: 'assetNum', problem: 'asset-not-found' },
+    { name: 'newAssetNum', kind: 'assetNum', problem: 'asset-not-found' },
+    { name: 'lock', kind: 'assetNum' },
+    { name: 'lentLock', kind: 'lentLock', problem: 'asset-not-found' },
+    { name: 'order', kind: 'order', problem: 'order-not-found' },
+  ];
+
+/** One kind of id of one enterprise, and where its ids stand in the request. */
+interface Lookup extends Question {
+  readonly problem: ProblemSlug | undefined;
+  readonly reservable: boolean;
+  readonly ids: Set<string>;
+  readonly places: Map<string, Place | undefined>;
+  readonly assetNums: Set<string>;
+}
+
+/**
+ * What a bound caller may reach (docs/api.md): before its handler, every enterprise and channel that a request names has to be
+ * granted, and everything else that it names has to be found in that enterprise. What belongs to another enterprise is answered as what
+ * does not exist. Callers that may reach every enterprise pass without a lookup.
+ */
+@Injectable()
+export class Tenancy {
+  constructor(
+    private readonly belongings: Belongings,
+    private readonly reservations: Reservations,
+  ) {}
+
+  /** Called by the interceptors that `@Operation` sets. What it has not looked up, the upstream client does not send. */
+  check(context: ExecutionContext): Promise<void> | undefined {
+    const { call, policy } = context.switchToHttp().getRequest<FastifyRequest>().state;
+    if (!call || !policy || !isBound(call.caller.grants)) return undefined;
+    return this.#check(context, call, policy);
+  }
+
+  async #check(context: ExecutionContext, call: CallContext, policy: OperationPolicy): Promise<void> {
+    const { parameters, body } = validatedAhead(context);
+    const scopes = scopesOf(parameters, body);
+    for (const scope of scopes) assertNamed(scope, call);
+    const lookups = lookupsOf(scopes);
+    const reach = new Reach();
+    call.reach = reach;
+    if (lookups.length === 0) return;
+    // The gateway asks on its own behalf: what it reads of an enterprise is granted, and its lists are the same for all callers.
+    const own: CallContext = { ...call, caller: { ...call.caller, grants: ALL_GRANTS }, upstreamMs: 0 };
+    const ofOrders: CallContext = policy.actsAsUser ? own : { ...own, user: undefined };
+    const started = performance.now();
+    const missing = await settleAll(
+      lookups.map((lookup) => this.#missing(lookup, lookup.kind === 'order' ? own : ofOrders, reach)),
+    );
+    if (own.upstreamMs + ofOrders.upstreamMs > 0) call.lookupMs = performance.now() - started;
+    const problem = problemOf(lookups, missing);
+    if (!problem) return;
+    if (!policy.answersRepeats) throw problem;
+    call.reach = new Reach(problem);
+  }
+
+  /** The ids that are not there; the others are within reach from now on. */
+  async #missing(lookup: Lookup, call: CallContext, reach: Reach): Promise<ReadonlySet<string>> {
+    const reserved = lookup.reservable
+      ? await this.reservations.of(call.caller.name, lookup.ids)
+      : new Set<string>();
+    const ids = lookup.ids.difference(reserved);
+    const missing = ids.size === 0 ? ids : await this.belongings.missing({ ...lookup, ids }, call);
+    reach.add(lookup.kind, lookup.ids.difference(missing));
+    if (lookup.problem === undefined) for (const id of missing) reach.left.add(id);
+    return missing;
+  }
+}
+
+/** All lookups run to their end, so that none is under way when the request is answered. */
+async function settleAll<T>(lookups: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(lookups);
+  return settled.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
+}
+
+/** Names are granted, and an order says for which enterprise and customer it is. */
+function assertNamed({ enterprise, placeOf, ids }: Scope, { caller }: CallContext): void {
+  const { enterprises, channels } = caller.grants;
+  for (const named of ids.get('enterprise') ?? []) assertGranted(enterprises, named, 'enterprise');
+  for (const named of ids.get('channel') ?? []) assertGranted(channels, named, 'channel');
+  const [crm] = ids.get('crmCustomer') ?? [];
+  if (crm)
+    throw refused(
+      crm.place,
+      'cannot be looked up, so a caller that is bound to enterprises must not name it',
+    );
+  const lookedUp = LOOKED_UP.some(({ name }) => ids.has(name));
+  const enterprisePlace = placeOf('enterprise');
+  if (!enterprise && (lookedUp || enterprisePlace))
+    throw refused(enterprisePlace, 'must name an enterprise that is granted');
+  const customerPlace = placeOf('customer');
+  if (customerPlace && !ids.has('customer')) throw refused(customerPlace, 'must name the customer');
+}
+
+function assertGranted(granted: ReadonlySet<string>, { id, place }: NamedId, what: string): void {
+  if (isGranted(granted, id)) return;
+  throw new ProblemException('forbidden', {
+    detail: `This ${what} is not granted to the caller.`,
+    ...(place && { errors: [{ pointer: pointerOf(place), detail: 'is not granted to the caller' }] }),
+  });
+}
+
+function refused(place: Place | undefined, detail: string): ProblemException {
+  return new ProblemException('forbidden', {
+    detail: 'A caller that is bound to enterprises names something of one of them, and nothing else.',
+    ...(place && { errors: [{ pointer: pointerOf(place), detail }] }),
+  });
+}
+
+/** Items of an order that name the same enterprise are looked up together. */
+function lookupsOf(scopes: readonly Scope[]): Lookup[] {
+  const lookups = new Map<string, Lookup>();
+  const channelCode = scopes[0]?.ids.get('channel')?.[0]?.id;
+  for (const { enterprise, ids } of scopes) {
+    if (!enterprise) continue;
+    const channelCustomerId = ids.get('channelCustomer')?.[0]?.id;
+    const isCustomer = channelCode !== undefined && channelCustomerId !== undefined;
+    for (const { name, kind, problem } of LOOKED_UP) {
+      const named = ids.get(name);
+      if (!named) continue;
+      const ofCustomer = isCustomer && (kind === 'customer' || kind === 'channelCustomer');
+      const channel = ofCustomer ? { channelCode, channelCustomerId } : undefined;
+      const key = JSON.stringify([name, enterprise.id, channel]);
+      let lookup = lookups.get(key);
+      if (!lookup) {
+        lookup = {
+          enterprise: enterprise.id,
+          kind,
+          channel,
+          problem,
+          reservable: name === 'newAssetNum',
+          ids: new Set(),
+          places: new Map(),
+          assetNums: new Set(),
+        };
+        lookups.set(key, lookup);
+      }
+      for (const { id, place } of named) {
+        if (!lookup.ids.has(id)) lookup.places.set(id, place);
+        lookup.ids.add(id);
+      }
+      if (kind === 'order')
+        for (const { id } of [...(ids.get('assetNum') ?? []), ...(ids.get('newAssetNum') ?? [])])
+          lookup.assetNums.add(id);
+    }
+  }
+  return [...lookups.values()];
+}
+
+/** The first kind that lacks something, with every place of it in the body. */
+function problemOf(
+  lookups: readonly Lookup[],
+  missing: readonly ReadonlySet<string>[],
+): ProblemException | undefined {
+  const slug = lookups.find(({ problem }, index) => problem && (missing[index]?.size ?? 0) > 0)?.problem;
+  if (!slug) return undefined;
+  const errors = lookups.flatMap(({ problem, places }, index) =>
+    problem === slug
+      ? [...(missing[index] ?? [])].flatMap((id) => {
+          const place = places.get(id);
+          return place ? [{ pointer: pointerOf(place), detail: 'does not exist' }] : [];
+        })
+      : [],
+  );
+  return new ProblemException(slug, errors.length > 0 ? { errors: errors.slice(0, MAX_ERRORS) } : {});
+}
+
+const MAX_ERRORS = 100;

@@ -1,0 +1,32 @@
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
+
+/** The platform's own words (interface sections 2.4, 2.5 and 2.12): requests may use no others, and answers may grow. */
+
+export const licenseTypes = enumeration('LicenseType', [
+  'normal_unrecover_usbkey',
+  'normal_recover_usbkey',
+  'normal_unrecover_lan_usbkey',
+  'normal_recover_lan_usbkey',
+  'identity_usbkey',
+  'identity_lan_usbkey',
+  'softkey',
+  'lan_softkey',
+  'product_entity',
+  'cloud_account',
+  'cloud_customer',
+  'cloud_personal',
+  'lk_product_usbkey',
+  'lk_auth_usbkey',
+]);
+export type LicenseType = WordOf<typeof licenseTypes>;
+
+export const orderTypes = enumeration('OrderType', ['new_buy', 'delete_asset', 'delete_product']);
+export type OrderType = WordOf<typeof orderTypes>;
+
+export const customerTypes = enumeration('CustomerType', ['personal', 'company']);
+export type CustomerType = WordOf<typeof customerTypes>;
+
+export const syncModes = enumeration('SyncMode', ['sync', 'async']);
+export type SyncMode = WordOf<typeof syncModes>;
+
+export const limitTypes = enumeration('LimitType', ['basic', 'feature']);

@@ -1,0 +1,347 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { scopes } from '../../src/caller/scopes.ts';
+import { operations, type OperationName } from '../../src/upstream/operations.ts';
+import { newSecret } from '../support/canary.ts';
+import { routes } from '../support/contract.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { requestFields } from '../support/named-fields.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** Risk 1 of the security design: whatever id a bound caller names, it reaches nothing of an enterprise that is not granted. */
+
+/** For each kind of id: an own one, one of another enterprise, and one that does not exist, all of the same form. */
+const IDS = {
+  enterprise: ['ent-harbour', 'ent-meridian', 'ent-meridiam'],
+  asset: ['ast-1002', 'ast-2002', 'ast-2992'],
+  assetNum: ['8000001009', '8000002002', '8000002992'],
+  lock: ['8000001003', '8000002001', '8000002991'],
+  lentLock: ['8000001006', '8000004002', '8000004992'],
+  member: ['mem-harbour-anna', 'mem-meridian-noor', 'mem-meridian-none'],
+  customer: ['cus-harbour-default', 'cus-meridian-default', 'cus-meridiam-default'],
+  channelCustomer: ['CH-1001', 'CH-4001', 'CH-4991'],
+  order: ['lic-5003', 'lic-6002', 'lic-6992'],
+} as const;
+type Kind = keyof typeof IDS;
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+}
+/** An own id at a place of a request; `list`: others may stand beside it. */
+interface Place {
+  readonly kind: Kind;
+  readonly own: string;
+  /** The request with these in place of the own one. */
+  readonly put: (...ids: string[]) => Request;
+  readonly list: boolean;
+}
+
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const customer = {
+  customerId: 'cus-harbour-default',
+  channelCustomerId: 'CH-1001',
+  enterpriseGlobalId: 'ent-harbour',
+};
+const product = { productUri: 'draft.pro', srcLicenseOrderId: 'lic-5003' };
+const packages = [
+  {
+    merchandiseNum: 'PKG-1',
+    products: [product],
+    children: [{ merchandiseNum: 'PKG-2', products: [product] }],
+  },
+];
+const order = (item: object): Omit<Request, 'path'> & { path: string } => ({
+  method: 'POST',
+  path: '/v1/license-orders',
+  body: {
+    channelCode: 'crm',
+    channelOrderId: 'SO-R',
+    items: [{ licenseType: 'cloud_account', customer, ...item }],
+  },
+});
+
+/** Requests that name something of the enterprise in every field that can carry it. */
+const requests: readonly (readonly [operation: string, Request])[] = [
+  [
+    'placeOrder',
+    order({
+      orderType: 'new_buy',
+      srcLicenseOrderId: 'lic-5003',
+      assets: [{ assetNums: ['8000001009'], products: [product], merchandises: packages }],
+    }),
+  ],
+  [
+    'placeOrder',
+    order({
+      orderType: 'delete_asset',
+      srcLicenseOrderId: 'lic-5003',
+      assets: [{ assetNums: ['8000001009'], products: [product], merchandises: packages }],
+    }),
+  ],
+  [
+    'placeOrder',
+    order({
+      orderType: 'delete_product',
+      srcLicenseOrderId: 'lic-5003',
+      assets: [{ assetNums: ['8000001009'], products: [product], merchandises: packages }],
+    }),
+  ],
+  ['listAssets', { method: 'GET', path: `${HARBOUR}/assets` }],
+  ['disableLocks', { method: 'POST', path: `${HARBOUR}/locks/disable`, body: { assetNums: ['8000001003'] } }],
+  ['enableLocks', { method: 'POST', path: `${HARBOUR}/locks/enable`, body: { assetNums: ['8000001003'] } }],
+  [
+    'addMembers',
+    {
+      method: 'POST',
+      path: `${HARBOUR}/members`,
+      body: { members: [{ account: 'rita', name: 'Rita', password: newSecret('m') }] },
+    },
+  ],
+  ['listMembers', { method: 'GET', path: `${HARBOUR}/members` }],
+  [
+    'updateMember',
+    { method: 'PATCH', path: `${HARBOUR}/members/mem-harbour-anna`, body: { account: 'anna', name: 'Anna' } },
+  ],
+  [
+    'resetMemberPassword',
+    {
+      method: 'PUT',
+      path: `${HARBOUR}/members/mem-harbour-anna/password`,
+      body: { password: newSecret('m') },
+    },
+  ],
+  ['deleteMember', { method: 'DELETE', path: `${HARBOUR}/members/mem-harbour-anna` }],
+  ['listAssetNums', { method: 'GET', path: `${HARBOUR}/asset-nums` }],
+  ['listLentLocks', { method: 'GET', path: `${HARBOUR}/lent-locks` }],
+  ['getAssetProducts', { method: 'GET', path: `${HARBOUR}/assets/ast-1002/products` }],
+  [
+    'changeMemberAssetNums',
+    {
+      method: 'PATCH',
+      path: `${HARBOUR}/members/mem-harbour-anna/asset-nums`,
+      body: { assign: ['8000001009'], withdraw: ['8000001002'] },
+    },
+  ],
+  [
+    'lendAssets',
+    {
+      method: 'POST',
+      path: `${HARBOUR}/members/mem-harbour-anna/loans`,
+      body: { lentLockNum: '8000001006', assetIds: ['ast-1002'] },
+    },
+  ],
+  ['getOverview', { method: 'GET', path: `${HARBOUR}/overview` }],
+];
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' }, [
+    {
+      name: 'bound',
+      scopes: [...scopes],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+      users: ['default'],
+    },
+    {
+      name: 'other',
+      scopes: [...scopes],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+      users: ['default'],
+    },
+    {
+      name: 'two',
+      scopes: [...scopes],
+      enterprises: ['ent-harbour', 'ent-meridian'],
+      channels: ['crm', 'partner'],
+      users: ['default'],
+    },
+  ]);
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+let orders = 0;
+function send({ method, path, body }: Request, caller = 'bound'): Promise<TestAnswer> {
+  const fresh = body && 'channelOrderId' in body ? { ...body, channelOrderId: `SO-R-${++orders}` } : body;
+  return gateway.request(method, path, { body: fresh, key: gateway.keys[caller] as string });
+}
+
+/** What the platform was asked to change. */
+async function writes(): Promise<{ operation: string; path: string; body: unknown }[]> {
+  const calls = await sandbox.calls();
+  return calls
+    .filter(({ operation }) => operations[operation as OperationName].effect !== 'read')
+    .map(({ operation, path, body }) => ({ operation: String(operation), path, body }));
+}
+
+/** A number that may also be one that the caller reserved is looked up as any other is. */
+const fields = () =>
+  requestFields(gateway.app).map((each) =>
+    each.name === 'newAssetNum' ? { ...each, name: 'assetNum' as const } : each,
+  );
+
+/** Every place of a request that holds an id of which an own one is known: by the fields that the operation's classes declare. */
+function placesOf(operation: string, request: Request): Place[] {
+  const own = fields().filter((each) => each.operation === operation && each.name && each.name in IDS);
+  const inPath = own
+    .filter(({ part }) => part === 'param')
+    .map(({ name }): Place => {
+      const id = IDS[name as Kind][0];
+      const put = (other = '') => ({ ...request, path: request.path.replace(id, other) });
+      return { kind: name as Kind, own: id, put, list: false };
+    });
+  const paths = new Map(
+    own.filter(({ part }) => part === 'body').map(({ path, name }) => [path, name as Kind]),
+  );
+  const inBody: Place[] = [];
+  const walk = (value: unknown, path: string, keys: readonly (string | number)[]): void => {
+    const kind = paths.get(path) ?? paths.get(path.replace(/(\.children\[\])+/, '.children[]'));
+    if (kind && keys.length > 0) {
+      const isList = Array.isArray(value);
+      const put = (...ids: string[]) => ({
+        ...request,
+        body: replaced(request.body, keys, isList ? ids : ids[0]),
+      });
+      inBody.push({ kind, own: (isList ? value[0] : value) as string, put, list: isList });
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) walk(item, `${path}[]`, [...keys, index]);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value))
+        walk(inner, path === '' ? key : `${path}.${key}`, [...keys, key]);
+    }
+  };
+  walk(request.body, '', []);
+  return [...inPath, ...inBody];
+}
+
+function replaced(body: unknown, keys: readonly (string | number)[], value: unknown): object {
+  const copy = structuredClone(body) as Record<string | number, unknown>;
+  const parent = keys
+    .slice(0, -1)
+    .reduce<Record<string | number, unknown>>((inner, key) => inner[key] as never, copy);
+  parent[keys.at(-1) as string | number] = value;
+  return copy;
+}
+
+/** The answer without what differs between any two: the id that was named, times, and the request's own id. */
+function shown({ status, headers, text }: TestAnswer, ...ids: string[]): object {
+  const names = [...headers].filter(
+    ([name]) => !/^(date|x-request-id|server-timing|ratelimit|content-length)/.test(name),
+  );
+  const body = ids.reduce((all, id) => all.replaceAll(id, 'ID'), text).replace(/"requestId":"[^"]*"/, '');
+  return { status, headers: Object.fromEntries(names), body };
+}
+
+/** Their ids are of the gateway itself, or of the person who logs in. */
+const NAMING_NOTHING = new Set(['getProblem', 'createSession']);
+
+describe('S1 what a field of a request names', () => {
+  it('is declared for each that holds an id', () => {
+    const undeclared = fields().filter(
+      ({ operation, holdsId, name }) => holdsId && !name && !NAMING_NOTHING.has(operation),
+    );
+    expect(undeclared.map(({ operation, field }) => `${operation}: ${field}`)).toEqual([]);
+    // The list is not empty because nothing was found.
+    expect(fields().filter(({ name }) => name !== undefined).length).toBeGreaterThan(60);
+  });
+
+  it('is declared for each id in a path', () => {
+    const missing = routes.flatMap(({ template, operation }) =>
+      [...template.matchAll(/\{(\w+)\}/g)]
+        .filter(() => template.startsWith('/v1/'))
+        .map(([, id]) => ({ operation: operation.operationId, id }))
+        .filter(
+          ({ operation: of, id }) =>
+            !fields().some((each) => each.operation === of && each.part === 'param' && each.path === id),
+        ),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('is tried here for each that is looked up', () => {
+    const tried = new Set(
+      requests.flatMap(([operation, request]) =>
+        placesOf(operation, request).map(({ kind }) => `${operation} ${kind}`),
+      ),
+    );
+    const needed = fields().filter(({ name }) => name && name in IDS);
+    expect(
+      needed.map(({ operation, name }) => `${operation} ${name}`).filter((each) => !tried.has(each)),
+    ).toEqual([]);
+  });
+});
+
+describe('S1 an id of another enterprise', () => {
+  const cases = requests.map(([operation, request], index) => ({ operation, index, request }));
+
+  it.each(cases)('$operation ($index): own ids are served', async ({ operation, request }) => {
+    const answer = await send(request);
+    // The order as a whole may be refused by the platform for what it says; nothing of it is not there.
+    if (operation === 'placeOrder') expect([201, 422]).toContain(answer.status);
+    else expect(answer.status).toBeLessThan(300);
+  });
+
+  it.each(cases)(
+    '$operation ($index): foreign ids are refused as unknown ones are, and nothing is written',
+    async ({ operation, request }) => {
+      for (const { kind, own, put, list } of placesOf(operation, request)) {
+        const [, foreign, unknown] = IDS[kind];
+        const [one, other] = [await send(put(foreign)), await send(put(unknown))];
+        expect([kind, shown(one, foreign)]).toEqual([kind, shown(other, unknown)]);
+        if (kind === 'lock') {
+          expect(one.body).toMatchObject({
+            items: [{ assetNum: foreign, status: 'not_found' }],
+            succeeded: 0,
+          });
+        } else {
+          expect([kind, one.status]).toEqual([kind, kind === 'enterprise' ? 403 : 404]);
+          expect(one.body).toMatchObject({ outcome: 'not_processed', retryable: false });
+        }
+        const disguised = [
+          own.toUpperCase(),
+          own.replace(/[aeo]/, (letter) => ({ a: 'а', e: 'е', o: 'о' })[letter] ?? ''),
+        ];
+        for (const odd of disguised.filter((each) => each !== own)) {
+          const answer = await send(put(request.path.includes(own) ? encodeURIComponent(odd) : odd));
+          expect([kind, odd, [400, 403, 404].includes(answer.status)]).toEqual([kind, odd, true]);
+        }
+        if (!list) continue;
+        for (const ids of [
+          [own, foreign],
+          [foreign, own],
+        ]) {
+          const both = await send(put(...ids));
+          if (kind === 'lock') continue;
+          expect([kind, both.status]).toEqual([kind, 404]);
+        }
+        expect((await send(put(foreign, foreign))).status).toBe(400);
+      }
+      for (const write of await writes()) {
+        expect(write.operation).toMatch(/Locks$/);
+        expect((write.body as { assetNums: string[] }).assetNums).toEqual(['8000001003']);
+      }
+    },
+  );
+
+  it.each(cases)('$operation ($index): percent-encoded it is the same id', async ({ operation, request }) => {
+    for (const { kind, own, put } of placesOf(operation, request)) {
+      if (!request.path.includes(own)) continue;
+      const encoded = (id: string) => [...id].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+      const [, foreign, unknown] = IDS[kind];
+      const answers = [await send(put(encoded(foreign))), await send(put(encoded(unknown)))];
+      expect(answers.map(({ status }) => status)).toEqual(Array(2).fill(kind === 'enterprise' ? 403 : 404));
+      const twice = await send(put(encodeURIComponent(encoded(own))));
+      expect([400, 403]).toContain(twice.status);
+    }
+    expect(await writes()).toEqual([]);
+  });
+});

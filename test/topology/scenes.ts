@@ -1,0 +1,474 @@
+import { cpSync, readdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDenial, isSuccess, type Violation } from '../chaos/check.ts';
+import type { Fault } from '../chaos/plan.ts';
+import { until } from '../support/redis.ts';
+import type { Node, OrderStore } from './servers.ts';
+import type { Site } from './site.ts';
+
+/** Times are in seconds. */
+type Figures = Readonly<Record<string, number | string>>;
+
+interface Scene {
+  /** What happens, for the report. */
+  readonly what: string;
+  readonly on: readonly OrderStore['kind'][];
+  readonly play: (site: Site, name: string, size: Size) => Promise<Played>;
+}
+
+interface Played {
+  readonly figures: Figures;
+  /** What must not be, beside what is seen in orders. */
+  readonly faults?: readonly string[];
+  /** The store has lost records, as was intended: what counts is that nothing is placed twice. */
+  readonly lost?: boolean;
+}
+
+export interface Size {
+  /** Orders that are handed in on each side of what happens. */
+  readonly orders: number;
+}
+
+/** What the platform does meanwhile: most of it well, some slowly, some so that nobody knows. */
+const MIX: readonly Fault[] = [
+  'none',
+  'none',
+  'none',
+  'slow',
+  'none',
+  'reset-after-commit',
+  'none',
+  'none',
+  'code-13004',
+];
+
+/** Orders come in at every gateway until it is ended, each of them at two gateways at once. */
+function crowd(site: Site, name: string): { ordersOf: () => readonly string[]; end: () => Promise<void> } {
+  const ending = new AbortController();
+  const names: string[] = [];
+  const worker = async (gateway: number) => {
+    while (!ending.signal.aborted) {
+      const channelOrderId = `${name}-${names.length}`;
+      names.push(channelOrderId);
+      const fault = MIX[names.length % MIX.length] as Fault;
+      const next = (gateway + 1) % site.gateways.length;
+      const { signal } = ending;
+      await Promise.all([
+        site.submit(channelOrderId, { at: [gateway, next], fault, signal }),
+        site.submit(channelOrderId, { at: [next, gateway], fault, signal }),
+      ]);
+      await sleep(20);
+    }
+  };
+  const workers = site.gateways.map(worker);
+  return {
+    ordersOf: () => names,
+    end: async () => {
+      ending.abort();
+      await Promise.all(workers);
+    },
+  };
+}
+
+/** Runs what happens in the middle of a crowd, and waits until as many orders are placed after it as before. */
+async function amid(
+  site: Site,
+  name: string,
+  { orders }: Size,
+  happen: () => Promise<number>,
+): Promise<{ first: number; seconds: number }> {
+  const coming = crowd(site, name);
+  const before = site.placed.length;
+  await until('orders are placed', () => site.placed.length >= before + orders);
+  const at = await happen();
+  const after = () => site.placed.filter(({ began }) => began > at);
+  await until('orders are placed again', () => after().length >= orders);
+  await coming.end();
+  // Once more, now that it is quiet.
+  for (const channelOrderId of coming.ordersOf()) {
+    const index = Number(channelOrderId.slice(name.length + 1)) + 1;
+    await site.submit(channelOrderId, { fault: MIX[index % MIX.length] as Fault });
+  }
+  const [first] = after().toSorted((one, other) => one.ended - other.ended);
+  return { first: at, seconds: ((first?.ended ?? at) - at) / 1_000 };
+}
+
+async function whole(site: Site): Promise<void> {
+  await until('every replica follows the one master', async () => {
+    const master = await site.store.master();
+    const replicas = await site.store.replicas();
+    const info = await master.ask((client) => client.info('replication'));
+    const online = info.match(/state=online/g)?.length ?? 0;
+    const masters = await Promise.all(replicas.map((replica) => replica.isMaster()));
+    return online === replicas.length && replicas.length > 0 && !masters.includes(true);
+  });
+  await site.allAre('up');
+}
+
+/** 1 while orders are taken. */
+const TAKEN_METRIC = 'gateway_order_store_stopped{reason="none"}';
+
+const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
+
+/** How long orders were down in `ready`, at the gateway where it was longest. */
+function downSince(site: Site, since: number): { gateways: number; seconds: number } {
+  const lengths = site.gateways.map((gateway) => {
+    const changes = site.readyChanges.filter((change) => change.gateway === gateway && change.at >= since);
+    const down = changes.find(({ orders }) => orders === 'down');
+    const up = changes.findLast(({ orders }) => orders === 'up');
+    return down && up && up.at > down.at ? (up.at - down.at) / 1_000 : 0;
+  });
+  return { gateways: lengths.filter((length) => length > 0).length, seconds: rounded(Math.max(...lengths)) };
+}
+
+async function failOver(site: Site, name: string, size: Size): Promise<Played> {
+  let killed: Node | undefined;
+  const { first, seconds } = await amid(site, name, size, async () => {
+    killed = await site.store.master();
+    const at = performance.now();
+    await killed.kill9();
+    return at;
+  });
+  await killed?.start();
+  await whole(site);
+  const down = downSince(site, first);
+  const faults =
+    down.gateways === site.gateways.length ? [] : [`ready said it at ${down.gateways} gateways only`];
+  for (const gateway of site.gateways)
+    if (!site.events(gateway).has('redis-away')) faults.push(`gateway ${gateway} logged nothing`);
+  return { figures: { 'first order after': rounded(seconds), 'ready down for': down.seconds }, faults };
+}
+
+async function switchOver(site: Site, name: string, size: Size): Promise<Played> {
+  const before = await site.store.master();
+  const { seconds } = await amid(site, name, size, async () => {
+    const at = performance.now();
+    await site.store.switchOver();
+    await until('another is the master', async () => (await site.store.master()) !== before);
+    return at;
+  });
+  await whole(site);
+  return { figures: { 'first order after': rounded(seconds) } };
+}
+
+/** The master and one gateway see only each other, while both sides get the same orders. `with` comes along. */
+async function split(
+  site: Site,
+  name: string,
+  { orders }: Size,
+  along: (replicas: readonly Node[]) => readonly Node[],
+): Promise<Played> {
+  const master = await site.store.master();
+  const island = [master, ...along(await site.store.replicas())];
+  const inside = 0;
+  const outside = site.gateways.filter((gateway) => gateway !== inside);
+  const names = Array.from({ length: orders * 2 }, (_, index) => `${name}-${index}`);
+  const at = performance.now();
+  site.network.isolate(site.hostOf(inside), ...island.map(({ host }) => host));
+  const ending = new AbortController();
+  let insidePlaced = 0;
+  const onIsland = Promise.all(
+    names.map(async (channelOrderId, index) => {
+      await sleep(index * 20);
+      while (!ending.signal.aborted) {
+        const answer = await site.place(inside, channelOrderId);
+        if (isSuccess(answer)) {
+          insidePlaced++;
+          return;
+        }
+        await sleep(100);
+      }
+    }),
+  );
+  await Promise.all(
+    names.map(async (channelOrderId, index) => {
+      await sleep(index * 20);
+      await site.submit(channelOrderId, { at: outside });
+    }),
+  );
+  const first = site.placed
+    .filter(({ gateway, began }) => gateway !== inside && began > at)
+    .reduce((least, { ended }) => Math.min(least, ended), Infinity);
+  ending.abort();
+  await onIsland;
+  const saidInside = await site.ready(inside);
+  site.network.mend();
+  await whole(site);
+  for (const channelOrderId of names)
+    await Promise.all(site.gateways.map((gateway) => site.submit(channelOrderId, { at: [gateway] })));
+  const figures = {
+    'first order after': Number.isFinite(first) ? rounded((first - at) / 1_000) : 'none',
+    'placed on the island': insidePlaced,
+    'ready on the island': saidInside,
+  };
+  return { figures };
+}
+
+/** Every server of the order store is killed at once and started again with its data. */
+async function powerCut(site: Site, name: string, size: Size): Promise<Played> {
+  const { first, seconds } = await amid(site, name, size, async () => {
+    const at = performance.now();
+    await Promise.all(site.store.nodes.map((node) => node.kill9()));
+    await site.allAre('down');
+    await Promise.all(site.store.nodes.map((node) => node.start()));
+    return at;
+  });
+  await whole(site);
+  return {
+    figures: { 'first order after': rounded(seconds), 'ready down for': downSince(site, first).seconds },
+  };
+}
+
+/** The replicas get nothing any more, while everybody sees the master. */
+async function mute(site: Site, name: string, { orders }: Size): Promise<Played> {
+  const master = (await site.store.master()).host as string;
+  const replicas = new Set<string>((await site.store.replicas()).map(({ host }) => host));
+  site.network.cut(
+    (one, other) => (one === master && replicas.has(other)) || (other === master && replicas.has(one)),
+  );
+  const names = Array.from({ length: orders }, (_, index) => `${name}-${index}`);
+  const answers = await Promise.all(names.map((channelOrderId) => site.submit(channelOrderId, { tries: 3 })));
+  const said = await site.ready(0);
+  site.network.mend();
+  await whole(site);
+  for (const channelOrderId of names) await site.submit(channelOrderId);
+  const refused = answers.filter(isDenial).length;
+  return {
+    figures: { refused: `${refused} of ${names.length}`, ready: said },
+    faults: refused === names.length ? [] : ['orders were sent that only the master knew of'],
+  };
+}
+
+/** Every gateway refuses orders, sends nothing, and says so in a line and a metric. */
+async function refusals(site: Site, name: string): Promise<string[]> {
+  const faults: string[] = [];
+  const before = (await site.sandbox.journal('batchOrder')).length;
+  for (const gateway of site.gateways) {
+    if (!isDenial(await site.place(gateway, `${name}-${gateway}`))) faults.push(`${gateway} took an order`);
+    if (!site.events(gateway).has('guard-stopped')) faults.push(`${gateway} has no line of it in its log`);
+    if ((await site.metric(gateway, TAKEN_METRIC)) !== 0) faults.push(`${gateway} has no metric of it`);
+  }
+  if ((await site.sandbox.journal('batchOrder')).length > before) faults.push('something was sent');
+  return faults;
+}
+
+/** Settings of the master change while it runs: one with which no order is safe, and one with which the promise is weaker. */
+async function settingsChange(site: Site, name: string): Promise<Played> {
+  const set = async (setting: string, value: string) => {
+    const master = await site.store.master();
+    await master.ask((client) => client.config('SET', setting, value));
+  };
+  const said = (event: string) =>
+    until(`${event} is in every log`, () =>
+      site.gateways.every((gateway) => site.events(gateway).has(event)),
+    );
+  const at = performance.now();
+  let faults: string[] = [];
+  await set('maxmemory-policy', 'allkeys-lru');
+  try {
+    await site.allAre('down');
+    faults = await refusals(site, name);
+  } finally {
+    await set('maxmemory-policy', 'noeviction');
+  }
+  const down = rounded((performance.now() - at) / 1_000);
+  await site.allAre('up');
+  await set('appendonly', 'no');
+  try {
+    await said('guard-weak');
+  } finally {
+    await set('appendonly', 'yes');
+  }
+  if (!isSuccess(await site.submit(`${name}-after`))) faults.push('no order is placed after it');
+  return { figures: { 'ready down after': down }, faults };
+}
+
+/** A server that is made a replica of its own replica while gateways write to it. */
+async function demoted(site: Site, name: string, size: Size): Promise<Played> {
+  const master = await site.store.master();
+  const [replica] = await site.store.replicas();
+  const { seconds } = await amid(site, name, size, async () => {
+    const at = performance.now();
+    await master.ask((client) => client.call('REPLICAOF', '127.0.0.1', String(replica?.port)));
+    return at;
+  });
+  await whole(site);
+  return { figures: { 'first order after': rounded(seconds) } };
+}
+
+/** Data of a server is put back to what it was some orders ago, and gateways know that there was more. */
+async function loses(
+  site: Site,
+  name: string,
+  { orders }: Size,
+  keep: (dataFolder: string) => void,
+  lose: (dataFolder: string) => void,
+): Promise<Played> {
+  const [node] = site.store.nodes as [Node];
+  const names = Array.from({ length: orders }, (_, index) => `${name}-${index}`);
+  const handIn = () =>
+    Promise.all(
+      names.map((channelOrderId, index) =>
+        site.submit(channelOrderId, { at: [index % site.gateways.length], tries: 3 }),
+      ),
+    );
+  keep(node.dataFolder);
+  const first = await handIn();
+  await node.kill9();
+  lose(node.dataFolder);
+  await node.start();
+  // One that was there before, and one that comes new to it.
+  await site.replaceGateway(0);
+  const faults = first.every(isSuccess) ? [] : ['not every order was placed before'];
+  const at = performance.now();
+  const again = await handIn();
+  if (again.some((answer) => !isDenial(answer))) faults.push('orders went on with records lost');
+  await site.allAre('down');
+  const noticed = rounded((performance.now() - at) / 1_000);
+  faults.push(...(await refusals(site, `${name}-refused`)));
+  const said = await site.confirm();
+  await site.allAre('up');
+  if (!isSuccess(await site.submit(`${name}-after`)))
+    faults.push('no order is placed after an operator confirmed');
+  const missing = /(\d+) are missing/.exec(said)?.[1] ?? 'not said';
+  return {
+    figures: { 'ready down after': noticed, 'missing, says guard-init': missing },
+    faults,
+    lost: true,
+  };
+}
+
+const logOf = (dataFolder: string) => {
+  const folder = join(dataFolder, 'appendonlydir');
+  const name = readdirSync(folder).find((each) => each.endsWith('.incr.aof'));
+  return join(folder, name ?? '');
+};
+
+/** The append-only file ends early, as after a repair with redis-check-aof. */
+const cutLog: Scene['play'] = (site, name, size) => {
+  let length = 0;
+  return loses(
+    site,
+    name,
+    size,
+    (folder) => (length = statSync(logOf(folder)).size),
+    // Half of what came since then.
+    (folder) => truncateSync(logOf(folder), Math.floor((length + statSync(logOf(folder)).size) / 2)),
+  );
+};
+
+/** A copy that was made before is put in the place of the data. */
+const restored: Scene['play'] = (site, name, size) => {
+  let copy = '';
+  return loses(
+    site,
+    name,
+    size,
+    (folder) => {
+      copy = `${folder}-copy`;
+      cpSync(folder, copy, { recursive: true });
+    },
+    (folder) => {
+      rmSync(folder, { recursive: true });
+      renameSync(copy, folder);
+    },
+  );
+};
+
+const HOUR_MS = 3_600_000;
+const CLOCK_STEPS_MS = [2_000, -2_000, HOUR_MS, -HOUR_MS, 8 * 24 * HOUR_MS, 0, 405 * 24 * HOUR_MS, 0];
+
+/** The wall clock of the server jumps while orders come in; then all are handed in again. */
+const clockSteps: Scene['play'] = async (site, name, size) => {
+  const clock = site.clock;
+  if (!clock) throw new Error('this server has no clock of its own');
+  const began = performance.now();
+  let longest = 0;
+  for (const [index, step] of CLOCK_STEPS_MS.entries()) {
+    const { seconds } = await amid(site, `${name}-${index}`, size, () => {
+      clock.step(step);
+      return Promise.resolve(performance.now());
+    });
+    longest = Math.max(longest, seconds);
+  }
+  const down = downSince(site, began);
+  return { figures: { 'first order after, at most': rounded(longest), 'ready down for': down.seconds } };
+};
+
+const several = ['sentinel', 'cluster'] as const;
+const single = ['single'] as const;
+
+export const scenes = {
+  'master killed': {
+    what: 'kill -9 of the master, which comes back as a replica',
+    on: several,
+    play: failOver,
+  },
+  'masters switched': { what: 'an operator has another server take over', on: several, play: switchOver },
+  'split brain': {
+    what: 'the master and a gateway are cut off from everything else',
+    on: several,
+    play: (site, name, size) => split(site, name, size, () => []),
+  },
+  'split brain with a replica': {
+    what: 'the master, a replica and a gateway are cut off from everything else',
+    on: ['sentinel'],
+    play: (site, name, size) => split(site, name, size, (replicas) => replicas.slice(0, 1)),
+  },
+  'replicas cut off': {
+    what: 'nothing gets through from the master to its replicas',
+    on: several,
+    play: mute,
+  },
+  'settings changed': {
+    what: 'settings of the master are changed while it runs',
+    on: several,
+    play: settingsChange,
+  },
+  'master demoted': {
+    what: 'REPLICAOF on the master, behind the back of the sentinels',
+    on: ['sentinel'],
+    play: demoted,
+  },
+  'power cut': { what: 'kill -9 of every server at once', on: several, play: powerCut },
+  'clock steps': {
+    what: "the server's clock steps by 2 s, an hour, 8 days and 405 days, ahead and back",
+    on: single,
+    play: clockSteps,
+  },
+  'log cut': { what: 'the append-only file lacks its end when the server starts', on: single, play: cutLog },
+  'backup restored': {
+    what: 'the server starts with the data of an earlier time',
+    on: single,
+    play: restored,
+  },
+} satisfies Record<string, Scene>;
+export type SceneName = keyof typeof scenes;
+
+export interface ScenePlayed {
+  readonly scene: SceneName;
+  readonly orders: number;
+  readonly submits: number;
+  readonly seconds: number;
+  readonly figures: Figures;
+  readonly faults: readonly string[];
+  readonly violations: readonly Violation[];
+}
+
+export function scenesOn(kind: OrderStore['kind']): readonly SceneName[] {
+  return (Object.entries(scenes) as [SceneName, Scene][])
+    .filter(([, { on }]) => on.includes(kind))
+    .map(([name]) => name);
+}
+
+export async function playScene(site: Site, scene: SceneName, size: Size, round = 1): Promise<ScenePlayed> {
+  const began = performance.now();
+  const before = site.submits;
+  const name = `${scene.replaceAll(' ', '-')}-${round}`;
+  const { figures, faults = [], lost = false } = await (scenes[scene] as Scene).play(site, name, size);
+  const submits = site.submits - before;
+  const judged = await site.judge(lost);
+  const seconds = (performance.now() - began) / 1_000;
+  return { scene, submits, seconds, figures, faults, ...judged };
+}

@@ -1,0 +1,444 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { newSecret } from '../support/canary.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { freePort, type RunningRedis, startConfigured, startServer, until } from '../support/redis.ts';
+import type { Host, Network } from './network.ts';
+
+/** Of one order store: what its servers and its users identify themselves with. */
+export class Credentials {
+  readonly folder = mkdtempSync(join(tmpdir(), 'redis-identity-'));
+  readonly caFile = join(this.folder, 'ca.pem');
+  /** Of the gateways, at Redis and at the sentinels. */
+  readonly gateway = { user: 'gateway', password: newSecret('r') };
+  /** Of Redis' own processes, which write it into their files in plain: no canary. */
+  readonly internal = { user: 'internal', password: randomBytes(16).toString('hex') };
+
+  static async make(): Promise<Credentials> {
+    const made = new Credentials();
+    const { ca, good } = await makeCertificates();
+    writeFileSync(made.caFile, ca);
+    writeFileSync(join(made.folder, 'cert.pem'), good.cert);
+    writeFileSync(join(made.folder, 'key.pem'), good.key, { mode: 0o600 });
+    return made;
+  }
+
+  /** TLS for all that comes from other machines. The port without it is for the test itself. */
+  get tls(): [string, string][] {
+    return [
+      ['tls-cert-file', join(this.folder, 'cert.pem')],
+      ['tls-key-file', join(this.folder, 'key.pem')],
+      ['tls-ca-cert-file', this.caFile],
+      ['tls-auth-clients', 'no'],
+      ['tls-replication', 'yes'],
+    ];
+  }
+
+  /**
+   * `may`: what the gateways' user may do. The user `default` is shut out by `off` alone and keeps its rights: Redis 7.0 repeats the
+   * transactions of its log in that user's name when it starts, and leaves out what it may not do.
+   */
+  users(may: string): [string, string][] {
+    return [
+      ['user', `default off resetpass allkeys allchannels +@all`],
+      ['user', `${this.internal.user} on #${sha256(this.internal.password)} allkeys allchannels +@all`],
+      ['user', `${this.gateway.user} on #${sha256(this.gateway.password)} ${may}`],
+    ];
+  }
+
+  /** Of the gateways, in front of `@host` in a URL. */
+  get userInfo(): string {
+    return `${this.gateway.user}:${this.gateway.password}`;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** What a gateway needs of its order store: data, and settings to look at. */
+const GATEWAY_MAY =
+  'allkeys allchannels +@all -@admin -@dangerous +info +config|get +role +wait +cluster|slots +cluster|shards +cluster|nodes';
+const GATEWAY_MAY_AT_SENTINELS =
+  'resetkeys allchannels -@all +auth +hello +ping +client +subscribe +psubscribe +unsubscribe +punsubscribe +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|replicas +sentinel|slaves +sentinel|myid';
+
+/** A Redis server with TLS and users, on a machine of the test's network; it can be killed and started again with its data. */
+export class Node {
+  #running: RunningRedis | undefined;
+  readonly dataFolder = mkdtempSync(join(tmpdir(), 'order-store-'));
+
+  readonly host: Host;
+  /** Where everybody else finds it. */
+  readonly port: number;
+  /** For the test itself, without TLS. */
+  readonly plainPort: number;
+  readonly #file = join(mkdtempSync(join(tmpdir(), 'order-store-settings-')), 'redis.conf');
+  readonly #credentials: Credentials;
+  readonly #environment: Readonly<Record<string, string>>;
+
+  private constructor(
+    { host, port, plainPort }: { host: Host; port: number; plainPort: number },
+    credentials: Credentials,
+    environment: Readonly<Record<string, string>>,
+  ) {
+    this.host = host;
+    this.port = port;
+    this.plainPort = plainPort;
+    this.#credentials = credentials;
+    this.#environment = environment;
+  }
+
+  static async start(
+    host: Host,
+    network: Network,
+    credentials: Credentials,
+    {
+      settings = [],
+      bus = false,
+      environment = {},
+    }: {
+      settings?: readonly (readonly [string, string])[];
+      bus?: boolean;
+      environment?: Readonly<Record<string, string>>;
+    } = {},
+  ): Promise<Node> {
+    const [plainPort, tlsPort] = [await freePort(), await freePort()];
+    const port = await network.expose(host, tlsPort);
+    const all: (readonly [string, string])[] = [
+      ['port', String(plainPort)],
+      ['tls-port', String(tlsPort)],
+      ['bind-source-addr', host],
+      ['save', '""'],
+      ['repl-diskless-sync-delay', '0'],
+      ['appendonly', 'yes'],
+      ['appendfsync', 'always'],
+      ['maxmemory-policy', 'noeviction'],
+      ['masteruser', credentials.internal.user],
+      ['masterauth', credentials.internal.password],
+      ['repl-ping-replica-period', '1'],
+      ...credentials.tls,
+      ...credentials.users(GATEWAY_MAY),
+      ...settings,
+    ];
+    if (bus) {
+      const busPort = await freePort();
+      all.push(
+        ['cluster-port', String(busPort)],
+        ['cluster-announce-ip', '127.0.0.1'],
+        ['cluster-announce-port', String(plainPort)],
+        ['cluster-announce-tls-port', String(port)],
+        ['cluster-announce-bus-port', String(await network.expose(host, busPort))],
+      );
+    } else all.push(['replica-announce-ip', '127.0.0.1'], ['replica-announce-port', String(port)]);
+    const node = new Node({ host, port, plainPort }, credentials, environment);
+    node.#write([...all, ['dir', node.dataFolder]]);
+    await node.start();
+    return node;
+  }
+
+  /** With the settings that it ended with: who was made a replica stays one. */
+  async start(): Promise<void> {
+    this.#running = await startConfigured(this.#file, {
+      port: this.plainPort,
+      dataFolder: this.dataFolder,
+      environment: this.#environment,
+    });
+  }
+
+  get running(): RunningRedis {
+    if (!this.#running) throw new Error('not started');
+    return this.#running;
+  }
+
+  async kill9(): Promise<void> {
+    await this.running.kill9();
+  }
+
+  /** By the test's own way, which no cut and no user's rules are in. */
+  async ask<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
+    const { user, password } = this.#credentials.internal;
+    const client = new Redis({
+      port: this.plainPort,
+      username: user,
+      password,
+      retryStrategy: () => null,
+      maxRetriesPerRequest: 0,
+    });
+    client.on('error', () => undefined);
+    try {
+      return await commands(client);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  async isMaster(): Promise<boolean> {
+    const [role] = (await this.ask((client) => client.call('ROLE')).catch(() => [''])) as [string];
+    return role === 'master';
+  }
+
+  #write(settings: readonly (readonly [string, string])[]): void {
+    writeFileSync(this.#file, settings.map((line) => line.join(' ')).join('\n'), { mode: 0o600 });
+  }
+
+  async stop(): Promise<void> {
+    await this.running.stop();
+    rmSync(this.dataFolder, { recursive: true, force: true });
+  }
+}
+
+/** An order store of several servers, as gateways use it. */
+export interface OrderStore {
+  readonly kind: 'sentinel' | 'cluster' | 'single';
+  /** As GUARD_REDIS_URL has it. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  readonly nodes: readonly Node[];
+  /** The one that has the orders, as its fellows see it; a server that is cut off may believe that it is the one, too. */
+  master(): Promise<Node>;
+  /** All that can stand in for it. */
+  replicas(): Promise<readonly Node[]>;
+  /** An operator's change of masters, without any failure. */
+  switchOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SENTINELS = 3;
+const REPLICAS = 2;
+
+/** A master, two replicas and three sentinels, each on a machine of its own. About a second after the master has gone, another is chosen. */
+export async function startSentinelStore(network: Network): Promise<OrderStore> {
+  const credentials = await Credentials.make();
+  const first = await Node.start('127.0.2.1', network, credentials);
+  const others = await Promise.all(
+    Array.from({ length: REPLICAS }, (_, index) =>
+      Node.start(`127.0.2.${index + 2}`, network, credentials, {
+        settings: [['replicaof', `127.0.0.1 ${first.port}`]],
+      }),
+    ),
+  );
+  const nodes = [first, ...others];
+  await until('the replicas follow', async () => (await followers(first)) === REPLICAS);
+  const sentinels: RunningSentinelProcess[] = [];
+  for (let index = 0; index < SENTINELS; index++)
+    sentinels.push(await startSentinelProcess(`127.0.3.${index + 1}`, network, credentials, first.port));
+  await until('the sentinels know each other and the replicas', async () => {
+    const told = await Promise.all(sentinels.map((sentinel) => sentinel.status()));
+    return told.every((text) => text.includes(`status=ok`) && text.includes(`slaves=2,sentinels=3`));
+  });
+  const { userInfo, gateway } = credentials;
+  const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join();
+  const store: OrderStore = {
+    kind: 'sentinel',
+    url: `rediss-sentinel://${userInfo}@${hosts}?sentinelMasterId=main&sentinelUsername=${gateway.user}&sentinelPassword=${gateway.password}`,
+    credentials,
+    nodes,
+    master: async () => {
+      const ports = await Promise.all(sentinels.map((sentinel) => sentinel.masterPort()));
+      const most = [...Map.groupBy(ports, (port) => port)].find(([, same]) => same.length > SENTINELS / 2);
+      const node = nodes.find(({ port }) => port === most?.[0]);
+      if (!node) throw new Error('the sentinels do not agree');
+      return node;
+    },
+    replicas: async () => {
+      const master = await store.master();
+      return nodes.filter((node) => node !== master);
+    },
+    switchOver: async () => {
+      await sentinels[0]?.failOver();
+    },
+    stop: async () => {
+      await Promise.all([...sentinels, ...nodes].map((server) => server.stop()));
+      credentials.remove();
+    },
+  };
+  return store;
+}
+
+interface RunningSentinelProcess {
+  readonly port: number;
+  status(): Promise<string>;
+  masterPort(): Promise<number>;
+  failOver(): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+async function startSentinelProcess(
+  host: Host,
+  network: Network,
+  credentials: Credentials,
+  masterPort: number,
+): Promise<RunningSentinelProcess> {
+  // Beside what is searched for secrets: a sentinel keeps passwords in this file.
+  const folder = mkdtempSync(join(tmpdir(), 'sentinel-'));
+  const file = join(folder, 'sentinel.conf');
+  const [own, tlsPort] = [await freePort(), await freePort()];
+  const port = await network.expose(host, tlsPort);
+  const { user, password } = credentials.internal;
+  const settings: (readonly [string, string])[] = [
+    ['port', String(own)],
+    ['tls-port', String(tlsPort)],
+    ['bind-source-addr', host],
+    ...credentials.tls,
+    ...credentials.users(GATEWAY_MAY_AT_SENTINELS),
+    ['sentinel sentinel-user', user],
+    ['sentinel sentinel-pass', password],
+    ['sentinel announce-ip', '127.0.0.1'],
+    ['sentinel announce-port', String(port)],
+    ['sentinel monitor', `main 127.0.0.1 ${masterPort} 2`],
+    ['sentinel auth-user', `main ${user}`],
+    ['sentinel auth-pass', `main ${password}`],
+    ['sentinel down-after-milliseconds', 'main 1000'],
+    ['sentinel failover-timeout', 'main 6000'],
+  ];
+  writeFileSync(file, settings.map((line) => line.join(' ')).join('\n'));
+  const server = await startServer([file, '--sentinel'], '+monitor');
+  const asked = async <T>(...words: [string, ...string[]]) => {
+    const client = new Redis({ port: own, username: user, password, retryStrategy: () => null });
+    client.on('error', () => undefined);
+    try {
+      return (await client.call(...words)) as T;
+    } finally {
+      client.disconnect();
+    }
+  };
+  return {
+    port,
+    status: () => asked<string>('INFO', 'sentinel'),
+    masterPort: async () => Number((await asked<string[]>('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main'))[1]),
+    failOver: () => asked('SENTINEL', 'FAILOVER', 'main'),
+    stop: async () => {
+      const gone = once(server, 'exit');
+      server.kill('SIGKILL');
+      await gone;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const SLOTS = 16_384;
+const SHARDS = 3;
+
+/** Three masters and a replica of each, on a machine of its own. `key` has the slot of all orders. */
+export async function startClusterStore(network: Network, key: string): Promise<OrderStore> {
+  const credentials = await Credentials.make();
+  const nodes = await Promise.all(
+    Array.from({ length: 2 * SHARDS }, (_, index) =>
+      Node.start(`127.0.2.${index + 1}`, network, credentials, {
+        bus: true,
+        settings: [
+          ['cluster-enabled', 'yes'],
+          ['tls-cluster', 'yes'],
+          ['cluster-node-timeout', '1500'],
+          ['cluster-replica-validity-factor', '0'],
+          ['cluster-allow-replica-migration', 'no'],
+        ],
+      }),
+    ),
+  );
+  const [first] = nodes as [Node];
+  for (const [index, node] of nodes.entries()) {
+    await node.ask(async (client) => {
+      await client.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+      const from = Math.ceil((SLOTS * index) / SHARDS);
+      const to = Math.ceil((SLOTS * (index + 1)) / SHARDS) - 1;
+      if (index < SHARDS) await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to));
+    });
+  }
+  for (const node of nodes.slice(1)) {
+    const bus = (await node.ask((client) => client.config('GET', 'cluster-announce-bus-port'))) as string[];
+    await first.ask((client) =>
+      client.call('CLUSTER', 'MEET', '127.0.0.1', String(node.port), bus[1] as string),
+    );
+  }
+  const states = () => Promise.all(nodes.map((node) => node.ask((client) => client.call('CLUSTER', 'INFO'))));
+  await until('the nodes know each other', async () =>
+    (await states()).every((text) => /known_nodes:6/.test(String(text)) && /state:ok/.test(String(text))),
+  );
+  for (const [index, node] of nodes.slice(SHARDS).entries()) {
+    const id = (await nodes[index]?.ask((client) => client.call('CLUSTER', 'MYID'))) as string;
+    await node.ask((client) => client.call('CLUSTER', 'REPLICATE', id));
+  }
+  await until('the replicas follow', async () => {
+    const counts = await Promise.all(nodes.slice(0, SHARDS).map(followers));
+    return counts.every((count) => count === 1);
+  });
+  const slots = async (node: Node) =>
+    (await node.ask((client) => client.call('CLUSTER', 'SLOTS'))) as [
+      number,
+      number,
+      ...[string, number, string][],
+    ][];
+  /** As most of those see it that are reached: the master first. */
+  const shard = async (): Promise<Node[]> => {
+    const views = await Promise.all(
+      nodes.map(async (node) => {
+        try {
+          const slot = (await node.ask((client) => client.cluster('KEYSLOT', key))) as number;
+          const [, , ...members] = (await slots(node)).find(([from, to]) => from <= slot && slot <= to) ?? [];
+          return members?.map(([, port]) => port as number).join();
+        } catch {
+          return undefined;
+        }
+      }),
+    );
+    const seen = [...Map.groupBy(views.filter(Boolean), (view) => view)].sort(
+      ([, one], [, other]) => other.length - one.length,
+    );
+    const ports = (seen[0]?.[0] ?? '').split(',').map(Number);
+    return ports.map((port) => nodes.find((node) => node.port === port || node.plainPort === port) as Node);
+  };
+  const store: OrderStore = {
+    kind: 'cluster',
+    url: `rediss-cluster://${credentials.userInfo}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`,
+    credentials,
+    nodes,
+    master: async () => (await shard())[0] as Node,
+    replicas: async () => (await shard()).slice(1),
+    switchOver: async () => {
+      const [replica] = await store.replicas();
+      await replica?.ask((client) => client.call('CLUSTER', 'FAILOVER'));
+    },
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+      credentials.remove();
+    },
+  };
+  await until('the nodes know their replicas', async () => (await store.replicas()).length === 1);
+  return store;
+}
+
+/** One server, which keeps its orders by its log alone; `environment` may give it another clock. */
+export async function startSingleStore(
+  network: Network,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<OrderStore> {
+  const credentials = await Credentials.make();
+  const node = await Node.start('127.0.2.1', network, credentials, { environment });
+  return {
+    kind: 'single',
+    url: `rediss://${credentials.userInfo}@127.0.0.1:${node.port}`,
+    credentials,
+    nodes: [node],
+    master: () => Promise.resolve(node),
+    replicas: () => Promise.resolve([]),
+    switchOver: () => Promise.reject(new Error('there is no other')),
+    stop: async () => {
+      await node.stop();
+      credentials.remove();
+    },
+  };
+}
+
+async function followers(node: Node): Promise<number> {
+  const info = await node.ask((client) => client.info('replication'));
+  return info.match(/state=online/g)?.length ?? 0;
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
