@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { MAX_IN_FLIGHT_OF_ONE } from '../http/admission.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { Caller, RateLimit } from './callers-file.ts';
 import { RateWindow, type Standing } from './rate-window.ts';
+
+/** Requests without a response that one caller may have in this process: half of all, so that its flood leaves the others as much. */
+export const MAX_IN_FLIGHT_OF_ONE = 2_500;
 
 interface Usage {
   inFlight: number;
@@ -53,8 +55,8 @@ export class CallerLimits {
     usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);
     const standing = usage.window.take(rateLimit);
     return standing instanceof Promise
-      ? standing.then((settled) => this.#told(settled, reply))
-      : this.#told(standing, reply);
+      ? standing.then((settled) => this.#verdict(settled, reply))
+      : this.#verdict(standing, reply);
   }
 
   #of(name: string): Usage {
@@ -65,7 +67,7 @@ export class CallerLimits {
     return usage;
   }
 
-  #told({ admitted, left, endsInS }: Standing, reply: FastifyReply): ProblemException | undefined {
+  #verdict({ admitted, left, endsInS }: Standing, reply: FastifyReply): ProblemException | undefined {
     void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
     if (admitted) return undefined;
     this.metrics.requestRefused('caller-rate');

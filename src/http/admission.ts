@@ -1,5 +1,6 @@
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { MAX_IN_FLIGHT_OF_ONE } from '../caller/caller-limits.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { AdmissionQueue } from './admission-queue.ts';
 
@@ -7,9 +8,7 @@ import { AdmissionQueue } from './admission-queue.ts';
  * Requests without an answer. Beyond it they would rather wait than be served; a burst of 1,000 is far below, and what one stalled
  * group of operations can hold (see OperationGroup) is as well.
  */
-const MAX_IN_FLIGHT = 5_000;
-/** Of these, what one caller may have: its flood of slow requests leaves the others as much. */
-export const MAX_IN_FLIGHT_OF_ONE = MAX_IN_FLIGHT / 2;
+const MAX_IN_FLIGHT = 2 * MAX_IN_FLIGHT_OF_ONE;
 /** By then every answer is late, and health checks fail. No garbage collection takes that long. */
 const MAX_LAG_MS = 1_000;
 /** Beyond it V8 spends its time on collecting; its end is a crash of everything in flight. */

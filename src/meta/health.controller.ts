@@ -2,8 +2,11 @@ import { Controller, Get, Res } from '@nestjs/common';
 import { ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { PublicOperation } from '../operation/operation.decorator.ts';
-import { HealthParts } from './health-parts.ts';
 import { Admission } from '../http/admission.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { TokenManager } from '../token/token.manager.ts';
+import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
 
 export class LivenessDto {
   @ApiProperty({ enum: ['ok'] })
@@ -46,13 +49,16 @@ export class ReadinessDto {
   load!: 'ok' | 'overloaded';
 }
 
-/** Words only: what is wrong in detail is in the log and the metrics, not for everybody. */
+/** Words only: what is wrong in detail is in the log and the metrics, which not every caller may see. */
 @ApiTags('Meta')
 @Controller('health')
 export class HealthController {
   constructor(
-    private readonly parts: HealthParts,
-    private readonly intake: Admission,
+    private readonly admission: Admission,
+    private readonly redis: SharedRedis,
+    private readonly orders: OrderLedgerKeeper,
+    private readonly tokens: TokenManager,
+    private readonly upstream: OperationGroups,
   ) {}
 
   @Get('live')
@@ -67,8 +73,14 @@ export class HealthController {
   @ApiResponse({ status: 200, type: ReadinessDto, description: 'It does, perhaps degraded' })
   @ApiResponse({ status: 503, type: ReadinessDto, description: 'It does not' })
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessDto {
-    const parts = { ...this.parts.words, load: this.intake.overload ? 'overloaded' : 'ok' } as const;
-    if (this.intake.draining) {
+    const parts = {
+      redis: this.redis.status,
+      orders: this.orders.status,
+      tokens: this.tokens.healthy ? 'up' : 'down',
+      upstream: this.upstream.health,
+      load: this.admission.overload ? 'overloaded' : 'ok',
+    } as const;
+    if (this.admission.draining) {
       void reply.status(503);
       return { status: 'down', ...parts };
     }

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { RedisErrorReason } from '../redis/redis-error.ts';
 import { TallyCounter, TallyHistogram } from './tally.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -196,7 +195,7 @@ export class Metrics {
     this.#readCache.count(operation, result);
   }
 
-  redisError(reason: RedisErrorReason): void {
+  redisError(reason: string): void {
     this.#redisErrors.inc({ reason });
   }
 

@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
-import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
-import { TenancyModule } from '../tenancy/tenancy.module.ts';
+import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CustomersController } from './customers.controller.ts';
 import { EnterprisesController } from './enterprises.controller.ts';
@@ -15,7 +13,7 @@ import { OrderService } from './order.service.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
-  imports: [UpstreamClientModule, OrderLedgerModule, ReadCacheModule, TenancyModule],
+  imports: [UpstreamClientModule, OperationModule],
   controllers: [CustomersController, EnterprisesController, LicenseOrdersController, LocksController],
   providers: [OrderService, LicenseOrderService, OrderRecordsService],
 })

@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
-import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
-import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
-import { TenancyModule } from '../tenancy/tenancy.module.ts';
+import { OperationModule } from '../operation/operation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';
@@ -10,7 +8,7 @@ import { SessionsController } from './sessions.controller.ts';
 
 /** Sessions and configured users of the platform: who is acting. */
 @Module({
-  imports: [TokenModule, OrderLedgerModule, ReadCacheModule, TenancyModule],
+  imports: [TokenModule, OperationModule],
   controllers: [SessionsController],
   providers: [AliasUsers, SessionStore, SessionService],
   exports: [AliasUsers, SessionService],

@@ -6,7 +6,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { WatchedFile } from '../config/watched-file.ts';
 import { numberText, parseJson } from '../shared/json.ts';
 import { Log } from '../observability/log.ts';
-import { retryAfterSeconds } from '../upstream/classify.ts';
+import { retryAfterSeconds } from '../transport/retry-after.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { TokenFailure } from './token-failure.ts';

@@ -1,6 +1,6 @@
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { Dispatcher } from 'undici';
-import type { GroupName } from '../upstream/operations.ts';
+import type { GroupName } from './connection-groups.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import { TransportError } from './transport-error.ts';
 

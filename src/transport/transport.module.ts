@@ -1,5 +1,11 @@
+import { HttpService } from '@nestjs/axios';
 import { Module } from '@nestjs/common';
+import { UndiciHttpService } from './undici-http.service.ts';
 import { UpstreamPools } from './upstream-pools.ts';
 
-@Module({ providers: [UpstreamPools], exports: [UpstreamPools] })
+/** The only connections to the platform, and Nest's `HttpService` on top of them. */
+@Module({
+  providers: [UpstreamPools, { provide: HttpService, useClass: UndiciHttpService }],
+  exports: [UpstreamPools, HttpService],
+})
 export class TransportModule {}

@@ -1,10 +1,4 @@
-import axios, {
-  type AxiosAdapter,
-  type AxiosInstance,
-  type AxiosRequestConfig,
-  type AxiosResponse,
-  type InternalAxiosRequestConfig,
-} from 'axios';
+import type { AxiosAdapter, AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { Dispatcher } from 'undici';
 import type { AnswerBudget } from './answer-budget.ts';
 import { type Ending, Exchange } from './exchange.ts';
@@ -40,28 +34,4 @@ export function undiciAdapter(
         new Exchange(config, underWay, resolve, reject, budget),
       );
     });
-}
-
-/**
- * An axios instance whose `request` hands a whole configuration to the adapter as it is. Merging it with defaults, interceptors and
- * transforms takes longer than the exchange itself, and all of that is settled here: none of it, every status is an answer,
- * the body stays bytes.
- */
-export function slimAxios(adapter: AxiosAdapter, maxContentLength: number): AxiosInstance {
-  const settled = {
-    adapter,
-    maxContentLength,
-    allowAbsoluteUrls: false,
-    maxRedirects: 0,
-    proxy: false as const,
-  };
-  const instance = axios.create({
-    ...settled,
-    validateStatus: null,
-    transformRequest: [],
-    transformResponse: [],
-  });
-  const request = (config: AxiosRequestConfig) =>
-    adapter({ ...config, maxContentLength } as InternalAxiosRequestConfig);
-  return Object.assign(instance, { request: request as AxiosInstance['request'] });
 }

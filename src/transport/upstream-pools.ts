@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { GroupName } from '../upstream/operations.ts';
+import type { GroupName } from './connection-groups.ts';
 import type { Ending } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
 import type { Route } from './undici.adapter.ts';

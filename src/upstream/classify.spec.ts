@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { classify, type Classified, retryAfterSeconds, type WireAnswer } from './classify.ts';
+import { classify, type Classified, type WireAnswer } from './classify.ts';
 
 type Headers = WireAnswer['headers'];
 
@@ -223,52 +223,6 @@ describe('HTTP statuses that the interface does not have', () => {
       expect(detailsOf(classify(answer(status, ''))).retryAfter).toBeUndefined();
     },
   );
-});
-
-describe('Retry-After', () => {
-  const now = Date.UTC(2026, 10, 21, 8, 0, 0);
-
-  it.each<[string, string | string[] | undefined, number | undefined]>([
-    ['seconds', '3', 3],
-    ['no time', '0', 0],
-    ['more than a minute', '61', 60],
-    ['30 years', '1000000000', 60],
-    ['more digits than a number has', '9'.repeat(5_000), 60],
-    ['an HTTP date', 'Sat, 21 Nov 2026 08:00:07 GMT', 7],
-    ['an HTTP date in the past', 'Thu, 01 Jan 1970 00:00:00 GMT', 0],
-    ['an HTTP date far away', 'Fri, 31 Dec 9999 23:59:59 GMT', 60],
-    ['an obsolete HTTP date', 'Saturday, 21-Nov-26 08:00:07 GMT', 7],
-    ['nothing', undefined, undefined],
-    ['an empty header', '', undefined],
-    ['a negative number', '-1', undefined],
-    ['a fraction', '1.5', undefined],
-    ['an exponent', '1e1', undefined],
-    ['a hexadecimal number', '0x10', undefined],
-    ['a signed number', '+3', undefined],
-    ['a date in another form', '2026-11-21T08:00:07Z', undefined],
-    ['a word', 'soon', undefined],
-    ['words with a number', 'Foo 5', undefined],
-    ['a day that is none', 'Sat, 99 Nov 2026 08:00:07 GMT', undefined],
-    ['two headers', ['1', '2'], undefined],
-    ['no header', [], undefined],
-  ])('as %s', (_, header, seconds) => {
-    expect(retryAfterSeconds(header, now)).toBe(seconds);
-  });
-
-  it('is a whole number from 0 to 60 or absent, whatever upstream writes', () => {
-    const header = fc.oneof(
-      fc.string(),
-      fc.bigInt().map(String),
-      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
-    );
-    fc.assert(
-      fc.property(header, (text) => {
-        const seconds = retryAfterSeconds(text, now) ?? 0;
-        expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 60).toBe(true);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
 });
 
 describe("upstream's words", () => {

@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
 import { isJsonText, parseJson } from '../shared/json.ts';
 import { cleanText } from '../shared/clean-text.ts';
+import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 
 /** Deeper answers are refused before anything walks them; the interface's own deepest shape is a merchandise tree. */
 const MAX_DEPTH = 64;
-const MAX_RETRY_AFTER_SECONDS = 60;
-/** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone also takes words and bare years. */
-const HTTP_DATE =
-  /^[A-Z][a-z]{2,8},? (\d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} [\d:]{8} GMT|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 /** One HTTP answer, whole. Header names are in lower case. */
 export interface WireAnswer {
@@ -91,20 +88,4 @@ function words(envelope: Record<string, unknown>, secrets: Secrets): FailureDeta
     ...(isJsonText(message) && { message: cleanText(message, secrets()) }),
     ...(isJsonText(cause) && { reason: cleanText(cause, secrets()) }),
   };
-}
-
-/**
- * RFC 9110 10.2.3: seconds or a date; anything else counts as absent. Bounded, so that upstream cannot close a route for
- * years. `now` is in ms since the epoch.
- */
-export function retryAfterSeconds(
-  header: string | string[] | undefined,
-  now = Date.now(),
-  max = MAX_RETRY_AFTER_SECONDS,
-): number | undefined {
-  if (typeof header !== 'string') return undefined;
-  const isDate = HTTP_DATE.test(header);
-  if (!isDate && !/^\d+$/.test(header)) return undefined;
-  const seconds = isDate ? Math.ceil((Date.parse(header) - now) / 1000) : Number(header);
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), max);
 }

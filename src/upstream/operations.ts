@@ -1,3 +1,5 @@
+import type { GroupName } from '../transport/connection-groups.ts';
+
 /**
  * The platform's 19 operations as data (interface sections 4.1 and 4.2). A new one is a line here.
  *
@@ -7,10 +9,6 @@
 
 export type UpstreamModule = 'order' | 'member';
 export type Effect = 'read' | 'repeatable' | 'once';
-
-/** What fails and stalls together: see OperationGroups. */
-export const groupNames = ['orderReads', 'orders', 'orderWrites', 'memberReads', 'memberWrites'] as const;
-export type GroupName = (typeof groupNames)[number];
 
 export interface Operation {
   readonly name: OperationName;

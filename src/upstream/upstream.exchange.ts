@@ -1,6 +1,7 @@
 import { HttpService } from '@nestjs/axios';
 import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
+import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
@@ -84,7 +85,7 @@ export class UpstreamExchange {
     wire: { path: string; headers: Record<string, string>; secrets: () => string[] },
   ): Promise<Result> {
     const { once } = request;
-    const response = this.http.axiosRef.request<Buffer>({
+    const response = this.http.request<Buffer>({
       url: wire.path,
       method: operation.method,
       headers: wire.headers,
@@ -94,7 +95,7 @@ export class UpstreamExchange {
       abandon,
       confirm: once && (() => once.confirm()),
     });
-    return resultOf(response, wire.secrets);
+    return resultOf(firstValueFrom(response), wire.secrets);
   }
 }
 

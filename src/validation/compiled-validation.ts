@@ -66,6 +66,16 @@ interface Field extends DeclaredField {
 
 const compiledClasses = new Map<unknown, CompiledClass>();
 
+/** Compiles a class and every class within it. Throws at a decorator whose meaning is not known here. */
+export function compile(type: Type): void {
+  if (compiledClasses.has(type)) return;
+  compiledClass(type);
+  for (const { nestedClass, transforms } of declaredFields(type)) {
+    if (nestedClass) compile(nestedClass);
+    for (const transform of transforms) itemKindsOf(transform)?.classes.forEach(compile);
+  }
+}
+
 function compiledClass(type: Type): CompiledClass {
   let compiled = compiledClasses.get(type);
   if (!compiled) {

@@ -150,9 +150,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'U24',
-        fault: 'body of 200 MiB',
+        fault: 'body of 200 MiB, or many large ones at once',
         holds:
-          'cut off at the limit with its connection, memory stays flat; a read is 502, a write 502 unknown',
+          'cut off at 16 MiB with its connection, memory stays flat; a read is 502, a write 502 unknown. Of reads that are beyond 64 MiB together, those that grow are 503, and the others are served',
       },
       {
         id: 'U25',
@@ -727,9 +727,10 @@ export const sections: readonly CatalogueSection[] = [
     rows: [
       {
         id: 'S1',
-        fault: "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own",
+        fault:
+          "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own, or on a thing of another enterprise by its id",
         holds:
-          'denied by default: by one global guard on what the request names, and once more on what would be sent; 403, and the platform is not called',
+          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the enterprise that is named, and one of another enterprise is answered as one that does not exist; both once more on what would be sent. A field with an id and without a rule fails a test',
       },
       {
         id: 'S2',
@@ -800,7 +801,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'S14',
         fault: 'errors tell too much',
         holds:
-          "one filter; no stack, no host name, and of the platform's words only what is meant for people",
+          "one filter; no stack, no host name, and of the platform's words only what is meant for people, with our names and pointers for its fields",
       },
       {
         id: 'S15',

@@ -667,6 +667,38 @@ describe('too much', () => {
     },
   );
 
+  it('U24 eight bodies of 15 MiB at once: some are given up, the others and small ones are served', async () => {
+    const platform = await RawPlatform.start();
+    const open: Socket[] = [];
+    const start = '{"code":0,"message":"success","data":[';
+    const body = Buffer.concat([Buffer.from(start), Buffer.alloc(15 * MIB, ' ')]);
+    platform.respond = (socket) => {
+      open.push(socket);
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length + 2}\r\n\r\n`,
+      );
+      socket.write(body);
+    };
+    const gateway = await gatewayTo(platform.url);
+    const large = Array.from({ length: 8 }, () => send(gateway, read));
+    // 60 MiB fit, and four bodies are still open; the first to be given up makes room for what is left of the others.
+    const first = await Promise.race(large);
+    expect([first.status, first.body['code'], first.body['retryable']]).toEqual([
+      503,
+      'upstream-unavailable',
+      true,
+    ]);
+    platform.respond = (socket) => socket.write(http(`${start}]}`));
+    expect((await send(gateway, read)).status).toBe(200);
+    for (const socket of open) socket.write(']}');
+    const statuses = (await Promise.all(large)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(3);
+    // Nothing stays counted: as many fit again.
+    platform.respond = (socket) => socket.write(http(`${start}${' '.repeat(12 * MIB)}]}`));
+    for (let round = 0; round < 8; round++) expect((await send(gateway, read)).status).toBe(200);
+  });
+
   /** Bytes that could be written before the peer hung up. */
   async function flood(socket: Socket, framing: string): Promise<number> {
     const head = {

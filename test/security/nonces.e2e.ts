@@ -1,5 +1,6 @@
 import type { HttpService } from '@nestjs/axios';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { of } from 'rxjs';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { UpstreamExchange } from '../../src/upstream/upstream.exchange.ts';
@@ -33,9 +34,9 @@ it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
     const nonce = new URL(url, 'http://platform.invalid').searchParams.get('g_nonce') ?? '';
     if (NONCE.test(nonce)) seen.add(nonce);
     bits += Number.parseInt(nonce.slice(0, 8), 16) / 2 ** 32;
-    return Promise.resolve({ status: 200, headers: {}, data: Buffer.from('{"code":0}') });
+    return of({ status: 200, headers: {}, data: Buffer.from('{"code":0}') });
   };
-  const http = { axiosRef: { request } } as unknown as HttpService;
+  const http = { request } as unknown as HttpService;
   const exchange = new UpstreamExchange(http, settings().upstream, new Metrics());
   const token = { value: credential(), version: '1', usableMs: 60_000, renewAfterMs: 60_000 };
   const attempt = () =>

@@ -3,7 +3,8 @@ import { Metrics } from '../../observability/metrics.ts';
 import type { Pass } from './breaker.ts';
 import type { Classified } from '../classify.ts';
 import { type OperationGroup, OperationGroups } from './operation-groups.ts';
-import { type GroupName, operationList, operations } from '../operations.ts';
+import type { GroupName } from '../../transport/connection-groups.ts';
+import { operationList, operations } from '../operations.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 

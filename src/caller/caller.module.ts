@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { CallerAuthentication } from './caller-authentication.ts';
+import { CallerLimits } from './caller-limits.ts';
+import { CallerRegistry } from './caller.registry.ts';
+import { JwtCallers } from './jwt-callers.ts';
+
+/** Who calls, by which credential, and how much of the gateway that caller may have. */
+@Module({
+  providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
+  exports: [CallerAuthentication],
+})
+export class CallerModule {}

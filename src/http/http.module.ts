@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { CallerGuard } from '../caller/caller.guard.ts';
+import { CallerModule } from '../caller/caller.module.ts';
+import { UpstreamErrorInterceptor } from '../operation/upstream-error.interceptor.ts';
+import { ActingUserGuard } from '../session/acting-user.guard.ts';
+import { SessionModule } from '../session/session.module.ts';
+import { RequestShapeGuard } from '../validation/request-shape.guard.ts';
+import { RequestValidationPipe } from '../validation/validation.pipe.ts';
+import { ValidationModule } from '../validation/validation.module.ts';
+import { Admission } from './admission.ts';
+import { AllowedMethods } from './allowed-methods.ts';
+import { ProblemFilter } from './problem.filter.ts';
+
+/** The way of every request through Nest, in this order; `@Operation` adds the interceptor of a read or a write. */
+@Module({
+  imports: [CallerModule, ValidationModule, SessionModule],
+  providers: [
+    Admission,
+    AllowedMethods,
+    { provide: APP_GUARD, useClass: CallerGuard },
+    { provide: APP_GUARD, useClass: RequestShapeGuard },
+    { provide: APP_GUARD, useClass: ActingUserGuard },
+    { provide: APP_INTERCEPTOR, useClass: UpstreamErrorInterceptor },
+    { provide: APP_PIPE, useClass: RequestValidationPipe },
+    { provide: APP_FILTER, useClass: ProblemFilter },
+  ],
+  exports: [Admission],
+})
+export class HttpModule {}

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { TenancyModule } from '../tenancy/tenancy.module.ts';
+
+/** What the interceptors that `@Operation` sets need: every module with controllers of operations imports it. */
+@Module({
+  imports: [ReadCacheModule, OrderLedgerModule, TenancyModule],
+  exports: [ReadCacheModule, OrderLedgerModule, TenancyModule],
+})
+export class OperationModule {}
