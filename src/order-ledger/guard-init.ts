@@ -53,7 +53,7 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   );
   const there = counts.filter(([, count]) => count > 0);
   const keys = storeKeys(environment);
-  const [epoch, count] = await redis.run((client) => client.mget(keys.epoch, keys.count));
+  const [epoch, begun] = await redis.run((client) => client.mget(keys.epoch, keys.count));
   const lost = await redis.run((client) => client.hmget(keys.lost, 'seen', 'count'));
   const [seen = 0, found = 0] = lost.map(Number);
   const isDoubted = lost[0] !== null;
@@ -83,7 +83,7 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
 
   if (isAlone) await forgetReplicas(redis, environment);
   // Of what is known, the most: every gateway counts on from there. The epoch last, since gateways take it up with the count.
-  const next = Math.max(Number(count), found, seen);
+  const next = Math.max(Number(begun), found, seen);
   const random = randomBytes(16).toString('base64url');
   await redis.run((client) => client.set(keys.count, next));
   await redis.run((client) => client.del(keys.lost));
