@@ -146,7 +146,10 @@ export class Exchange {
       await pending.forever();
       return void request.socket.destroy();
     }
-    const reply = spoil(answer, action, entry.operation === 'token');
+    const reply = spoil(answer, action, {
+      forToken: entry.operation === 'token',
+      random: this.#sandbox.faults.random,
+    });
     const answered =
       action.wire === undefined && action.reset !== 'before-headers' && action.close !== 'before-headers';
     entry.status = answered ? reply.status : null;

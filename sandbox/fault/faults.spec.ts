@@ -136,6 +136,24 @@ describe('a spoiled answer', () => {
     expect(text).toMatch(/^\{"code":"0","data":\[\{"customerId":9007199254742993,/);
   });
 
+  it('can be odd in one field, or lack it', async () => {
+    const one = async (odd: object) => {
+      await test.fault({ operation: 'queryCustomers', times: 1, action: { odd } });
+      return JSON.parse((await look()).text) as { data: [object] };
+    };
+    const { data: right } = JSON.parse((await look()).text) as { data: [object] };
+    const [first] = right;
+    expect((await one({ pointer: '/data/0/isDefault', value: 'Y' })).data[0]).toEqual({
+      ...first,
+      isDefault: 'Y',
+    });
+    expect((await one({ pointer: '/data/0/isDefault' })).data[0]).not.toHaveProperty('isDefault');
+    expect((await one({ pointer: '/data', value: null })).data).toBeNull();
+    expect((await one({ share: 0 })).data).toEqual(right);
+    const [shaken] = (await one({ share: 1 })).data;
+    expect(JSON.stringify(shaken)).not.toBe(JSON.stringify(first));
+  });
+
   it('can be padded', async () => {
     const { text } = await lookWith({ pad: 5000 });
     expect(text).toHaveLength(5000);

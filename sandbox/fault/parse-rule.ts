@@ -33,6 +33,9 @@ const status: Check = (value) =>
     ? null
     : 'must be an HTTP status from 200 to 999 (use wire for 1xx)';
 
+const pointer: Check = (value) =>
+  typeof value === 'string' && /^(\/[^/]*)+$/.test(value) ? null : 'must be a JSON pointer';
+
 function word(...words: readonly string[]): Check {
   return (value) => (words.includes(value as string) ? null : `must be one of ${words.join(', ')}`);
 }
@@ -85,6 +88,7 @@ const ACTION: Checks = {
   hang: flag,
   patch: anything,
   numericIds: flag,
+  odd: object({ pointer, value: anything, share }),
 };
 
 const RULE: Checks = {

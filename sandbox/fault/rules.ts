@@ -32,6 +32,7 @@ export interface FaultAction {
   readonly hang?: boolean;
   readonly patch?: unknown;
   readonly numericIds?: boolean;
+  readonly odd?: { readonly pointer?: string; readonly value?: unknown; readonly share?: number };
 }
 
 /** Narrows a rule to some calls of its operations. */
@@ -80,6 +81,10 @@ export class FaultRules {
 
   constructor(random: SeededRandom) {
     this.#random = random;
+  }
+
+  get random(): SeededRandom {
+    return this.#random;
   }
 
   add(spec: FaultSpec): string {

@@ -2,14 +2,20 @@
 import { type Answer, codeOf, JSON_TYPE, type Reply, withNumericIds } from '../answer.ts';
 import { CATALOGUE } from '../errors.ts';
 import { isObject, mergePatch, writeJson } from '../json.ts';
+import type { SeededRandom } from '../random.ts';
+import { oddly } from './odd.ts';
 import type { FaultAction } from './rules.ts';
 
 const HTML_PAGE =
   '<!DOCTYPE html>\n<html><head><title>Error</title></head>\n<body><h1>Service error</h1><hr>proxy</body></html>\n';
 
 /** Later steps win: bend the true answer, put a code in its place, put other bytes in its place, set status and headers. */
-export function spoil(answer: Answer, action: FaultAction, forToken: boolean): Reply {
-  const bent = 'code' in action ? coded(action, forToken) : bend(answer, action);
+export function spoil(
+  answer: Answer,
+  action: FaultAction,
+  { forToken, random }: { readonly forToken: boolean; readonly random: SeededRandom },
+): Reply {
+  const bent = 'code' in action ? coded(action, forToken) : bend(answer, action, random);
   let { status } = bent;
   let headers = { ...bent.headers };
   let body: string | Buffer = writeJson(bent.body);
@@ -42,13 +48,14 @@ export function bytesOf(given: { readonly text?: string; readonly base64?: strin
     : Buffer.from(given.text, 'utf8');
 }
 
-function bend(answer: Answer, action: FaultAction): Answer {
+function bend(answer: Answer, action: FaultAction, random: SeededRandom): Answer {
   let { body } = answer;
   if (answer.success && action.numericIds === true) body = withNumericIds(body);
   if (action.codeAs !== undefined && isObject(body) && 'code' in body) {
     body = { ...body, code: codeIn(body['code'], action.codeAs) };
   }
   if (answer.success && action.patch !== undefined) body = mergePatch(body, action.patch);
+  if (answer.success && action.odd !== undefined) body = oddly(body, action.odd, random);
   return { ...answer, body };
 }
 

@@ -64,7 +64,7 @@ describe('the configuration', () => {
     });
     expect(upstream).toMatchObject({
       tokenAuth: 'basic',
-      scopes: { order: 'auth_order', member: 'auth_me' },
+      scopes: { order: 'auth_order', member: 'auth_me', user: undefined },
       timestampUnit: 'ms',
       deadlineMs: 10_000,
       orderDeadlineMs: 30_000,
@@ -115,6 +115,7 @@ describe('the configuration', () => {
       UPSTREAM_TOKEN_AUTH: 'body',
       UPSTREAM_ORDER_SCOPE: 'o',
       UPSTREAM_MEMBER_SCOPE: 'm',
+      UPSTREAM_USER_SCOPE: 'u',
       UPSTREAM_TIMESTAMP_UNIT: 's',
       UPSTREAM_DEADLINE_MS: '1',
       UPSTREAM_ORDER_DEADLINE_MS: '600000',
@@ -132,7 +133,7 @@ describe('the configuration', () => {
     });
     expect(config.upstream).toMatchObject({
       tokenAuth: 'body',
-      scopes: { order: 'o', member: 'm' },
+      scopes: { order: 'o', member: 'm', user: 'u' },
       timestampUnit: 's',
       deadlineMs: 1,
       orderDeadlineMs: 600_000,

@@ -21,7 +21,8 @@ export class UpstreamConfig {
   appSecret!: RotatingSecret;
   /** Where it came from, if from a file: re-read when that changes. */
   appSecretFile!: string | undefined;
-  scopes!: { readonly order: string; readonly member: string };
+  /** `user` is sent with the password grant, where there is one. */
+  scopes!: { readonly order: string; readonly member: string; readonly user: string | undefined };
   timestampUnit!: 'ms' | 's';
   deadlineMs!: number;
   orderDeadlineMs!: number;
@@ -162,7 +163,11 @@ function assemble(values: Values, environment: Environment): AppConfig {
       appKey: values.UPSTREAM_APP_KEY,
       appSecret: new RotatingSecret(values.UPSTREAM_APP_SECRET.reveal()),
       appSecretFile: environment['UPSTREAM_APP_SECRET_FILE'] || undefined,
-      scopes: { order: values.UPSTREAM_ORDER_SCOPE, member: values.UPSTREAM_MEMBER_SCOPE },
+      scopes: {
+        order: values.UPSTREAM_ORDER_SCOPE,
+        member: values.UPSTREAM_MEMBER_SCOPE,
+        user: values.UPSTREAM_USER_SCOPE || undefined,
+      },
       timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT,
       deadlineMs: values.UPSTREAM_DEADLINE_MS,
       orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,

@@ -125,6 +125,10 @@ export const variables = {
     schema: text.min(1).default('auth_me'),
     meaning: 'scope of the application token for the member center',
   },
+  UPSTREAM_USER_SCOPE: {
+    schema: text.default(''),
+    meaning: "scope of the platform users' tokens (password grant); empty: none is sent",
+  },
   UPSTREAM_USERS_FILE: {
     schema: text.min(1).optional(),
     meaning:

@@ -2,6 +2,7 @@ import { cleanText } from '../shared/clean-text.ts';
 import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
+  nullableOfNewMember,
   type WireAddFailure,
   type WireAddRequest,
   type WireAddResult,
@@ -33,10 +34,14 @@ export function toAddedRows(
   notes?: ContractNotes,
 ): AddedRows {
   const read = (wire: Reader<WireAddResult>) => ({
-    members: wire.list<WireMember, MemberDto>('succeeded', (member) => readMember(member, unit)) ?? [],
-    failures: wire.list<WireAddFailure, WireAddFailure>('failed', readFailure) ?? [],
+    members: wire.list<WireMember, MemberDto>(
+      'succeeded',
+      (member) => readMember(member, unit),
+      nullableOfNewMember,
+    ),
+    failures: wire.list<WireAddFailure, WireAddFailure>('failed', readFailure),
   });
-  const { members, failures } = readObject(data, 'data', read, notes);
+  const { members, failures } = readObject(data, read, notes);
   if (members.length + failures.length > 2 * rows.length)
     throw new ContractViolation('data', 'one result a row');
 

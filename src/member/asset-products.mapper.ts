@@ -1,10 +1,12 @@
-import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
+import { type ContractNotes, type Reader, readObject, UnreadableTree } from '../upstream/wire/reader.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import type {
-  WireAssetProducts,
-  WireMerchandiseInstance,
-  WireProductInstance,
+import {
+  nullableOfMerchandise,
+  nullableOfProduct,
+  type WireAssetProducts,
+  type WireMerchandiseInstance,
+  type WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type {
   AssetProductsDto,
@@ -14,6 +16,11 @@ import type {
 
 /** Packages in packages; the platform's own are two or three levels. */
 const MAX_LEVELS = 16;
+/** 1 and 0 on the wire. */
+const FLAGS: ReadonlyMap<number, boolean> = new Map([
+  [0, false],
+  [1, true],
+]);
 /** Products and packages together. */
 const MAX_NODES = 10_000;
 
@@ -21,10 +28,10 @@ const MAX_NODES = 10_000;
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
   const read = (wire: Reader<WireAssetProducts>): AssetProductsDto => ({
-    products: wire.list('productInstanceList', trees.product) ?? [],
-    merchandises: wire.list('children', trees.merchandise) ?? [],
+    products: wire.list('productInstanceList', trees.product, nullableOfProduct),
+    merchandises: wire.list('children', trees.merchandise, nullableOfMerchandise),
   });
-  return readObject(data, 'data', read, notes);
+  return readObject(data, read, notes);
 }
 
 class TreeReader {
@@ -55,7 +62,7 @@ class TreeReader {
       limitAmount: wire.integer('limitAmount'),
       limitConcurrent: wire.integer('limitConcurrent'),
       limitTimeDuration: wire.long('limitTimeDuration'),
-      trial: trialFlag(wire),
+      trial: wire.code('trial', FLAGS),
       trialEndsAt: wire.time('trialEndDate', this.unit),
       limitType: wire.word('limitType', limitTypes),
       prodDefExtend: wire.boolean('prodDefExtend'),
@@ -72,7 +79,7 @@ class TreeReader {
   readonly merchandise = (wire: Reader<WireMerchandiseInstance>): MerchandiseInstanceDto => {
     this.#count();
     if (this.#level === MAX_LEVELS)
-      throw new ContractViolation('data.children', `a tree of ${MAX_LEVELS} levels`);
+      throw new UnreadableTree('data.children', `a tree of ${MAX_LEVELS} levels`);
     this.#level++;
     const merchandise = {
       id: wire.requiredId('id'),
@@ -89,21 +96,14 @@ class TreeReader {
       channelCode: wire.text('channelCode'),
       timeDurationExpression: wire.text('timeDurationExpression'),
       srcLicenseOrderId: wire.id('srcLicenseOrderId'),
-      children: wire.list('children', this.merchandise) ?? [],
-      products: wire.list('productInstanceList', this.product) ?? [],
+      children: wire.list('children', this.merchandise, nullableOfMerchandise),
+      products: wire.list('productInstanceList', this.product, nullableOfProduct),
     };
     this.#level--;
     return merchandise;
   };
 
   #count(): void {
-    if (++this.#nodes > MAX_NODES) throw new ContractViolation('data', `a tree of ${MAX_NODES} nodes`);
+    if (++this.#nodes > MAX_NODES) throw new UnreadableTree('data', `a tree of ${MAX_NODES} nodes`);
   }
-}
-
-function trialFlag(wire: Reader<WireProductInstance>): boolean | null {
-  const trial = wire.integer('trial');
-  if (trial === null) return null;
-  if (trial !== 0 && trial !== 1) throw new ContractViolation(`${wire.place}.trial`, '0 or 1');
-  return trial === 1;
 }

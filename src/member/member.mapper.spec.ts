@@ -32,7 +32,7 @@ describe('a member', () => {
       "onlineFlag": true, "remark": null, "deleted": false, "updateTime": ${LONG}, "createTime": "${LONG}",
       "boundUserInfo": {"n": 9007199254740993, "__proto__x": 1}, "internal": "x"
     }`);
-    expect(readMember(new Reader(wire, 'data'), 'ms')).toEqual({
+    expect(readMember(new Reader(wire), 'ms')).toEqual({
       memberId: '9007199254740993',
       userId: '9007199254740995',
       memberGlobalId: 'g',
@@ -53,15 +53,20 @@ describe('a member', () => {
     });
   });
 
+  it.each([{}, { globalId: '' }, { globalId: true }])('without its global id is none: %j', (wire) => {
+    expect(() => readMember(new Reader(wire), 'ms')).toThrow(ContractViolation);
+  });
+
   it.each([
-    {},
-    { globalId: '' },
-    { globalId: 'g', assetNums: 'x' },
-    { globalId: 'g', assetNums: [null] },
-    { globalId: 'g', onlineFlag: 1 },
-    { globalId: 'g', id: true },
-  ])('of another shape is a misfit: %j', (wire) => {
-    expect(() => readMember(new Reader(wire, 'data'), 'ms')).toThrow(ContractViolation);
+    [{ assetNums: 'x' }, { assetNums: [] }],
+    [{ assetNums: [null, 'a'] }, { assetNums: ['a'] }],
+    [{ onlineFlag: 1 }, { online: null }],
+    [{ id: true }, { memberId: null }],
+  ])('is served where single fields are odd: %j', (odd, shown) => {
+    expect(readMember(new Reader({ globalId: 'g', ...odd }), 'ms')).toMatchObject({
+      memberGlobalId: 'g',
+      ...shown,
+    });
   });
 
   it('goes out with its department as an exact integer, and without what was left out', () => {
@@ -93,16 +98,18 @@ describe('a page of members', () => {
     expect(() => toMemberPage(page(many(23, member)), asked, 'ms')).toThrow(ContractViolation);
   });
 
-  it.each([
-    page(null),
-    page({}),
-    page([], { total: -1 }),
-    page([], { pages: null }),
-    page([], { total: '3' }),
-    [],
-    null,
-  ])('of another shape is a misfit: %j', (data) => {
+  it.each([page({}), page('none'), [], null])('is none without a list: %j', (data) => {
     expect(() => toMemberPage(data, asked, 'ms')).toThrow(ContractViolation);
+  });
+
+  it.each([
+    [page(null), { items: [], total: 3, totalPages: 2 }],
+    [page([], { total: '3' }), { total: 3, totalPages: 2 }],
+    [page([], { pages: null }), { total: 3, totalPages: 1 }],
+    // What the page itself shows: it is the second, after 20 members.
+    [page([member], { total: -1, pages: null }), { total: 21, totalPages: 2 }],
+  ])('is served where its numbers are odd: %j', (data, shown) => {
+    expect(toMemberPage(data, asked, 'ms')).toMatchObject({ page: 2, pageSize: 20, ...shown });
   });
 });
 
@@ -212,9 +219,9 @@ describe('the products on an asset', () => {
     });
     expect(toAssetProducts(wide(9_999), 'ms').merchandises).toHaveLength(1);
     expect(() => toAssetProducts(wide(10_000), 'ms')).toThrow(ContractViolation);
-    expect(() => toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms')).toThrow(
-      ContractViolation,
-    );
+    expect(toAssetProducts({ productInstanceList: [{ id: 'p', trial: 2 }] }, 'ms').products).toMatchObject([
+      { id: 'p', trial: null },
+    ]);
   });
 });
 
@@ -277,10 +284,16 @@ describe('added rows', () => {
     expect(toAddedRows(data, [row('a')], 0, 'ms').failed[0]?.message).toBe('[secret] is weak');
   });
 
-  it.each([null, [], { succeeded: {} }, { succeeded: [{}] }, { failed: [1] }, { failed: many(3, {}) }])(
-    'of another shape are a misfit: %j',
+  it.each([null, [], { failed: many(3, {}) }])('of another shape are none: %j', (data) => {
+    expect(() => toAddedRows(data, [row('a')], 0, 'ms')).toThrow(ContractViolation);
+  });
+
+  it.each([{}, { succeeded: {} }, { succeeded: [{}] }, { succeeded: [{ userName: 'a' }] }, { failed: [1] }])(
+    'never claim success of a row of which the answer says too little: %j',
     (data) => {
-      expect(() => toAddedRows(data, [row('a')], 0, 'ms')).toThrow(ContractViolation);
+      const { succeeded, failed } = toAddedRows(data, [row('a')], 0, 'ms');
+      expect(succeeded).toEqual([]);
+      expect(failed).toMatchObject([{ account: 'a', outcome: 'unknown' }]);
     },
   );
 });

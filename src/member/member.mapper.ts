@@ -6,12 +6,14 @@ import {
   ContractViolation,
 } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import type {
-  WireAssetNum,
-  WireLentLock,
-  WireMember,
-  WireMemberTerms,
-  WirePage,
+import {
+  nullableOfAssetNum,
+  nullableOfMember,
+  type WireAssetNum,
+  type WireLentLock,
+  type WireMember,
+  type WireMemberTerms,
+  type WirePage,
 } from '../upstream/wire/member.ts';
 import { wireLong } from '../upstream/wire/long.ts';
 import type { ListMembersQuery, MemberDto, MemberPageDto, UpdateMemberDto } from './dto/member.dto.ts';
@@ -44,7 +46,7 @@ export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): Membe
     name: wire.text('name'),
     remark: wire.text('remark'),
     passwordMobile: wire.text('passwordMobile'),
-    assetNums: wire.ids('assetNums') ?? [],
+    assetNums: wire.ids('assetNums'),
     lentLockNum: wire.id('borrowNum'),
     online: wire.boolean('onlineFlag'),
     deleted: wire.boolean('deleted'),
@@ -54,7 +56,7 @@ export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): Membe
   };
 }
 
-/** `total` and `totalPages` are what upstream says; nothing here or later counts up to them. */
+/** `total` and `totalPages` are what the platform says, or what the page itself shows; no loop counts up to them. */
 export function toMemberPage(
   data: unknown,
   { page, pageSize }: ListMembersQuery,
@@ -62,14 +64,18 @@ export function toMemberPage(
   notes?: ContractNotes,
 ): MemberPageDto {
   const read = (wire: Reader<WirePage>): MemberPageDto => {
-    const items = wire.list<WireMember, MemberDto>('list', (member) => readMember(member, unit));
-    if (!items) throw new ContractViolation('data.list', 'a list');
+    const items = wire.requiredList<WireMember, MemberDto>(
+      'list',
+      (member) => readMember(member, unit),
+      nullableOfMember,
+    );
     if (items.length > pageSize * PAGE_TOLERANCE)
       throw new ContractViolation('data.list', 'a page of the size asked');
     wire.skip(PAGE_BOOKKEEPING);
-    return { items, page, pageSize, total: readCount(wire, 'total'), totalPages: readCount(wire, 'pages') };
+    const total = wire.count('total') ?? (page - 1) * pageSize + items.length;
+    return { items, page, pageSize, total, totalPages: wire.count('pages') ?? Math.ceil(total / pageSize) };
   };
-  return readObject(data, 'data', read, notes);
+  return readObject(data, read, notes);
 }
 
 /** Of the page object (interface section 2.10) what follows from the rest. */
@@ -80,13 +86,9 @@ const PAGE_BOOKKEEPING = [
 ];
 
 export function toMemberTotal(data: unknown): number {
-  return readCount(new Reader<WirePage>(data, 'data'), 'total');
-}
-
-function readCount(wire: Reader<WirePage>, name: 'total' | 'pages'): number {
-  const count = wire.requiredInteger(name);
-  if (count < 0) throw new ContractViolation(`${wire.place}.${name}`, 'a count');
-  return count;
+  const total = new Reader<WirePage>(data).count('total');
+  if (total === null) throw new ContractViolation('data.total', 'a count');
+  return total;
 }
 
 export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {
@@ -97,7 +99,7 @@ export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[]
     lent: wire.boolean('borrowedFlag'),
     online: wire.boolean('onlineFlag'),
   });
-  return readList(data, 'data', read, notes);
+  return readList(data, read, notes, { nullable: nullableOfAssetNum });
 }
 
 export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[] {
@@ -107,5 +109,5 @@ export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[]
     lent: wire.boolean('borrowedFlag'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
   });
-  return readList(data, 'data', read, notes);
+  return readList(data, read, notes, { nullable: nullableOfAssetNum });
 }

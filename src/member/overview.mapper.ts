@@ -30,7 +30,7 @@ interface CountedAsset {
 
 /** What the overview needs of an enterprise's assets (interface section 2.8). `now` is in ms since the epoch. */
 export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): AssetCountsDto {
-  const assets = readList<WireAsset, CountedAsset>(data, 'data', (wire) => {
+  const assets = readList<WireAsset, CountedAsset>(data, (wire) => {
     const licenseType = wire.text('licenseType') ?? '';
     const end = wire.time('limitEndTime', unit);
     return {

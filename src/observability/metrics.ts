@@ -74,11 +74,17 @@ export class Metrics {
   });
   readonly #contractWarnings = new Counter({
     name: 'gateway_upstream_contract_warnings_total',
-    help: 'Answers delivered although they depart from the interface, by operation and what departs',
+    help: 'Answers that contradict the interface or themselves, by operation and what is wrong',
     labelNames: ['operation', 'what'],
     registers: [this.registry],
   });
 
+  readonly #upstreamGaps = new Counter({
+    name: 'gateway_upstream_gaps_total',
+    help: 'Departures of answers from the interface that the gateway can live with, by operation and kind (listGaps names the fields)',
+    labelNames: ['operation', 'kind'],
+    registers: [this.registry],
+  });
   readonly #readCache = new TallyCounter(
     {
       name: 'gateway_read_cache_total',
@@ -245,6 +251,11 @@ export class Metrics {
   /** A look for an order in doubt is over. */
   evidence(result: string): void {
     this.#evidence.inc({ result });
+  }
+
+  /** A departure of an answer from the interface, see {@link gapKinds}. */
+  upstreamGap(operation: string, kind: string): void {
+    this.#upstreamGaps.inc({ operation, kind });
   }
 
   contractWarning(operation: string, what: string): void {

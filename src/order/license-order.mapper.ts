@@ -163,7 +163,7 @@ function readResult(
   notes: ContractNotes | undefined,
 ): PlacedItem | undefined {
   try {
-    return readObject(item, 'data', read, notes);
+    return readObject(item, read, notes);
   } catch (error) {
     if (error instanceof ContractViolation) return undefined;
     throw error;

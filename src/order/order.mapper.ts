@@ -7,14 +7,16 @@ import {
   ContractViolation,
 } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import type {
-  WireAsset,
-  WireAssignment,
-  WireCustomer,
-  WireEnterprise,
-  WireEnterpriseMember,
-  WireExtension,
-  WireLockResult,
+import {
+  nullableOfAsset,
+  nullableOfAssignment,
+  type WireAsset,
+  type WireAssignment,
+  type WireCustomer,
+  type WireEnterprise,
+  type WireEnterpriseMember,
+  type WireExtension,
+  type WireLockResult,
 } from '../upstream/wire/order.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
 import type { AssetAssignmentDto, AssetDto, ExtensionDto } from './dto/asset.dto.ts';
@@ -26,11 +28,11 @@ import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
 /** The order module's answers in the gateway's vocabulary. Pure; throws {@link ContractViolation} where an answer is not as the interface says. */
 
 export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
-  return readObject<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
+  return readObject<WireCustomer, CustomerDto>(data, readCustomer, notes);
 }
 
 export function toCustomers(data: unknown, notes?: ContractNotes): CustomerDto[] {
-  return readList<WireCustomer, CustomerDto>(data, 'data', readCustomer, notes);
+  return readList<WireCustomer, CustomerDto>(data, readCustomer, notes);
 }
 
 function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
@@ -48,13 +50,12 @@ export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDt
   const read = (wire: Reader<WireEnterprise>): EnterpriseDto => ({
     enterpriseGlobalId: wire.requiredId('enterpriseGlobalId'),
     isDefault: wire.boolean('defaultType'),
-    members:
-      wire.list<WireEnterpriseMember, EnterpriseMemberDto>('members', (member) => ({
-        memberGlobalId: member.id('memberGlobalId'),
-        memberIdentity: member.id('memberIdentity'),
-      })) ?? [],
+    members: wire.list<WireEnterpriseMember, EnterpriseMemberDto>('members', (member) => ({
+      memberGlobalId: member.id('memberGlobalId'),
+      memberIdentity: member.id('memberIdentity'),
+    })),
   });
-  return readObject(data, 'data', read, notes);
+  return readObject(data, read, notes);
 }
 
 export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
@@ -65,40 +66,41 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
     grantable: wire.boolean('grantable'),
     customerId: wire.id('customerId'),
     keyShellNumber: wire.id('keyShellNumber'),
-    keyGeneration: keyGeneration(wire),
+    keyGeneration: wire.code('keyChipType', GENERATIONS),
     locked: wire.boolean('locked'),
     frozen: wire.boolean('freezing'),
     createdAt: wire.time('createTime', unit),
     updatedAt: wire.time('updateTime', unit),
     startsAt: wire.time('limitStartTime', unit),
     endsAt: wire.time('limitEndTime', unit),
-    assignment: wire.object<WireAssignment, AssetAssignmentDto>('assignStatus', (assignment) => {
-      assignment.skip(['id']);
-      return {
-        status: assignment.text('assignStatus'),
-        memberGlobalId: assignment.id('assignMemberId'),
-        createdAt: assignment.timeText('createTime', unit),
-        updatedAt: assignment.timeText('updateTime', unit),
-      };
-    }),
+    assignment: wire.object<WireAssignment, AssetAssignmentDto>(
+      'assignStatus',
+      (assignment) => {
+        assignment.skip(['id']);
+        return {
+          status: assignment.text('assignStatus'),
+          memberGlobalId: assignment.id('assignMemberId'),
+          createdAt: assignment.timeText('createTime', unit),
+          updatedAt: assignment.timeText('updateTime', unit),
+        };
+      },
+      nullableOfAssignment,
+    ),
     assetLimits: wire.opaque('assetLimits'),
-    extensions:
-      wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
-        code: extension.text('extendCode'),
-        value: extension.text('extendValue'),
-      })) ?? [],
+    extensions: wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
+      code: extension.text('extendCode'),
+      value: extension.text('extendValue'),
+    })),
     lentLock: wire.boolean('borrowedUsbKey'),
   });
-  return readList(data, 'data', read, notes);
+  return readList(data, read, notes, { nullable: nullableOfAsset });
 }
 
-function keyGeneration(wire: Reader<WireAsset>): 4 | 5 | null {
-  const chip = wire.integer('keyChipType');
-  if (chip === null) return null;
-  if (chip === 1) return 4;
-  if (chip === 2) return 5;
-  throw new ContractViolation(`${wire.place}.keyChipType`, '1 or 2');
-}
+/** Of a lock: `keyChipType` on the wire. */
+const GENERATIONS: ReadonlyMap<number, 4 | 5> = new Map([
+  [1, 4],
+  [2, 5],
+]);
 
 /** Interface section 2.7. */
 const LOCK_STATUSES = new Map<number, LockStatus>([
@@ -116,7 +118,7 @@ export function toLockResults(
   left: ReadonlySet<string> = new Set(),
 ): LockResultsDto {
   const answered = new Map<string, LockStatus>();
-  for (const [assetNum, status] of readList(data, 'data', lockResult, notes)) {
+  for (const [assetNum, status] of readList(requiredList(data), lockResult, notes)) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
   const items = asked.map((assetNum) => ({
@@ -128,7 +130,7 @@ export function toLockResults(
 }
 
 function lockResult(wire: Reader<WireLockResult>): [string, LockStatus] {
-  return [wire.requiredId('assetNum'), LOCK_STATUSES.get(wire.requiredInteger('status')) ?? 'unknown'];
+  return [wire.requiredId('assetNum'), wire.code('status', LOCK_STATUSES) ?? 'unknown'];
 }
 
 const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
@@ -138,12 +140,17 @@ const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
 
 /** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
 export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
-  if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
-  return data.map((value: unknown, index) => {
+  return requiredList(data).map((value: unknown, index) => {
     const keyShellNumber = isJsonText(value) ? value : numberText(value);
     if (keyShellNumber === undefined) throw new ContractViolation(`data[${index}]`, 'text');
     const region = (/^\d{10}$/.test(keyShellNumber) && REGIONS.get(keyShellNumber.charAt(0))) || 'unknown';
-    if (region === 'unknown') notes?.add('shell_number');
+    if (region === 'unknown') notes?.add('data[]', 'unknown-word');
     return { keyShellNumber, region };
   });
+}
+
+/** Of a write: without its list nothing is known of what came of it. */
+function requiredList(data: unknown): unknown[] {
+  if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
+  return data;
 }

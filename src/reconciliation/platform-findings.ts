@@ -10,7 +10,7 @@ import type {
   WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type { WireAsset } from '../upstream/wire/order.ts';
-import { Reader, readList, ContractViolation } from '../upstream/wire/reader.ts';
+import { Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
 
 /** A background job has no caller whose user it could borrow. */
 const ALIAS = 'default';
@@ -80,7 +80,7 @@ function speaksOfOneAsset(error: unknown): boolean {
 }
 
 function toAssetIds(data: unknown): string[] {
-  return readList<WireAsset, string>(data, 'data', (asset) => asset.requiredId('id'));
+  return readList<WireAsset, string>(data, (asset) => asset.requiredId('id'));
 }
 
 /** Reads only what tells where an instance comes from: nothing else of it may stand in the way. */
@@ -94,12 +94,12 @@ function collect(data: unknown, order: ChannelOrder, found: Map<string, string |
   const merchandise =
     (level: number) =>
     (wire: Reader<WireMerchandiseInstance>): void => {
-      if (level > MAX_LEVELS) throw new ContractViolation(wire.place, `within ${MAX_LEVELS} levels`);
+      if (level > MAX_LEVELS) throw new UnreadableTree(wire.place, `within ${MAX_LEVELS} levels`);
       instance(wire);
       wire.list('productInstanceList', instance);
       wire.list('children', merchandise(level + 1));
     };
-  const wire = new Reader<WireAssetProducts>(data, 'data');
+  const wire = new Reader<WireAssetProducts>(data);
   wire.list('productInstanceList', instance);
   wire.list('children', merchandise(1));
 }

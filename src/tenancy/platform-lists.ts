@@ -14,7 +14,7 @@ import type {
   WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type { WireAsset, WireCustomer } from '../upstream/wire/order.ts';
-import { Reader, readList, ContractViolation } from '../upstream/wire/reader.ts';
+import { ContractViolation, Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
 
 export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
@@ -53,10 +53,10 @@ export class PlatformLists {
   assets(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireAsset, Id[]>(data, 'data', (wire) => [
-          wire.id('id') ?? null,
-          wire.id('assetNum') ?? null,
-          wire.id('customerId') ?? null,
+        readList<WireAsset, Id[]>(data, (wire) => [
+          wire.id('id'),
+          wire.id('assetNum'),
+          wire.id('customerId'),
         ]),
         ['asset', 'assetNum', 'customer'],
       ),
@@ -66,10 +66,7 @@ export class PlatformLists {
   assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireAssetNum, Id[]>(data, 'data', (wire) => [
-          wire.id('assetId') ?? null,
-          wire.id('assetNum') ?? null,
-        ]),
+        readList<WireAssetNum, Id[]>(data, (wire) => [wire.id('assetId'), wire.id('assetNum')]),
         ['asset', 'assetNum'],
       ),
     );
@@ -78,7 +75,7 @@ export class PlatformLists {
   lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireLentLock, Id[]>(data, 'data', (wire) => [wire.id('assetNum') ?? null]),
+        readList<WireLentLock, Id[]>(data, (wire) => [wire.id('assetNum')]),
         ['lentLock'],
       ),
     );
@@ -92,9 +89,12 @@ export class PlatformLists {
         call,
         { ids: { enterpriseGlobalId }, query: { pageNum: String(number), pageSize: String(PAGE_SIZE) } },
         (data) => {
-          const wire = new Reader<WirePage>(data, 'data');
-          const ids = wire.list<WireMember, Id>('list', (member) => member.id('globalId') ?? null) ?? [];
-          return { ids, total: wire.requiredInteger('total') };
+          const wire = new Reader<WirePage>(data);
+          const ids = wire.list<WireMember, Id>('list', (member) => member.id('globalId'));
+          const total = wire.count('total');
+          // Without it the later pages cannot be asked for, and a member on one of them would seem to be missing.
+          if (total === null) throw new ContractViolation('data.total', 'a count');
+          return { ids, total };
         },
       );
     const first = await page(1);
@@ -122,7 +122,7 @@ export class PlatformLists {
       defaultCustomer: 'N',
     };
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
-      const rows = readList<WireCustomer, (Id | undefined)[]>(data, 'data', (wire) => [
+      const rows = readList<WireCustomer, (Id | undefined)[]>(data, (wire) => [
         wire.id('customerId'),
         wire.id('enterpriseGlobalId'),
       ]);
@@ -147,12 +147,12 @@ export class PlatformLists {
         if (id) found.add(id);
       };
       const merchandise = (level: number) => (wire: Reader<WireMerchandiseInstance>) => {
-        if (level > MAX_LEVELS) throw new ContractViolation(wire.place, `within ${MAX_LEVELS} levels`);
+        if (level > MAX_LEVELS) throw new UnreadableTree(wire.place, `within ${MAX_LEVELS} levels`);
         instance(wire);
         wire.list('productInstanceList', instance);
         wire.list('children', merchandise(level + 1));
       };
-      const wire = new Reader<WireAssetProducts>(data, 'data');
+      const wire = new Reader<WireAssetProducts>(data);
       wire.list('productInstanceList', instance);
       wire.list('children', merchandise(1));
       return { order: [...found] };

@@ -62,6 +62,17 @@ describe('a token request', () => {
     expect(sent?.form.get('scope')).toBe('auth_order');
   });
 
+  it('for a user has the scope that is configured for users, and else none', async () => {
+    const login = (environment: Record<string, string>) => endpoint(environment).login('anna', credential());
+    await login({});
+    await login({ UPSTREAM_USER_SCOPE: 'auth_me openid' });
+    const forms = server.requests.map(({ form }) => [form.get('grant_type'), form.get('scope')]);
+    expect(forms).toEqual([
+      ['password', null],
+      ['password', 'auth_me openid'],
+    ]);
+  });
+
   it('carries key and secret in the header, each form-encoded (RFC 6749 2.3.1)', async () => {
     await request(
       endpoint({ UPSTREAM_TOKEN_AUTH: 'basic', UPSTREAM_APP_KEY: key, UPSTREAM_APP_SECRET: secret }),

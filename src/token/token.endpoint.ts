@@ -68,7 +68,9 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
 
   /** Password grant (RFC 6749 4.3): OAuth 2.1 has dropped it, the platform demands it. */
   login(username: string, password: string): Promise<AccessToken> {
-    return this.#grant((client) => oauth.genericGrantRequest(client, 'password', { username, password }));
+    const { user: scope } = this.config.scopes;
+    const form = { username, password, ...(scope !== undefined && { scope }) };
+    return this.#grant((client) => oauth.genericGrantRequest(client, 'password', form));
   }
 
   /** Refresh grant (RFC 6749 6). The answer may carry another refresh token, which replaces this one. */

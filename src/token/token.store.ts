@@ -126,13 +126,16 @@ export class TokenStore {
     if (held) this.#local.set(key, { ...held, token: { ...held.token, renewAt: performance.now() + ms } });
   }
 
-  /** Names the token everywhere: another platform, user, password or secret is another name, with no past. */
+  /** Names the token everywhere: another platform, user, password, scope or secret is another name, with no past. */
   keysOf(principal: Principal): TokenKeys {
     const secret = this.config.appSecret.reveal();
     const known = this.#keys.get(principal);
     if (known?.secret === secret) return known.keys;
     const name = principalName(principal);
-    const login = principal.kind === 'user' ? [principal.username, principal.password.reveal()] : [];
+    const login =
+      principal.kind === 'user'
+        ? [principal.username, principal.password.reveal(), this.config.scopes.user ?? '']
+        : [];
     const keys = this.#keysNamed(`${name}:${this.#digest(name, secret, ...login)}`);
     this.#keys.set(principal, { secret, keys });
     return keys;

@@ -12,6 +12,8 @@ export type Effect = 'read' | 'repeatable' | 'once';
 
 export interface Operation {
   readonly name: OperationName;
+  /** The gateway's operation that shows what this one answers, in the words that callers know. */
+  readonly operationId: string;
   readonly module: UpstreamModule;
   /** The endpoint's number in its table of the interface. */
   readonly number: number;
@@ -29,6 +31,18 @@ export interface Operation {
 export const modulePrefix: Readonly<Record<UpstreamModule, string>> = {
   order: '/order/api/order/v1',
   member: '/me/api/v1',
+};
+
+/** Where the gateway's operation has another name. */
+const operationIds: Readonly<Record<string, string>> = {
+  queryCustomers: 'findCustomers',
+  batchOrder: 'placeOrder',
+  obtainAssetNums: 'reserveAssetNums',
+  editMember: 'updateMember',
+  resetPassword: 'resetMemberPassword',
+  listAssetProducts: 'getAssetProducts',
+  changePrivileges: 'changeMemberAssetNums',
+  borrowAssets: 'lendAssets',
 };
 
 type Row = readonly [
@@ -72,6 +86,7 @@ export type OperationName = keyof typeof order | keyof typeof member;
 function rows(module: UpstreamModule, table: Record<string, Row>): Operation[] {
   return Object.entries(table).map(([name, [method, path, effect, special]], index) => ({
     name: name as OperationName,
+    operationId: operationIds[name] ?? name,
     module,
     number: index + 1,
     method,

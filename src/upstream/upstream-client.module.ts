@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TokenModule } from '../token/token.module.ts';
 import { TransportModule } from '../transport/transport.module.ts';
+import { UpstreamGaps } from './gaps.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
@@ -8,7 +9,7 @@ import { UpstreamExchange } from './upstream.exchange.ts';
 /** The way to the platform's API. */
 @Module({
   imports: [TokenModule, TransportModule],
-  providers: [OperationGroups, UpstreamExchange, UpstreamClient],
-  exports: [OperationGroups, UpstreamClient],
+  providers: [OperationGroups, UpstreamGaps, UpstreamExchange, UpstreamClient],
+  exports: [OperationGroups, UpstreamClient, UpstreamGaps],
 })
 export class UpstreamClientModule {}

@@ -3,13 +3,14 @@ import { Metrics } from '../observability/metrics.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';
+import { UpstreamGaps } from './gaps.ts';
 import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
 import { type Operation, type OperationName, operations } from './operations.ts';
 import { assertOwnTenants } from './tenancy.ts';
 import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
-import { type ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
+import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
 
 /** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
@@ -46,6 +47,7 @@ export class UpstreamClient {
     private readonly tokens: TokenManager,
     private readonly groups: OperationGroups,
     private readonly metrics: Metrics,
+    private readonly gaps: UpstreamGaps,
   ) {}
 
   /** Why a call would be refused now, for whoever has something to do before it; undefined where it would be tried. */
@@ -143,17 +145,17 @@ export class UpstreamClient {
   }
 
   #decoded<T>(operation: Operation, data: unknown, decode: Decode<T>): T {
-    const notes: ContractNotes = new Set();
+    const notes = new ContractNotes();
     try {
       return decode(data, notes);
     } catch (error) {
       if (!(error instanceof ContractViolation)) throw error;
-      this.metrics.contractWarning(operation.name, 'misfit');
+      this.metrics.contractWarning(operation.name, 'contract-violation');
       const matched = error instanceof IncompleteAnswer ? error.matched : undefined;
       const kind = matched ? 'incomplete' : 'nonconforming';
       throw new UpstreamFailure(operation, kind, true, { status: 200, matched, cause: error });
     } finally {
-      for (const note of notes) this.metrics.contractWarning(operation.name, note);
+      this.gaps.add(operation, notes);
     }
   }
 }

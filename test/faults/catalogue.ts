@@ -214,11 +214,16 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'ids as numbers beyond 2^53',
         holds: 'callers get every digit, as strings',
       },
-      { id: 'C11', fault: 'ids that are negative, fractions or exponents', holds: '502' },
+      {
+        id: 'C11',
+        fault: 'ids that are negative, fractions or exponents',
+        holds: 'null; an item that is found by its id is left out, a result of a write is unknown',
+      },
       {
         id: 'C12',
         fault: 'success without the data that belongs to it',
-        holds: '502; a write is unknown, an order processed, and neither is ever sent again',
+        holds:
+          '502; null for a list is an empty one; a write is unknown, an order processed, and neither is ever sent again',
       },
       {
         id: 'C13',
@@ -226,11 +231,15 @@ export const sections: readonly CatalogueSection[] = [
         holds: '502, never sent again',
       },
       { id: 'C14', fault: 'data null or absent where none is needed', holds: 'success' },
-      { id: 'C15', fault: 'fields that the interface does not have', holds: 'dropped and counted' },
+      {
+        id: 'C15',
+        fault: 'fields that the interface does not have',
+        holds: 'dropped, noted by name and counted',
+      },
       {
         id: 'C16',
         fault: 'a known field of another type',
-        holds: '502; ids and times alone may be strings or numbers',
+        holds: 'null and noted by name, the rest is served; of a write that decides an outcome: unknown',
       },
       {
         id: 'C17',
@@ -243,7 +252,11 @@ export const sections: readonly CatalogueSection[] = [
         holds: '502 before anything walks them; the process lives',
       },
       { id: 'C19', fault: 'a key given twice', holds: '502' },
-      { id: 'C20', fault: 'numbers beyond int64, fractions, hexadecimal', holds: '502' },
+      {
+        id: 'C20',
+        fault: 'numbers beyond int64, fractions; hexadecimal, which is no JSON',
+        holds: 'null and noted; 502 where the answer is no JSON',
+      },
       {
         id: 'C21',
         fault: 'a page that lies about itself',
@@ -278,12 +291,12 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'C27',
         fault: 'times whose size contradicts the configured unit',
-        holds: 'delivered as they convert, counted; 502 where that gives a year of five digits',
+        holds: 'delivered as they convert, noted; null where that gives a year of five digits',
       },
       {
         id: 'C28',
         fault: 'asset numbers of an unknown form or region',
-        holds: 'delivered as of an unknown region, since they are consumed; counted',
+        holds: 'delivered as of an unknown region, since they are consumed; noted',
       },
     ],
   },

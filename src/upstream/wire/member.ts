@@ -50,6 +50,16 @@ export interface WireMember {
   boundUserInfo: unknown;
 }
 
+/** What may be null or absent by the interface, or since there is nothing to say: an employee without a department, a lent lock or a remark. */
+export const nullableOfMember: ReadonlySet<string> = new Set([
+  ...['departmentId', 'departmentName', 'remark', 'passwordMobile', 'borrowNum', 'boundUserInfo'],
+]);
+/** What adding does not answer (2.9). */
+export const nullableOfNewMember: ReadonlySet<string> = new Set([
+  ...nullableOfMember,
+  ...['assetNums', 'onlineFlag'],
+]);
+
 /** Of the page object only what is read: the rest follows from it. */
 export interface WirePage {
   total: number;
@@ -64,6 +74,8 @@ export interface WireAssetNum {
   borrowedFlag: boolean;
   onlineFlag: boolean;
 }
+
+export const nullableOfAssetNum: ReadonlySet<string> = new Set(['cloudAccountGlobalId']);
 
 export interface WireLentLock {
   assetId: string;
@@ -111,6 +123,12 @@ export interface WireProductInstance {
   productExtendInstanceList: unknown;
 }
 
+export const nullableOfProduct: ReadonlySet<string> = new Set([
+  ...['assetId', 'assetInsId', 'merchandiseInsId', 'assetNum', 'trialEndDate', 'timeDurationExpression'],
+  ...['srcLicenseOrderId', 'updateTime', 'limitStartTime', 'limitEndTime', 'limitAmount', 'limitConcurrent'],
+  ...['limitTimeDuration', 'crmProductId', 'gmsPid', 'appKey', 'productExtendInstanceList'],
+]);
+
 export interface WireMerchandiseInstance {
   id: string;
   licenseType: string;
@@ -129,6 +147,11 @@ export interface WireMerchandiseInstance {
   children: WireMerchandiseInstance[] | null;
   productInstanceList: WireProductInstance[] | null;
 }
+
+export const nullableOfMerchandise: ReadonlySet<string> = new Set([
+  ...['parentId', 'parentMerchandiseNum', 'updateTime', 'timeDurationExpression', 'srcLicenseOrderId'],
+  ...['children', 'productInstanceList'],
+]);
 
 export interface WirePrivileges {
   deleteAssets: string[];

@@ -158,6 +158,10 @@ export interface WireAsset {
   borrowedUsbKey: boolean;
 }
 
+export const nullableOfAsset: ReadonlySet<string> = new Set([
+  ...['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType', 'updateTime'],
+]);
+
 export interface WireAssignment {
   id: string;
   assignStatus: string;
@@ -165,6 +169,10 @@ export interface WireAssignment {
   createTime: string;
   updateTime: null;
 }
+
+export const nullableOfAssignment: ReadonlySet<string> = new Set([
+  ...['assignMemberId', 'createTime', 'updateTime'],
+]);
 
 export interface WireExtension {
   extendCode: string;

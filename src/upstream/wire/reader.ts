@@ -1,7 +1,7 @@
 import { isJsonText, numberText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
-import { isNoTime, readTime, type TimestampUnit } from './time.ts';
+import { readTime, type TimestampUnit } from './time.ts';
 
 /** Upstream's data is not of the shape its interface gives. Names the place, never the value. */
 export class ContractViolation extends Error {
@@ -15,6 +15,9 @@ export class ContractViolation extends Error {
   }
 }
 
+/** A tree beyond all measure: nothing of the answer is read. */
+export class UnreadableTree extends ContractViolation {}
+
 /** The call was carried out, but its answer does not tell what came of every part; `matched` is what it does tell, decoded. */
 export class IncompleteAnswer extends ContractViolation {
   constructor(
@@ -26,40 +29,81 @@ export class IncompleteAnswer extends ContractViolation {
   }
 }
 
-/** How a usable answer departs from the interface; each is counted once an answer. */
-export type ContractNote = 'unknown_field' | 'unknown_word' | 'timestamp_unit' | 'time_text' | 'shell_number';
-export type ContractNotes = Set<ContractNote>;
+/** How a usable answer departs from the interface (docs/api.md, "Reading what the platform really sends"). */
+export const gapKinds = [
+  'unknown-field',
+  'unknown-word',
+  'wrong-type',
+  'null',
+  'empty',
+  'missing',
+  'time-unit',
+] as const;
+export type GapKind = (typeof gapKinds)[number];
 
-/** Keys that could reach a prototype in whoever reads our answer carelessly. */
+/** The departures of one answer, each once: its kind and the field's path (`data.list[].keyChipType`), never a value. */
+export class ContractNotes {
+  readonly #noted = new Map<string, { readonly path: string; readonly kind: GapKind }>();
+
+  add(path: string, kind: GapKind): void {
+    this.#noted.set(`${kind} ${path}`, { path, kind });
+  }
+
+  has(path: string, kind: GapKind): boolean {
+    return this.#noted.has(`${kind} ${path}`);
+  }
+
+  [Symbol.iterator](): Iterator<{ readonly path: string; readonly kind: GapKind }> {
+    return this.#noted.values();
+  }
+}
+
+/** Keys that could reach a prototype where our response is read carelessly. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
 const MAX_ID = 128;
-const LONG = /^-?\d+$/;
-const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/** Names of unknown fields are the platform's words: only plain ones are shown. */
+const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 /** All of Unicode's category Cc. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+/** The largest int64: some platforms write it for "without an end". */
+const MAX_LONG = 9223372036854775807n;
+/** A text that says by itself which time it is. */
+const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
-/** Where a value is, told only when it is a misfit: `data`, its fields and places in lists. */
+/** Where a value is: put into words only when something is wrong with it. */
 interface Place {
+  /** With the numbers of list items: `data.list[3].id`. */
   readonly place: string;
+  /** The same for every item: `data.list[].id`. */
+  readonly path: string;
 }
 
+const DATA: Place = { place: 'data', path: 'data' };
+const NONE: ReadonlySet<string> = new Set();
+
 /**
- * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). A field that is absent is
- * read as null. Ids and longs are accepted as strings and as numbers; everything else must have
- * the type of the interface. Throws {@link ContractViolation}; departures that do not make the answer unusable go to `notes`.
+ * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). A field that is absent, or is not
+ * what the interface says, is null, and the departure goes to `notes`; a list is a list, empty where there is none. Only what
+ * cannot be done without is demanded: {@link requiredId} and {@link requiredInteger} throw {@link ContractViolation}.
  */
 export class Reader<Wire> implements Place {
   readonly #fields: Record<string, unknown>;
   /** Fields that are there and were asked for, each once. */
   #asked = 0;
 
+  /**
+   * @param nullable fields that may be null or absent by the interface: that is no departure.
+   * @param index its number in the list that is at `at`, where it is an item of one.
+   * @param names where the names of the fields that are asked for are gathered; nothing is read then.
+   */
   constructor(
     value: unknown,
-    private readonly at: Place | string,
+    private readonly at: Place = DATA,
     private readonly notes?: ContractNotes,
-    /** Its number in the list that is there, where it is one. */
+    private readonly nullable: ReadonlySet<string> = NONE,
     private readonly index?: number,
+    private readonly names?: Set<string>,
   ) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw new ContractViolation(this.place, 'an object');
@@ -67,141 +111,223 @@ export class Reader<Wire> implements Place {
   }
 
   get place(): string {
-    const place = textOf(this.at);
-    return this.index === undefined ? place : `${place}[${this.index}]`;
+    return this.index === undefined ? this.at.place : `${this.at.place}[${this.index}]`;
+  }
+
+  get path(): string {
+    return this.index === undefined ? this.at.path : `${this.at.path}[]`;
   }
 
   /** An id that has to be there, byte for byte. */
   requiredId(name: keyof Wire & string): string {
     const id = this.id(name);
-    if (!id) throw this.#violation(name, 'an id');
-    return id;
+    if (id || this.names) return id ?? '';
+    throw this.#violation(name, 'an id');
   }
 
   requiredInteger(name: keyof Wire & string): number {
     const integer = this.integer(name);
-    if (integer === null) throw this.#violation(name, 'an integer');
-    return integer;
-  }
-
-  id(name: keyof Wire & string): string | null {
-    const value = this.#own(name);
-    if (value === null || value === '') return null;
-    const id = idText(value);
-    if (id === undefined) throw this.#violation(name, 'an id');
-    return id;
-  }
-
-  ids(name: keyof Wire & string): string[] | null {
-    const value = this.#own(name);
-    if (value === null) return null;
-    const ids = Array.isArray(value) ? value.map(idText) : [undefined];
-    if (ids.includes(undefined)) throw this.#violation(name, 'a list of ids');
-    return ids as string[];
-  }
-
-  text(name: keyof Wire & string): string | null {
-    const value = this.#own(name);
-    if (value === null || isJsonText(value)) return value;
-    throw this.#violation(name, 'text');
-  }
-
-  boolean(name: keyof Wire & string): boolean | null {
-    const value = this.#own(name);
-    if (value === null || typeof value === 'boolean') return value;
-    throw this.#violation(name, 'a boolean');
-  }
-
-  /** A 64-bit quantity as its digits: a double would change it beyond 2^53. */
-  long(name: keyof Wire & string): string | null {
-    const value = this.#own(name);
-    if (value === null || value === '') return null;
-    const digits = isJsonText(value) ? value : (numberText(value) ?? '');
-    if (!/^-?\d{1,19}$/.test(digits)) throw this.#violation(name, 'a whole number');
-    return digits;
-  }
-
-  /** A word of an enumeration that the platform may extend: one that is not in it is handed through, and noted. */
-  word(name: keyof Wire & string, { words }: Enumeration): string | null {
-    const word = this.text(name);
-    if (word !== null && !words.includes(word)) this.notes?.add('unknown_word');
-    return word;
-  }
-
-  integer(name: keyof Wire & string): number | null {
-    const value = this.#own(name);
-    if (value === null || typeof value === 'number') return value;
+    if (integer !== null || this.names) return integer ?? 0;
     throw this.#violation(name, 'an integer');
   }
 
-  /** A timestamp as RFC 3339 in UTC with milliseconds. */
+  /** Text, or a whole number of any size, digit by digit. An empty text is how some platforms say "none". */
+  id(name: keyof Wire & string): string | null {
+    const value = this.#given(name);
+    if (value === null) return null;
+    if (value === '') return this.#not(name, 'empty');
+    return idText(value) ?? this.#not(name, 'wrong-type');
+  }
+
+  /** What is no id in the list is left out. */
+  ids(name: keyof Wire & string): string[] {
+    const value = this.#given(name);
+    if (value === null) return [];
+    if (!Array.isArray(value)) return this.#not(name, 'wrong-type') ?? [];
+    return value.flatMap((item: unknown) => {
+      const id = item === '' ? undefined : idText(item);
+      return id === undefined ? (this.#not(`${name}[]`, kindOf(item)) ?? []) : [id];
+    });
+  }
+
+  text(name: keyof Wire & string): string | null {
+    const value = this.#given(name);
+    if (value === null || isJsonText(value)) return value;
+    return this.#not(name, 'wrong-type');
+  }
+
+  /** A word of an enumeration. One that the interface does not have is handed through: the platform may grow. */
+  word(name: keyof Wire & string, { words }: Enumeration): string | null {
+    const word = this.text(name);
+    if (word === '') return this.#not(name, 'empty');
+    if (word !== null && !words.includes(word)) this.#not(name, 'unknown-word');
+    return word;
+  }
+
+  boolean(name: keyof Wire & string): boolean | null {
+    const value = this.#given(name);
+    if (value === null || typeof value === 'boolean') return value;
+    return this.#not(name, 'wrong-type');
+  }
+
+  integer(name: keyof Wire & string): number | null {
+    const value = this.#given(name);
+    if (value === null || (typeof value === 'number' && Number.isInteger(value))) return value;
+    return this.#not(name, 'wrong-type');
+  }
+
+  /** A number that stands for something; null for a number that the interface does not have. */
+  code<T>(name: keyof Wire & string, meanings: ReadonlyMap<number, T>): T | null {
+    const value = this.integer(name);
+    if (value === null) return null;
+    const meaning = meanings.get(value);
+    return meaning === undefined ? this.#not(name, 'unknown-word') : meaning;
+  }
+
+  /** A count of a page, also where it comes as text. */
+  count(name: keyof Wire & string): number | null {
+    const value = this.#given(name);
+    if (value === null || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
+    this.#not(name, 'wrong-type');
+    return isJsonText(value) && /^\d{1,15}$/.test(value) ? Number(value) : null;
+  }
+
+  /** A 64-bit integer as its digits. */
+  long(name: keyof Wire & string): string | null {
+    const value = this.#given(name);
+    if (value === null) return null;
+    if (value === '') return this.#not(name, 'empty');
+    const digits =
+      typeof value === 'number' && Number.isSafeInteger(value)
+        ? String(value)
+        : isJsonText(value)
+          ? value
+          : (numberText(value) ?? '');
+    if (!/^(0|-?[1-9]\d{0,18})$/.test(digits)) return this.#not(name, 'wrong-type');
+    const long = BigInt(digits);
+    return long <= MAX_LONG && long >= -MAX_LONG - 1n ? digits : this.#not(name, 'wrong-type');
+  }
+
+  /** A timestamp as RFC 3339 in UTC with milliseconds. 0, an empty text and the largest long mean "none". */
   time(name: keyof Wire & string, unit: TimestampUnit): string | null {
-    const value = this.#own(name);
-    return isNoTime(value) ? null : this.#rfc3339(name, value, unit);
+    const value = this.#given(name);
+    return value === null ? null : this.#rfc3339(name, value, unit);
   }
 
-  /**
-   * A time that the interface gives as text, without its form: a long in text, or RFC 3339. Any other text names no certain moment,
-   * so it is null, and noted.
-   */
+  /** A time that the interface gives as text: a long in text, or a time that says by itself what it is. */
   timeText(name: keyof Wire & string, unit: TimestampUnit): string | null {
-    const value = this.#own(name);
-    if (isNoTime(value)) return null;
-    if (!isJsonText(value) || LONG.test(value)) return this.#rfc3339(name, value, unit);
-    const ms = RFC3339.test(value) ? Date.parse(value) : NaN;
-    const text = Number.isNaN(ms) ? undefined : rfc3339(ms);
-    if (text === undefined) this.notes?.add('time_text');
-    return text ?? null;
+    const value = this.#given(name);
+    if (value === null) return null;
+    if (isJsonText(value) && ZONED.test(value)) {
+      const ms = Date.parse(value);
+      return (Number.isNaN(ms) ? undefined : rfc3339(ms)) ?? this.#not(name, 'wrong-type');
+    }
+    return this.#rfc3339(name, value, unit);
   }
 
-  object<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T | null {
-    const value = this.#own(name);
+  object<Inner, T>(
+    name: keyof Wire & string,
+    read: (inner: Reader<Inner>) => T,
+    nullable?: ReadonlySet<string>,
+  ): T | null {
+    const value = this.#given(name);
     if (value === null) return null;
-    return readObject(value, new Field(this, name), read, this.notes);
+    if (typeof value !== 'object' || Array.isArray(value)) return this.#not(name, 'wrong-type');
+    return readObject(value, read, this.notes, { at: new Field(this, name), nullable });
   }
 
-  list<Inner, T>(name: keyof Wire & string, read: (inner: Reader<Inner>) => T): T[] | null {
-    const value = this.#own(name);
-    if (value === null) return null;
-    return readList(value, new Field(this, name), read, this.notes);
+  /** An item without what {@link requiredId} demands is left out. */
+  list<Inner, T>(
+    name: keyof Wire & string,
+    read: (inner: Reader<Inner>) => T,
+    nullable?: ReadonlySet<string>,
+  ): T[] {
+    const value = this.#given(name);
+    if (value === null) return [];
+    if (!Array.isArray(value)) return this.#not(name, 'wrong-type') ?? [];
+    return readList(value, read, this.notes, { at: new Field(this, name), nullable });
+  }
+
+  /** A list without which the answer says nothing. */
+  requiredList<Inner, T>(
+    name: keyof Wire & string,
+    read: (inner: Reader<Inner>) => T,
+    nullable?: ReadonlySet<string>,
+  ): T[] {
+    const value = this.#given(name);
+    return readList(value, read, this.names ? undefined : this.notes, {
+      at: new Field(this, name),
+      nullable,
+    });
   }
 
   /** A shape that the interface does not show (its section 2.14): handed through as it comes. */
   opaque(name: keyof Wire & string): unknown {
-    return plain(this.#own(name));
+    return plain(this.#own(name)) ?? null;
   }
 
-  /** Fields of the interface that nobody needs. */
+  /** Fields of the interface that the gateway does not need. */
   skip(names: readonly string[]): void {
     for (const name of names) this.#own(name);
   }
 
-  /** To be called once all fields were asked for: what is left is none of the interface's. */
-  noteOthers(): void {
-    if (this.notes && !this.notes.has('unknown_field') && Object.keys(this.#fields).length > this.#asked) {
-      this.notes.add('unknown_field');
+  /**
+   * To be called once all fields were asked for: what is left is none of the interface's. Its names are found out only where
+   * there is something left, and once an answer for all items of a list.
+   */
+  noteOthers(read: (reader: Reader<Wire>) => unknown): void {
+    const { notes } = this;
+    if (!notes || Object.keys(this.#fields).length <= this.#asked) return;
+    const asked = new Set<string>();
+    read(new Reader<Wire>(this.#fields, this.at, undefined, NONE, this.index, asked));
+    for (const name of Object.keys(this.#fields)) {
+      if (!asked.has(name))
+        notes.add(`${this.path}.${PLAIN_NAME.test(name) ? name : '(other)'}`, 'unknown-field');
     }
   }
 
   #own(name: string): unknown {
-    if (!Object.hasOwn(this.#fields, name)) return null;
+    if (this.names) {
+      this.names.add(name);
+      return undefined;
+    }
+    if (!Object.hasOwn(this.#fields, name)) return undefined;
     this.#asked++;
-    return this.#fields[name] ?? null;
+    return this.#fields[name];
+  }
+
+  /** The field's value, or null where there is none, which is noted where the interface does not have it so. */
+  #given(name: string): unknown {
+    const value = this.#own(name);
+    if (value !== null && value !== undefined) return value;
+    if (this.notes && !this.nullable.has(name)) this.#not(name, value === null ? 'null' : 'missing');
+    return null;
+  }
+
+  #not(name: string, kind: GapKind): null {
+    this.notes?.add(`${this.path}.${name}`, kind);
+    return null;
   }
 
   /** A time in the other unit than the configured one is delivered as it converts, where it does. */
-  #rfc3339(name: string, value: unknown, unit: TimestampUnit): string {
+  #rfc3339(name: string, value: unknown, unit: TimestampUnit): string | null {
+    if (value === '') return this.#not(name, 'empty');
     const time = readTime(value, unit);
-    if (time === undefined) throw this.#violation(name, 'a timestamp');
-    if (time.isOtherUnit) this.notes?.add('timestamp_unit');
-    const text = rfc3339(time.ms);
-    if (text === undefined) throw this.#violation(name, 'a timestamp');
-    return text;
+    if (time === undefined) return this.#not(name, 'wrong-type');
+    if (time === 'none') return null;
+    if (time.isOtherUnit) this.#not(name, 'time-unit');
+    return rfc3339(time.ms) ?? this.#not(name, 'wrong-type');
   }
 
   #violation(name: string, expected: string): ContractViolation {
     return new ContractViolation(`${this.place}.${name}`, expected);
   }
+}
+
+/** What is wrong with an item of a list that is not what it should be. */
+function kindOf(item: unknown): GapKind {
+  if (item === '') return 'empty';
+  return item === null ? 'null' : 'wrong-type';
 }
 
 class Field implements Place {
@@ -213,37 +339,61 @@ class Field implements Place {
   get place(): string {
     return `${this.of.place}.${this.name}`;
   }
+
+  get path(): string {
+    return `${this.of.path}.${this.name}`;
+  }
 }
 
-function textOf(at: Place | string): string {
-  return typeof at === 'string' ? at : at.place;
+interface Whereabouts {
+  readonly at?: Place;
+  /** Fields that may be null or absent by the interface. */
+  readonly nullable?: ReadonlySet<string>;
 }
 
 /** One object, all of whose fields `read` asks for. */
 export function readObject<Wire, T>(
   value: unknown,
-  at: Place | string,
   read: (wire: Reader<Wire>) => T,
   notes?: ContractNotes,
+  { at, nullable }: Whereabouts = {},
   index?: number,
 ): T {
-  const reader = new Reader<Wire>(value, at, notes, index);
+  const reader = new Reader<Wire>(value, at, notes, nullable, index);
   const result = read(reader);
-  reader.noteOthers();
+  reader.noteOthers(read);
   return result;
 }
 
+/** A null list is an empty one. An item that is no object, or lacks what it is found by, is left out. */
 export function readList<Wire, T>(
   value: unknown,
-  at: Place | string,
   read: (item: Reader<Wire>) => T,
   notes?: ContractNotes,
+  whereabouts: Whereabouts = {},
 ): T[] {
-  if (!Array.isArray(value)) throw new ContractViolation(textOf(at), 'a list');
-  return value.map((item, index) => readObject(item, at, read, notes, index));
+  const { at = DATA } = whereabouts;
+  if (value === null || value === undefined) {
+    if (at === DATA) notes?.add(at.path, value === null ? 'null' : 'missing');
+    return [];
+  }
+  if (!Array.isArray(value)) throw new ContractViolation(at.place, 'a list');
+  const items: T[] = [];
+  for (const [index, item] of value.entries()) {
+    try {
+      items.push(readObject(item, read, notes, whereabouts, index));
+    } catch (error) {
+      if (!(error instanceof ContractViolation) || error instanceof UnreadableTree) throw error;
+      // What an id lacks is noted already; an item that is no object is not.
+      if (typeof item !== 'object' || item === null || Array.isArray(item))
+        notes?.add(`${at.path}[]`, kindOf(item));
+    }
+  }
+  return items;
 }
 
 function idText(value: unknown): string | undefined {
+  // Empty is how some say "none"; where an id has to be there, requiredId refuses it.
   if (isJsonText(value)) return isId(value) ? value : undefined;
   const digits = numberText(value);
   return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;

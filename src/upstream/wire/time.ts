@@ -14,19 +14,14 @@ interface Time {
   readonly isOtherUnit: boolean;
 }
 
-const MAX_LONG = '9223372036854775807';
+/** The largest long, as a double holds it. */
+const ENDLESS = 2 ** 63;
 
-/** How the platform says that there is no time: nothing, an empty text, 0, or the largest long. */
-export function isNoTime(value: unknown): boolean {
-  if (value === null || value === undefined || value === '') return true;
-  const long = isJsonText(value) ? value : numberText(value);
-  return long === '0' || long === MAX_LONG;
-}
-
-/** A long as number or text; undefined where it is none. */
-export function readTime(value: unknown, unit: TimestampUnit): Time | undefined {
+/** A long as number or text; undefined where it is no long, `none` where it is one of those that stand for no time. */
+export function readTime(value: unknown, unit: TimestampUnit): Time | 'none' | undefined {
   const long = longOf(value);
   if (long === undefined) return undefined;
+  if (long === 0 || long >= ENDLESS) return 'none';
   const isOtherUnit = unit === 'ms' ? long >= SECONDS_FROM && long < SECONDS_TO : long >= SECONDS_TO;
   return { ms: unit === 's' ? long * 1000 : long, isOtherUnit };
 }

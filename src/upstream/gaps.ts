@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { Script } from '../redis/script.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { Operation } from './operations.ts';
+import { type ContractNotes, type GapKind, gapKinds } from './wire/reader.ts';
+
+/** A departure of the platform's answers from its interface, by name: never a value. Times are in ms since the epoch. */
+export interface Gap {
+  /** The gateway's operation that shows it. */
+  readonly operation: string;
+  /** `data.list[].keyChipType` */
+  readonly path: string;
+  readonly kind: GapKind;
+  /** Answers that had it. */
+  readonly count: number;
+  readonly firstSeenAt: number;
+  readonly lastSeenAt: number;
+}
+
+type Seen = Pick<Gap, 'count' | 'firstSeenAt' | 'lastSeenAt'>;
+
+const MAX_GAPS = 1_000;
+/** Gaps of so long go to Redis together. */
+const FLUSH_MS = 500;
+
+/** ARGV: the most entries, then for each gap its name, count, first and last time. Entries are `count first last`. */
+const ADD = new Script(`
+for i = 2, #ARGV, 4 do
+  local name, count, first, last = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local c, f, l = string.match(redis.call('HGET', KEYS[1], name) or '', '^(%d+) (%d+) (%d+)$')
+  if c then
+    count, first, last = count + c, math.min(first, f), math.max(last, l)
+  end
+  if c or redis.call('HLEN', KEYS[1]) < tonumber(ARGV[1]) then
+    redis.call('HSET', KEYS[1], name, string.format('%.0f %.0f %.0f', count, first, last))
+  end
+end
+`);
+
+/**
+ * Where the platform's answers depart from its interface: the list that the platform's owner gets. Kept in Redis for all replicas,
+ * in the process without it or while it is away, and bounded.
+ */
+@Injectable()
+export class UpstreamGaps {
+  readonly #key: string;
+  /** What this process has seen; without Redis it is all there is. */
+  readonly #seen = new Map<string, Seen>();
+  /** Not in Redis yet. */
+  #pending = new Map<string, Seen>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+    private readonly metrics: Metrics,
+  ) {
+    this.#key = `${environmentName(config.baseUrl)}:gaps`;
+  }
+
+  /** Adds the departures of one answer. `now` is in ms since the epoch. */
+  add({ operationId }: Operation, notes: ContractNotes, now = Date.now()): void {
+    for (const { path, kind } of notes) {
+      this.metrics.upstreamGap(operationId, kind);
+      const name = `${operationId} ${kind} ${path}`;
+      count(this.#seen, name, now);
+      if (this.redis.configured) count(this.#pending, name, now);
+    }
+    if (this.#pending.size > 0) this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_MS).unref();
+  }
+
+  /** By operation and path. */
+  async list(): Promise<Gap[]> {
+    const entries = (await this.#shared()) ?? this.#seen;
+    return [...entries]
+      .flatMap(([name, seen]) => {
+        const [operation, kind, path] = name.split(' ');
+        const known = gapKinds.find((each) => each === kind);
+        return operation && path && known ? [{ operation, path, kind: known, ...seen }] : [];
+      })
+      .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  }
+
+  /** What all replicas have seen; undefined where there is no Redis to ask. */
+  async #shared(): Promise<Map<string, Seen> | undefined> {
+    if (!this.redis.configured) return undefined;
+    try {
+      if (this.#pending.size > 0) await this.#flush();
+      const stored = await this.redis.run((client) => client.hgetall(this.#key));
+      return new Map(Object.entries(stored).map(([name, text]) => [name, parse(text)]));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What Redis does not take now goes out with the next ones. */
+  async #flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const pending = this.#pending;
+    this.#pending = new Map();
+    const values = [...pending].flatMap(([name, { count: times, firstSeenAt, lastSeenAt }]) => [
+      ...[name, times, firstSeenAt, lastSeenAt],
+    ]);
+    try {
+      await this.redis.run((client) => ADD.run(client, [this.#key], [MAX_GAPS, ...values]));
+    } catch {
+      for (const [name, seen] of pending) merge(this.#pending, name, seen);
+    }
+  }
+}
+
+function count(gaps: Map<string, Seen>, name: string, now: number): void {
+  merge(gaps, name, { count: 1, firstSeenAt: now, lastSeenAt: now });
+}
+
+function merge(gaps: Map<string, Seen>, name: string, seen: Seen): void {
+  const known = gaps.get(name);
+  if (!known && gaps.size >= MAX_GAPS) return;
+  gaps.set(
+    name,
+    known
+      ? {
+          count: known.count + seen.count,
+          firstSeenAt: Math.min(known.firstSeenAt, seen.firstSeenAt),
+          lastSeenAt: Math.max(known.lastSeenAt, seen.lastSeenAt),
+        }
+      : seen,
+  );
+}
+
+function parse(text: string): Seen {
+  const [times = 0, firstSeenAt = 0, lastSeenAt = 0] = text.split(' ').map(Number);
+  return { count: times, firstSeenAt, lastSeenAt };
+}
+
+function sortKey({ operation, path, kind }: Gap): string {
+  return `${operation} ${path} ${kind}`;
+}
