@@ -1,13 +1,12 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { SwaggerModule } from '@nestjs/swagger';
 import { AppModule } from './app.module.ts';
 import { type AppConfig, secretsOf } from './config/app-config.ts';
 import { answerBadHttp, serverLimits } from './http/server-limits.ts';
 import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
 import { MetricsListener } from './observability/metrics.listener.ts';
-import { openApiDocument } from './operation/document.ts';
+import { serveDocumentation } from './meta/documentation.ts';
 
 /**
  * Connections that wait for a busy process to accept them; the system may allow fewer (`somaxconn`). With Node's 511 a crowd that opens
@@ -45,13 +44,7 @@ export async function buildApp(
     abortOnError: false,
   });
   connectHttp(app);
-  if (config.listen.docs) {
-    SwaggerModule.setup('docs', app, () => openApiDocument(app), {
-      jsonDocumentUrl: 'openapi.json',
-      customSiteTitle: 'Licensing gateway',
-      swaggerOptions: { persistAuthorization: true, displayRequestDuration: true, tryItOutEnabled: true },
-    });
-  }
+  if (config.listen.docs) serveDocumentation(app);
   await app.init();
   return app;
 }

@@ -517,7 +517,7 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'P10',
-        fault: 'heap nearly full',
+        fault: 'heap, or memory of any kind, nearly full',
         holds: '503 overloaded for new work, health stays up, what is in flight finishes',
       },
       {
@@ -603,7 +603,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K21',
         fault: 'more connections than there is room for',
-        holds: 'closed at once and counted; idle ones make room',
+        holds:
+          'those that have been idle for longest make room, first those of clients without a key: every new one is served',
       },
       { id: 'K22', fault: 'a caller hangs up on a read', holds: 'the call to the platform ends' },
       {
@@ -649,6 +650,21 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'pages of orders out of a store of a million',
         holds:
           'the work for a page is bounded, whatever the filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
+      },
+      {
+        id: 'K38',
+        fault: 'a crowd of clients without a key that send bodies',
+        holds: '401 by the headers alone, and the connection ends; memory stays flat',
+      },
+      {
+        id: 'K39',
+        fault: 'a caller that has more bodies under way than its share of the memory',
+        holds: '503 overloaded before they are read, for that caller alone; every byte is given back',
+      },
+      {
+        id: 'K40',
+        fault: 'a flood of requests for what is public',
+        holds: 'known callers are served first; health is served; the bytes are made once',
       },
     ],
   },
