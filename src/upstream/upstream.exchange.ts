@@ -9,14 +9,14 @@ import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
 import { secretValues } from '../shared/clean-text.ts';
-import type { Operation, UpstreamModule } from './operations.ts';
+import type { UpstreamOperation, UpstreamModule } from './operations.ts';
 import { TransportError } from '../transport/transport-error.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
 
 const NONCE_BYTES = 16;
 
 export interface Sending {
-  readonly operation: Operation;
+  readonly operation: UpstreamOperation;
   readonly request: UpstreamRequest;
   readonly body: string | undefined;
   /** performance.now() at which the whole call is over. */
@@ -53,7 +53,7 @@ export class UpstreamExchange {
   }
 
   /** Milliseconds for a whole call, attempts and waits included. */
-  timeFor({ placesOrders }: Operation): number {
+  timeFor({ placesOrders }: UpstreamOperation): number {
     return placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs;
   }
 
