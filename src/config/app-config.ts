@@ -48,6 +48,8 @@ export class JwtConfig {
 export class GuardConfig extends RedisConfig {
   /** Who makes an empty store ready. */
   init!: 'auto' | 'manual';
+  /** Where this process remembers how many writes the store has begun; undefined: nowhere. */
+  countFile!: string | undefined;
 }
 
 /** How long answers of reads are kept; 0 switches the cache off. */
@@ -176,6 +178,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
       url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
+      countFile: values.GUARD_COUNT_FILE,
     },
     callers: { file: values.CALLERS_FILE },
     jwt: { trust },

@@ -166,6 +166,11 @@ export const variables = {
     meaning:
       '`auto` makes an empty guard store ready at start; `manual` leaves that to `npm run guard-init`, and until then orders get 503; default auto, in production manual',
   },
+  GUARD_COUNT_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'file in which the gateway remembers the order store and how many writes it has begun, so that after a restart it notices a store that lost some; one of its own for each process, on a disk that stays. REDIS_URL remembers the same where it is another server than GUARD_REDIS_URL',
+  },
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),
     meaning: 'kid:base64(32 bytes), comma separated; the first encrypts, all decrypt; required with Redis',

@@ -149,6 +149,9 @@ export class Metrics {
     labelNames: ['state'],
     registers: [this.registry],
   });
+  /** Not there where no Redis is configured. */
+  #storeStopped: Gauge | undefined;
+  #recordsUnreadable: Gauge | undefined;
   readonly #notRecorded = new Counter({
     name: 'gateway_order_results_not_recorded_total',
     help: 'Results of writes that are known and could not be recorded: conflict: settled otherwise before; missing: the record is gone; unavailable: the order store did not answer for a minute; shutdown: the process ended first',
@@ -233,6 +236,23 @@ export class Metrics {
   /** A guarded write came to a state. */
   guarded(state: string): void {
     this.#guarded.inc({ state });
+  }
+
+  /** Whether the order store can be believed, by `reasons` of which `stopped` is the present one, and how many of its records did not open. */
+  orderStore(reasons: readonly string[], stopped: string, unreadable: number): void {
+    this.#storeStopped ??= new Gauge({
+      name: 'gateway_order_store_stopped',
+      help: 'Why orders are refused: 1 for the present reason; none: they are taken; away: it does not answer; epoch: emptied or another one; count: it has lost writes; settings; keys',
+      labelNames: ['reason'],
+      registers: [this.registry],
+    });
+    for (const reason of reasons) this.#storeStopped.set({ reason }, reason === stopped ? 1 : 0);
+    this.#recordsUnreadable ??= new Gauge({
+      name: 'gateway_order_records_unreadable',
+      help: 'Records of writes that were asked for and did not open: sealed under a missing key, or damaged',
+      registers: [this.registry],
+    });
+    this.#recordsUnreadable.set(unreadable);
   }
 
   /** What became of a write is known, and its record does not say so. */

@@ -2,11 +2,11 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { ConfigError, loadConfig } from '../config/app-config.ts';
-import { CONFIRMED } from './order-ledger-keeper.ts';
+import { CONFIRMED } from './store-watch.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { states } from './ledger-record.ts';
-import { epochKey, stateKey } from './redis-order-ledger.ts';
-import { storeFaults } from './store-settings.ts';
+import { stateKey, storeKeys } from './redis-order-ledger.ts';
+import { findingsOf, forgetReplicas } from './store-settings.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
@@ -40,7 +40,8 @@ async function main(options: readonly string[]): Promise<void> {
 }
 
 async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed: boolean): Promise<void> {
-  const { refuse, warn } = await storeFaults(redis);
+  const { refuse, warn, replicas, replicated } = await findingsOf(redis, environment);
+  const isAlone = replicated && replicas === 0;
   if (refuse.length > 0) throw new Refused(`The guard store ${refuse.join(', and ')}`);
   for (const fault of warn) say(`Warning: the guard store ${fault}.`);
 
@@ -51,25 +52,42 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
     }),
   );
   const there = counts.filter(([, count]) => count > 0);
-  const epoch = await redis.run((client) => client.get(epochKey(environment)));
+  const keys = storeKeys(environment);
+  const [epoch, begun] = await redis.run((client) => client.mget(keys.epoch, keys.count));
+  const lost = await redis.run((client) => client.hmget(keys.lost, 'seen', 'count'));
+  const [seen = 0, found = 0] = lost.map(Number);
+  const isDoubted = lost[0] !== null;
   say(
     there.length > 0
       ? `Orders in the guard store: ${there.map(([state, count]) => `${count} ${state}`).join(', ')}. They stay as they are.`
       : 'The guard store has no orders.',
   );
-  if (epoch?.startsWith(CONFIRMED)) {
+  if (isDoubted)
+    say(
+      `Gateways have seen ${seen} writes begin, orders and others, and the store knows of ${found}: ${Math.max(0, seen - found)} are missing.`,
+    );
+  if (isAlone)
+    say(
+      'The order store had replicas and has none. From now on orders are sent without one, until one connects.',
+    );
+  if (epoch?.startsWith(CONFIRMED) && !isDoubted && !isAlone) {
     say('An operator has confirmed it before: nothing to do.');
     return;
   }
-  if (epoch) say('A gateway made it ready at its start; gateways that know another store wait for you.');
+  if (epoch && !epoch.startsWith(CONFIRMED))
+    say('A gateway made it ready at its start; gateways that know another store wait for you.');
   say(
     'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. Look such orders up at the platform first.',
   );
   if (!confirmed) await confirm();
 
-  const made = await redis.run((client) =>
-    client.set(epochKey(environment), CONFIRMED + randomBytes(16).toString('base64url')),
-  );
+  if (isAlone) await forgetReplicas(redis, environment);
+  // Of what is known, the most: every gateway counts on from there. The epoch last, since gateways take it up with the count.
+  const next = Math.max(Number(begun), found, seen);
+  const random = randomBytes(16).toString('base64url');
+  await redis.run((client) => client.set(keys.count, next));
+  await redis.run((client) => client.del(keys.lost));
+  const made = await redis.run((client) => client.set(keys.epoch, `${CONFIRMED}${Date.now()}:${random}`));
   if (made !== 'OK') throw new Refused('The guard store did not take it');
   say('Ready. Gateways that run take notice within 5 seconds.');
 }

@@ -6,11 +6,14 @@ import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import type { Details } from './ledger-record.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
-import { epochKey } from './redis-order-ledger.ts';
+import { StoreMemory } from './store-memory.ts';
+import { StoreWatch } from './store-watch.ts';
+import { storeKeys } from './redis-order-ledger.ts';
 
 jest.setTimeout(120_000);
 
@@ -34,7 +37,14 @@ async function keeperOf({ url }: { url: string }, more: Record<string, string> =
   const redis = new OrderLedgerRedis(config.guard, recorded.log, metrics);
   atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
-  const keeper = new OrderLedgerKeeper(config.guard, config.upstream, redis, recorded.log, metrics);
+  const shared = new SharedRedis(config.redis, recorded.log, metrics);
+  atEnd(() => shared.onApplicationShutdown());
+  await shared.onModuleInit();
+  const { guard, upstream } = config;
+  const memory = new StoreMemory(guard, config.redis, upstream, shared, recorded.log);
+  atEnd(() => memory.onApplicationShutdown());
+  const watch = new StoreWatch(guard, upstream, redis, memory, recorded.log);
+  const keeper = new OrderLedgerKeeper(redis, watch, recorded.log, metrics);
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();
   return { keeper, recorded, redis };
@@ -124,7 +134,7 @@ describe('a guard store that is fit', () => {
     const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
     await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
     expect(told(kept)).toEqual([expect.stringMatching(/never made ready.*guard-init/)]);
-    await ask(server, (client) => client.set(epochKey(environment), 'operator:1'));
+    await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:1'));
     await kept.keeper.tick();
     expect(await begin(kept)).toMatchObject({ kind: 'begun' });
   });
@@ -133,7 +143,7 @@ describe('a guard store that is fit', () => {
     'stops orders when it is emptied, until an operator says that it is fine (GUARD_INIT=%s)',
     async (init) => {
       const server = await newServer();
-      await ask(server, (client) => client.set(epochKey(environment), 'operator:1'));
+      await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:1'));
       const kept = await keeperOf(server, { GUARD_INIT: init });
       await begin(kept);
       await ask(server, (client) => client.flushall());
@@ -143,12 +153,12 @@ describe('a guard store that is fit', () => {
       await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
 
       // Another gateway's first start is no operator.
-      await ask(server, (client) => client.set(epochKey(environment), 'auto:2'));
+      await ask(server, (client) => client.set(storeKeys(environment).epoch, 'auto:2'));
       await kept.keeper.tick();
       await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
       expect(told(kept)).toHaveLength(2);
 
-      await ask(server, (client) => client.set(epochKey(environment), 'operator:3'));
+      await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:3'));
       await kept.keeper.tick();
       expect(await begin(kept)).toMatchObject({ kind: 'begun' });
     },
@@ -157,7 +167,7 @@ describe('a guard store that is fit', () => {
   it('adopts what an operator says by itself within seconds', async () => {
     const server = await newServer();
     const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
-    await ask(server, (client) => client.set(epochKey(environment), 'operator:1'));
+    await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:1'));
     await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');
     expect(told(kept)).toHaveLength(1);
   });

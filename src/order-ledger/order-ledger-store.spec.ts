@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../../test/support/canary.ts';
+import { knownStore } from '../../test/support/known-store.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -16,7 +17,7 @@ import {
   type OrderQuery,
 } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
-import { epochKey, RedisOrderLedger } from './redis-order-ledger.ts';
+import { storeKeys, RedisOrderLedger } from './redis-order-ledger.ts';
 
 /** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
 
@@ -34,7 +35,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await direct.flushall();
-  await direct.set(epochKey('env'), EPOCH);
+  await direct.set(storeKeys('env').epoch, EPOCH);
 });
 afterEach(() => {
   for (const each of connections.splice(0)) each.onApplicationShutdown();
@@ -44,12 +45,12 @@ afterAll(async () => {
   await redis.stop();
 });
 
-async function redisGuard(keys = encryptionKeys, epoch: () => string | undefined = () => EPOCH) {
+async function redisGuard(keys = encryptionKeys, known = knownStore(() => EPOCH)) {
   const { guard } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
   const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
   connections.push(connection);
   await connection.onModuleInit();
-  return new RedisOrderLedger(connection, 'env', epoch);
+  return new RedisOrderLedger(connection, 'env', known);
 }
 
 type Order = NonNullable<Details['order']>;
@@ -533,17 +534,20 @@ describe('in Redis', () => {
     const write = newOrder();
     await (await redisGuard()).begin(write);
     const other = await redisGuard(newEncryptionKey('k9'));
-    await expect(other.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason: 'broken' });
+    await expect(other.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason: 'sealed' });
   });
 
   it('nothing is begun in a store that was emptied, or never made ready, or is another', async () => {
     const store = await redisGuard();
     await direct.flushall();
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
-    await direct.set(epochKey('env'), 'auto:other');
+    await direct.set(storeKeys('env').epoch, 'auto:other');
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
     expect(await direct.keys('*order*')).toEqual([]);
-    const fresh = await redisGuard(encryptionKeys, () => undefined);
+    const fresh = await redisGuard(
+      encryptionKeys,
+      knownStore(() => undefined),
+    );
     await expect(fresh.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
   });
 
@@ -553,9 +557,38 @@ describe('in Redis', () => {
     const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
     connections.push(connection);
     await connection.onModuleInit();
-    const store = new RedisOrderLedger(connection, 'env', () => EPOCH);
+    const store = new RedisOrderLedger(
+      connection,
+      'env',
+      knownStore(() => EPOCH),
+    );
     await mortal.stop();
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'away' });
+  });
+
+  it('counts every write that begins, and stops in every gateway where the store has gone back', async () => {
+    const store = await redisGuard();
+    for (let each = 0; each < 3; each++) await store.begin(newOrder());
+    const open = newOrder();
+    await store.begin(open);
+    await direct.set(storeKeys('env').count, 2);
+    await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
+    await expect(store.read(open.name)).rejects.toMatchObject({ reason: 'stopped' });
+    // One that has seen nothing yet is told by the store itself.
+    const other = await redisGuard();
+    await expect(other.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
+    expect(await direct.hgetall(storeKeys('env').lost)).toEqual({ count: '2', seen: '4' });
+    // What its sender knows of a write is recorded all the same.
+    expect(await store.move(byOwner(open, 'succeeded'))).toMatchObject({ kind: 'moved' });
+  });
+
+  it('what one gateway has seen the others learn from the sweep', async () => {
+    const store = await redisGuard();
+    await store.begin(newOrder());
+    await store.sweep();
+    const known = knownStore(() => EPOCH);
+    await (await redisGuard(encryptionKeys, known)).sweep();
+    expect(known.count).toBe(1);
   });
 
   it('all of it stands in one slot of a cluster', async () => {

@@ -89,13 +89,26 @@ export class OrderLedgerUnavailable extends ProblemException {
   override readonly name = 'OrderLedgerUnavailable';
 
   constructor(
-    /** `away`: no answer; `stopped`: emptied or not made ready; `broken`: a record cannot be read; `abandoned`: its caller hung up. */
-    readonly reason: 'away' | 'stopped' | 'broken' | 'abandoned',
+    /**
+     * `away`: no response; `stopped`: it cannot be believed; `unacknowledged`: no replica has what was written; `broken`: a record is
+     * damaged; `sealed`: a record is sealed under a key that the gateway does not have; `abandoned`: its caller hung up.
+     */
+    readonly reason: 'away' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
-    super('dependency-unavailable', { retryAfter: 1, cause });
+    super('dependency-unavailable', {
+      ...(reason === 'sealed' ? SEALED : { retryAfter: 1 }),
+      cause,
+    });
   }
 }
+
+/** To repeat the request does not help: the gateway's configuration has to be mended. */
+const SEALED = {
+  retryable: false,
+  detail:
+    'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
+};
 
 /** Between two steps of a read: its caller may have hung up. */
 export function assertWanted(abandon: AbortSignal | undefined): void {

@@ -190,8 +190,8 @@ export class OrderLedger implements OnApplicationShutdown {
         throw error;
       });
     } catch (error) {
-      // If it was recorded after all, nobody has to wait for the lease to find out that nothing was sent.
-      if (error instanceof OrderLedgerUnavailable && error.reason === 'away')
+      // It may be recorded all the same: then its number is free again at once, and not when the lease has ended.
+      if (error instanceof OrderLedgerUnavailable && ['away', 'unacknowledged'].includes(error.reason))
         void this.#record({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }

@@ -1,3 +1,4 @@
+import { AcknowledgedScript } from '../redis/acknowledged-script.ts';
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
@@ -33,8 +34,12 @@ import { indexesOf, OrderIndex } from './order-index.ts';
  * when the time of a settled record is over, counted from the later of two clocks, Redis' and the gateway's; the sweep deletes it once
  * the earlier of the two has come so far.
  *
- * KEYS: epoch, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`.
- * ARGV of every script begins with: epoch, the gateway's time.
+ * KEYS: epoch, record, leases, all orders, ends of orders' times, then orders by state in the order of `states`, then count, seen, lost.
+ * ARGV of every script begins with: epoch, the gateway's time, and how many writes the store has begun as far as this gateway knows.
+ *
+ * `count` rises with every write that begins. A store whose count is lower than what a gateway has seen has gone back: it has lost
+ * writes, and a repeat of one of them would be sent again. The first script that finds so makes the count negative, which stops every gateway, and
+ * `lost` says what was seen and what is there. `seen` is the highest count that any gateway has told.
  */
 const VERSION = '1';
 /** Records that one script reads: others do not wait for it longer than for a small page. */
@@ -47,7 +52,15 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- Orders stand in their indexes by the microsecond, so that hardly two have the same place.
 local micros = clock[1] * 1000000 + clock[2]
-local gatewayNow = tonumber(ARGV[2])
+local gatewayNow, expected = tonumber(ARGV[2]), tonumber(ARGV[3])
+local counter, seen, lost = unpack(KEYS, #KEYS - 2)
+local count = tonumber(redis.call('GET', counter) or '0')
+if count < expected then
+  if count >= 0 then redis.call('HSET', lost, 'count', count) end
+  redis.call('HSET', lost, 'seen', math.max(expected, tonumber(redis.call('HGET', lost, 'seen') or '0')))
+  redis.call('SET', counter, -1)
+  return {'stopped'}
+end
 local function keep(key, keptMs)
   redis.call('ZADD', ends, math.max(now, gatewayNow) + keptMs, key)
 end
@@ -99,7 +112,7 @@ end
 
 /** ARGV: version, owner, lease ms, details, where it is indexed or counted as JSON, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
 const BEGIN = new Script(`${COMMON}
-local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 3, 10)
+local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 4, 11)
 if alias ~= '' then
   local target = redis.call('GET', alias)
   if target and target ~= record and redis.call('EXISTS', target) == 1 then return {'taken'} end
@@ -113,9 +126,13 @@ if known[1] or redis.call('EXISTS', record) == 1 then
     put(record, state, 'in_doubt', doubtMs)
     state = 'in_doubt'
   end
-  if state == 'sending' and known[3] == owner then return {'begun', tonumber(known[6])} end
+  if state == 'sending' and known[3] == owner then
+    -- The first time may have been over another connection: WAIT speaks of what this one wrote.
+    redis.call('HSET', record, 'owner', owner)
+    return {'begun', tonumber(known[6]), count}
+  end
   local same = 0
-  for i = 11, #ARGV do if ARGV[i] == known[4] then same = 1 end end
+  for i = 12, #ARGV do if ARGV[i] == known[4] then same = 1 end end
   local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
   remove(record)
@@ -125,7 +142,7 @@ local order = where.listed and where
 local counted = order and '' or all .. ':writes:' .. where.caller
 if not order and redis.call('ZCARD', counted) >= ${MOST_WRITES} then return {'full'} end
 -- The first write of a new record: a script that has written before is not told any more that memory is full.
-redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[11],
+redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[12],
   'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '',
   'counted', counted, 'alias', alias)
 if not order then redis.call('ZADD', counted, now, record) end
@@ -142,25 +159,25 @@ if alias ~= '' then
   redis.call('SET', alias, record)
   keep(alias, aliasMs)
 end
-return {'begun', now}
+return {'begun', now, redis.call('INCR', counter)}
 `);
 
 /** ARGV: version, owner. */
 const HOLDS = new Script(`${COMMON}
 local version, state, owner, leaseUntil = unpack(redis.call('HMGET', record, 'version', 'state', 'owner', 'leaseUntil'))
-local holds = version == ARGV[3] and state == 'sending' and owner == ARGV[4] and tonumber(leaseUntil) > now
+local holds = version == ARGV[4] and state == 'sending' and owner == ARGV[5] and tonumber(leaseUntil) > now
 return {holds and 'held' or 'lost'}
 `);
 
 /** ARGV: version, owner or empty, new state, details or empty, kept ms or empty, least age ms, then the states it may come from. */
 const MOVE = new Script(`${COMMON}
-local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 3, 8)
+local version, owner, to, details, keptMs, minAgeMs = unpack(ARGV, 4, 9)
 local known = redis.call('HMGET', record, 'version', 'state', 'owner', 'submittedAt')
 if not known[1] and redis.call('EXISTS', record) == 0 then return {'missing'} end
 if known[1] ~= version or not known[2] then return {'broken'} end
 local allowed = owner == '' or owner == known[3]
 local fits = false
-for i = 9, #ARGV do if ARGV[i] == known[2] then fits = true end end
+for i = 10, #ARGV do if ARGV[i] == known[2] then fits = true end end
 if not (allowed and fits) then return {'refused', fields(record)} end
 -- A move without a least age is never early: Redis' clock may have stepped back since the write began.
 local leftMs = known[4] + minAgeMs - math.min(now, gatewayNow)
@@ -179,7 +196,7 @@ if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
 `);
 
-/** KEYS: epoch, records. ARGV: epoch. */
+/** KEYS: epoch, records. ARGV: epoch, the gateway's time. */
 const READ_MANY = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local found = {}
@@ -190,16 +207,21 @@ end
 return {'there', found}
 `);
 
-/** ARGV: kept ms of an order in doubt or empty, of another write. */
+/** ARGV: kept ms of an order in doubt or empty, of another write. Also tells and learns the highest count that was seen. */
 const SWEEP = new Script(`${COMMON}
 forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
   local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
-  if state == 'sending' then put(key, state, 'in_doubt', listed ~= '' and ARGV[3] or ARGV[4]) end
+  if state == 'sending' then put(key, state, 'in_doubt', listed ~= '' and ARGV[4] or ARGV[5]) end
   redis.call('ZREM', leases, key)
 end
-return {'swept', ended}
+local highest = tonumber(redis.call('GET', seen) or '0')
+if expected > highest then
+  highest = expected
+  redis.call('SET', seen, highest)
+end
+return {'swept', ended, highest}
 `);
 
 /** No further ARGV. */
@@ -209,14 +231,26 @@ return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(
 `);
 
 type Fields = (string | null)[];
+type Execute = (keys: readonly string[], values: readonly (string | number)[]) => Promise<unknown[]>;
 
 function prefixOf(environment: string): string {
   return `{${environment}:guard}:`;
 }
 
-/** Where the value stands that says that the store has not been emptied. */
-export function epochKey(environment: string): string {
-  return `${prefixOf(environment)}epoch`;
+/** Keys that are not records: what says whether the store can be believed. */
+export function storeKeys(environment: string) {
+  const prefix = prefixOf(environment);
+  return {
+    /** Says that the store has not been emptied. */
+    epoch: `${prefix}epoch`,
+    count: `${prefix}count`,
+    seen: `${prefix}seen`,
+    lost: `${prefix}lost`,
+    /** Which server has had how many replicas. */
+    replicas: `${prefix}replicas`,
+    /** Check values of encryption keys, by their ids. */
+    keys: `${prefix}keys`,
+  } as const;
 }
 
 /** The set of all orders that are in that state, by the time they were submitted. */
@@ -224,34 +258,57 @@ export function stateKey(environment: string, state: State): string {
   return `${prefixOf(environment)}orders:${state}`;
 }
 
+/** What a gateway knows of the store that it is connected to; every script compares it with the store. */
+export interface KnownStore {
+  /** As the gateway found it when it started, or an operator made it; undefined: the store cannot be believed. */
+  readonly epoch: string | undefined;
+  /** So many writes have begun in it, at least. */
+  readonly count: number;
+  /** It has replicas: a write has begun once one of them has it too. */
+  readonly replicated: boolean;
+  /** So many writes have begun, and the store is bound to remember them. */
+  saw(count: number): void;
+  /** A record is there and does not open. */
+  unreadable(name: string, reason: 'sealed' | 'broken'): void;
+}
+
 /** The order ledger of all replicas: one Lua script a step. */
 export class RedisOrderLedger implements OrderLedgerStore {
   readonly #places: readonly string[];
   readonly #prefix: string;
+  readonly #begins: AcknowledgedScript;
   readonly #index: OrderIndex;
 
   constructor(
     private readonly redis: SharedRedis,
     environment: string,
-    /** The store epoch as this process found it when it started, or an operator made it. */
-    private readonly epoch: () => string | undefined,
+    private readonly known: KnownStore,
     private readonly rules = transitions,
   ) {
     // In braces what decides the slot: a script needs all of it.
     this.#prefix = prefixOf(environment);
+    const { count, seen, lost } = storeKeys(environment);
     this.#places = [
       `${this.#prefix}leases`,
       `${this.#prefix}orders`,
       `${this.#prefix}orders:ends`,
       ...states.map((state) => stateKey(environment, state)),
+      ...[count, seen, lost],
     ];
+    this.#begins = new AcknowledgedScript(redis, BEGIN);
     this.#index = new OrderIndex(this.#key('orders'), (script, keys, values) =>
       this.#ask(script, [this.#key('epoch'), ...keys], values),
     );
   }
 
   async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
-    const [kind, ...rest] = await this.#run(BEGIN, name, [
+    let acknowledged = true;
+    const execute: Execute = async (keys, all) => {
+      const result = await this.#begins.run(keys, all);
+      acknowledged = result.acknowledged;
+      return result.answer;
+    };
+    const values = [
       VERSION,
       owner,
       leaseMs,
@@ -263,8 +320,14 @@ export class RedisOrderLedger implements OrderLedgerStore {
       keptFor('rejected', details) ?? '',
       keptFor('in_doubt', details) ?? '',
       ...fingerprints,
-    ]);
-    if (kind === 'begun') return { kind, submittedAt: Number(rest[0]) };
+    ];
+    const [kind, ...rest] = await this.#run(BEGIN, name, values, this.known.replicated ? { execute } : {});
+    if (kind === 'begun') {
+      // A failover may forget it, and with it that this number was sent: so it is not sent.
+      if (!acknowledged) throw new OrderLedgerUnavailable('unacknowledged');
+      this.known.saw(Number(rest[1]));
+      return { kind, submittedAt: Number(rest[0]) };
+    }
     if (kind === 'taken' || kind === 'full') return { kind };
     return { kind: 'there', same: rest[0] === 1, record: this.#opened(name, rest[1] as Fields) };
   }
@@ -276,17 +339,24 @@ export class RedisOrderLedger implements OrderLedgerStore {
 
   async move({ name, by, owner, to, details, minAgeMs }: Move): Promise<Moved> {
     const from = states.filter((state) => this.rules[by][state]?.includes(to));
-    const kept = details ?? (await this.read(name))?.details;
+    // What its sender knows of a write is recorded also in a store that has lost others.
+    const how = by === 'owner' ? { expected: -1 } : {};
+    const kept = details ?? (await this.#read(name, how))?.details;
     if (!kept) return { kind: 'missing' };
-    const [kind, ...rest] = await this.#run(MOVE, name, [
-      VERSION,
-      owner ?? '',
-      to,
-      details ? this.#sealed(name, details) : '',
-      keptFor(to, kept) ?? '',
-      minAgeMs ?? 0,
-      ...from,
-    ]);
+    const [kind, ...rest] = await this.#run(
+      MOVE,
+      name,
+      [
+        VERSION,
+        owner ?? '',
+        to,
+        details ? this.#sealed(name, details) : '',
+        keptFor(to, kept) ?? '',
+        minAgeMs ?? 0,
+        ...from,
+      ],
+      how,
+    );
     if (kind === 'missing') return { kind };
     if (kind === 'early') return { kind, leftMs: Number(rest[0]) };
     const fields = rest[0] as Fields;
@@ -295,8 +365,12 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
-  async read(name: string): Promise<LedgerRecord | undefined> {
-    const [kind, fields] = await this.#run(READ, name, []);
+  read(name: string): Promise<LedgerRecord | undefined> {
+    return this.#read(name);
+  }
+
+  async #read(name: string, how: { expected?: number } = {}): Promise<LedgerRecord | undefined> {
+    const [kind, fields] = await this.#run(READ, name, [], how);
     return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
   }
 
@@ -320,10 +394,11 @@ export class RedisOrderLedger implements OrderLedgerStore {
 
   async sweep(): Promise<readonly string[]> {
     const order = { order: {} } as Details;
-    const [, ended] = await this.#run(SWEEP, '', [
+    const [, ended, seen] = await this.#run(SWEEP, '', [
       keptFor('in_doubt', order) ?? '',
       keptFor('in_doubt', { caller: '' }) ?? '',
     ]);
+    this.known.saw(Number(seen));
     return (ended as string[]).map((key) => key.slice(this.#prefix.length));
   }
 
@@ -332,28 +407,38 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { count: Number(count), oldestMs: Number(oldestMs) };
   }
 
-  #run(script: Script, name: string, values: (string | number)[]): Promise<unknown[]> {
-    return this.#ask(script, [this.#key('epoch'), this.#key(name), ...this.#places], values);
+  #run(
+    script: Script,
+    name: string,
+    values: readonly (string | number)[],
+    { expected = this.known.count, execute }: { expected?: number; execute?: Execute } = {},
+  ): Promise<unknown[]> {
+    const keys = [this.#key('epoch'), this.#key(name), ...this.#places];
+    return this.#ask(script, keys, [expected, ...values], execute);
   }
 
   async #ask(
     script: Script,
     keys: readonly string[],
     values: readonly (string | number)[],
+    execute: Execute = (...all) => this.redis.run((client) => script.run<unknown[]>(client, ...all)),
   ): Promise<unknown[]> {
-    const epoch = this.epoch();
+    const { epoch } = this.known;
     if (epoch === undefined) throw new OrderLedgerUnavailable('stopped');
     let answer: unknown[];
     try {
-      answer = await this.redis.run((client) =>
-        script.run<unknown[]>(client, keys, [epoch, Date.now(), ...values]),
-      );
+      answer = await execute(keys, [epoch, Date.now(), ...values]);
     } catch (error) {
       throw new OrderLedgerUnavailable('away', error);
     }
     if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');
-    if (answer[0] === 'broken') throw new OrderLedgerUnavailable('broken');
+    if (answer[0] === 'broken') throw this.#unreadable((keys[1] ?? '').slice(this.#prefix.length), 'broken');
     return answer;
+  }
+
+  #unreadable(name: string, reason: 'sealed' | 'broken'): OrderLedgerUnavailable {
+    this.known.unreadable(name, reason);
+    return new OrderLedgerUnavailable(reason);
   }
 
   #key(name: string): string {
@@ -371,7 +456,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
   ): LedgerRecord {
     const known = version === VERSION && states.includes(state as State) && Number(submittedAt) > 0;
     // Never a miss: what cannot be read may well have been sent.
-    if (!known || !details) throw new OrderLedgerUnavailable('broken');
+    if (!known || !details)
+      throw this.#unreadable(name, known && this.#isForeign(sealed) ? 'sealed' : 'broken');
     return {
       name,
       state: state as State,
@@ -379,6 +465,11 @@ export class RedisOrderLedger implements OrderLedgerStore {
       settledAt: settledAt ? Number(settledAt) : null,
       details,
     };
+  }
+
+  /** Sealed under a key that this gateway does not have. */
+  #isForeign(sealed: string | null | undefined): boolean {
+    return Boolean(sealed && this.redis.sealer?.lacksKeyOf(sealed));
   }
 
   #detailsIn(name: string, sealed: string | null | undefined): Details | undefined {

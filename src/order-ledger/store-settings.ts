@@ -1,19 +1,42 @@
+import { createHmac } from 'node:crypto';
+import type { EncryptionKey } from '../config/variables.ts';
 import { Script } from '../redis/script.ts';
 import type { State } from './ledger-record.ts';
 import type { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { stateKey } from './redis-order-ledger.ts';
+import { stateKey, storeKeys } from './redis-order-ledger.ts';
 
-interface Faults {
-  /** With these no order is safe. */
+export interface StoreFindings {
+  /** With these no order is safe: the start is refused, and orders stop where one turns up later. */
   readonly refuse: readonly string[];
   /** With these the promise is weaker. */
   readonly warn: readonly string[];
+  /** Connected now. */
+  readonly replicas: number;
+  /** A write begins only with the acknowledgement of a replica. */
+  readonly replicated: boolean;
 }
 
-/** What is wrong with the store's settings, in words that say what to set (faults R12, R15). Rejects while it is away. */
-export async function storeFaults(redis: OrderLedgerRedis): Promise<Faults> {
-  const info = await redis.run((client) => client.info());
-  const value = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+/**
+ * What the store is like now, in words that say what to set (faults R12, R15). Rejects while it is away. In one pipeline, which of a
+ * cluster goes to the node that has the records.
+ */
+export async function findingsOf(redis: OrderLedgerRedis, environment: string): Promise<StoreFindings> {
+  const { replicas: key } = storeKeys(environment);
+  const answers = await redis.run((client) =>
+    client
+      .pipeline()
+      .get(key)
+      .info()
+      .config('GET', 'appendfsync')
+      .config('GET', 'min-replicas-to-write')
+      .exec(),
+  );
+  const [noted, info, fsync, least] = answers ?? [];
+  if (!info || info[0] || noted?.[0]) throw info?.[0] ?? noted?.[0] ?? new Error('Connection is closed');
+  const value = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(String(info[1]))?.[1];
+  // Not every server tells: then the weaker is assumed.
+  const setting = (answer: typeof fsync) => (answer?.[1] as string[] | undefined)?.[1];
+
   const refuse: string[] = [];
   const warn: string[] = [];
   const policy = value('maxmemory_policy');
@@ -24,17 +47,26 @@ export async function storeFaults(redis: OrderLedgerRedis): Promise<Faults> {
     warn.push(
       'writes no log to disk and forgets orders when it restarts: set appendonly yes, appendfsync always',
     );
-  else if ((await fsyncPolicy(redis)) !== 'always')
+  else if (setting(fsync) !== 'always')
     warn.push('may lose the last second of orders in a crash: set appendfsync always');
-  return { refuse, warn };
+
+  const replicas = Number(value('connected_slaves') ?? 0);
+  const id = value('master_replid') ?? '';
+  const [of = '', most = '0'] = typeof noted?.[1] === 'string' ? noted[1].split(' ') : [];
+  if (replicas > 0) {
+    if (setting(least) === '0')
+      warn.push('takes writes without its replicas: set min-replicas-to-write 1, so that it stops by itself');
+    const now = `${id} ${Math.max(replicas, Number(most))}`;
+    if (now !== noted?.[1]) await redis.run((client) => client.set(key, now));
+  }
+  // It was the one replica of the server that is noted, which cannot begin anything any more without it: so it goes on alone.
+  const tookOver = of !== '' && of === value('master_replid2') && most === '1';
+  return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver) };
 }
 
-/** Not every server tells: then the weaker is assumed. */
-async function fsyncPolicy(redis: OrderLedgerRedis): Promise<string | undefined> {
-  const answer = (await redis
-    .run((client) => client.config('GET', 'appendfsync'))
-    .catch(() => [])) as string[];
-  return answer[1];
+/** An operator's word that the replicas that were there are meant to be gone. */
+export async function forgetReplicas(redis: OrderLedgerRedis, environment: string): Promise<void> {
+  await redis.run((client) => client.del(storeKeys(environment).replicas));
 }
 
 /** In these a record is still needed, whatever its age. */
@@ -52,7 +84,7 @@ for _, set in ipairs(KEYS) do
 end
 return others`);
 
-/** How many orders that nobody has settled cannot be read with these keys (fault O2). */
+/** How many orders that are not settled cannot be read with these keys (fault O2). */
 export async function unreadableOrders(
   redis: OrderLedgerRedis,
   environment: string,
@@ -60,4 +92,31 @@ export async function unreadableOrders(
 ): Promise<number> {
   const sets = OPEN.map((state) => stateKey(environment, state));
   return redis.run((client) => SEALED_UNDER_OTHERS.run<number>(client, sets, kids));
+}
+
+/** KEYS: the check values. ARGV: id and check value of each key. The ids under which the store knows another key. */
+const CHECK_KEYS = new Script(`
+local others = {}
+for i = 1, #ARGV, 2 do
+  redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1])
+  if redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1] then table.insert(others, ARGV[i]) end
+end
+return others`);
+
+/** The ids of keys that are others than the store knows under the same ids (fault O10). New ones are noted. */
+export async function exchangedKeys(
+  redis: OrderLedgerRedis,
+  environment: string,
+  keys: readonly EncryptionKey[],
+): Promise<readonly string[]> {
+  const values = keys.flatMap(({ kid, key }) => [kid, checkValue(key)]);
+  return redis.run((client) => CHECK_KEYS.run<string[]>(client, [storeKeys(environment).keys], values));
+}
+
+/** Tells one key from another and nothing of either. */
+function checkValue(key: EncryptionKey['key']): string {
+  return createHmac('sha256', key)
+    .update('gateway order ledger: check value')
+    .digest('base64url')
+    .slice(0, 22);
 }

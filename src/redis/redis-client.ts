@@ -81,6 +81,8 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
     sentinelPassword,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     sentinelRetryStrategy: reconnectDelay,
+    // Hears from the sentinels that there is another master, also where the old one still answers.
+    failoverDetector: true,
     ...(tls && { sentinelTLS: TLS, enableTLSForSentinelMode: true }),
   });
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RedisCommander } from 'ioredis';
+import type { Cluster, Redis, RedisCommander } from 'ioredis';
 
 /** A Lua script, which Redis knows by its hash once it has seen it: the text is longer than everything else that is sent. */
 export class Script {
@@ -19,8 +19,44 @@ export class Script {
     try {
       return (await client.evalsha(this.#hash, keys.length, ...all)) as T;
     } catch (error) {
-      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+      if (!isUnknown(error)) throw error;
       return (await client.eval(this.text, keys.length, ...all)) as T;
     }
   }
+
+  /**
+   * Several runs in one pipeline, and then WAIT: how many replicas have all of them. On one connection, so that WAIT speaks of these
+   * writes; of a cluster, on the node that has their keys. A run that the server does not know by its hash is an error ({@link isUnknown}).
+   */
+  async runAndWait(
+    client: Redis | Cluster,
+    runs: readonly ScriptRun[],
+    { replicas, timeoutMs, byHash }: AcknowledgedRuns,
+  ): Promise<{ readonly results: readonly unknown[]; readonly replicas: number }> {
+    const pipeline = client.pipeline();
+    for (const { keys, values } of runs)
+      if (byHash) pipeline.evalsha(this.#hash, keys.length, ...keys, ...values);
+      else pipeline.eval(this.text, keys.length, ...keys, ...values);
+    pipeline.wait(replicas, timeoutMs);
+    const answers = (await pipeline.exec()) ?? [];
+    const results = answers.map(([error, result]) => error ?? result);
+    const acknowledged = results.pop();
+    return { results, replicas: typeof acknowledged === 'number' ? acknowledged : 0 };
+  }
+}
+
+interface AcknowledgedRuns {
+  readonly replicas: number;
+  readonly timeoutMs: number;
+  readonly byHash: boolean;
+}
+
+export interface ScriptRun {
+  readonly keys: readonly string[];
+  readonly values: readonly (string | number)[];
+}
+
+/** The server has not seen the script since it started. */
+export function isUnknown(result: unknown): boolean {
+  return result instanceof Error && result.message.startsWith('NOSCRIPT');
 }

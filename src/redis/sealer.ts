@@ -28,6 +28,12 @@ export class Sealer {
     return `${FORMAT}.${this.#first.kid}.${sealed.toString('base64url')}`;
   }
 
+  /** Whether the value names a key that is not in the list. */
+  lacksKeyOf(value: string): boolean {
+    const [format, kid = ''] = value.split('.');
+    return format === FORMAT && !this.#keys.has(kid);
+  }
+
   /** The text, or undefined where the value was not sealed by one of the keys for this place, or was changed since. */
   open(value: string, place: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Cluster, type Redis, type RedisCommander } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -95,7 +95,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
    * Runs a command, or fails at once with {@link RedisAway}. An error that Redis answers is this command's alone; no answer,
    * or one that says that nobody can be served, is everybody's.
    */
-  async run<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {
+  async run<T>(command: (client: Redis | Cluster) => Promise<T>): Promise<T> {
     if (!this.#up || this.#client?.status !== 'ready') throw new RedisAway();
     try {
       return await inTime(command(this.#client));

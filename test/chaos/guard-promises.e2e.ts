@@ -8,10 +8,11 @@ import {
   OrderLedgerUnavailable,
   orderName,
 } from '../../src/order-ledger/order-ledger-store.ts';
-import { epochKey, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { storeKeys, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
 import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { knownStore } from '../support/known-store.ts';
 import { endings } from '../support/endings.ts';
 import { ask, freePort, startRedis, until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
@@ -39,14 +40,18 @@ describe('What the guard store has acknowledged', () => {
       startRedis(['--port', port, '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always']);
     let server = await start();
     atEnd(() => server.stop());
-    const canary = 'operator:1';
-    await ask(server, (client) => client.set(epochKey('chaos'), canary));
+    const epoch = 'operator:1';
+    await ask(server, (client) => client.set(storeKeys('chaos').epoch, epoch));
     const keys = newEncryptionKey();
     const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     const redis = new OrderLedgerRedis(config.guard, new RecordedLog().log, new Metrics());
     atEnd(() => redis.onApplicationShutdown());
     await redis.onModuleInit();
-    const store = new RedisOrderLedger(redis, 'chaos', () => canary);
+    const store = new RedisOrderLedger(
+      redis,
+      'chaos',
+      knownStore(() => epoch),
+    );
 
     const acknowledged: string[] = [];
     let next = 0;

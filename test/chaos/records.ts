@@ -8,6 +8,7 @@ import type * as RedisGuardModule from '../../src/order-ledger/redis-order-ledge
 import type * as LogModule from '../../src/observability/log.ts';
 import type * as MetricsModule from '../../src/observability/metrics.ts';
 import type * as KeyNamesModule from '../../src/redis/key-names.ts';
+import { knownStore } from '../support/known-store.ts';
 
 /** A module of the built gateway, with the types of its source. */
 export function built<T>(path: string): Promise<T> {
@@ -26,12 +27,12 @@ export class Records {
     this.nameOf = nameOf;
   }
 
-  /** `environment` is a gateway's; its store has a canary. */
+  /** `environment` is a gateway's; its store has an epoch. */
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
     const { OrderLedgerRedis } = await built<typeof GuardRedisModule>('order-ledger/order-ledger-redis.js');
-    const { RedisOrderLedger, epochKey } = await built<typeof RedisGuardModule>(
+    const { RedisOrderLedger, storeKeys } = await built<typeof RedisGuardModule>(
       'order-ledger/redis-order-ledger.js',
     );
     const { orderName } = await built<typeof GuardStoreModule>('order-ledger/order-ledger-store.js');
@@ -42,8 +43,12 @@ export class Records {
     const redis = new OrderLedgerRedis(config.guard, createLog('silent'), new Metrics());
     await redis.onModuleInit();
     const name = environmentName(config.upstream.baseUrl);
-    const canary = await redis.run((client) => client.get(epochKey(name)));
-    const store = new RedisOrderLedger(redis, name, () => canary ?? undefined);
+    const epoch = await redis.run((client) => client.get(storeKeys(name).epoch));
+    const store = new RedisOrderLedger(
+      redis,
+      name,
+      knownStore(() => epoch ?? undefined),
+    );
     return new Records(store, redis, orderName);
   }
 

@@ -10,6 +10,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type * as Callers from '../../src/caller/caller.guard.ts';
 import type { RequestState } from '../../src/operation/request-state.ts';
 import type * as GuardRecords from '../../src/order-ledger/ledger-record.ts';
+import type * as Memory from '../../src/order-ledger/store-memory.ts';
 import type * as Guard from '../../src/order-ledger/redis-order-ledger.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import type * as Client from '../../src/upstream/upstream.client.ts';
@@ -21,6 +22,7 @@ import { built } from './records.ts';
 const load = {
   callers: () => built<typeof Callers>('caller/caller.guard.js'),
   guard: () => built<typeof Guard>('order-ledger/redis-order-ledger.js'),
+  memory: () => built<typeof Memory>('order-ledger/store-memory.js'),
   records: () => built<typeof GuardRecords>('order-ledger/ledger-record.js'),
   client: () => built<typeof Client>('upstream/upstream.client.js'),
   exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
@@ -106,8 +108,14 @@ export const variants = {
           : result,
       ),
   },
-  // The harness starts that Redis without a log; nothing in the gateway changes.
-  'store-without-persistence': { acts: ['store-killed'], apply: () => Promise.resolve() },
+  // The harness starts that Redis without a log. A gateway that remembers the store would notice.
+  'store-without-persistence': {
+    acts: ['store-killed'],
+    apply: async () => {
+      const { StoreMemory } = await load.memory();
+      around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
+    },
+  },
   'on-without-the-store': {
     acts: ['store-killed'],
     apply: async () => {
@@ -122,7 +130,10 @@ export const variants = {
   },
   'emptied-store-without-canary': {
     acts: ['emptied'],
-    apply: () => inScripts("if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", ''),
+    apply: async () => {
+      await inScripts("if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", '');
+      await inScripts('if count < expected then', 'if false then');
+    },
   },
   'hang-up-stops-the-send': {
     acts: ['hang-ups'],

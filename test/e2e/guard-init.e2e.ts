@@ -64,14 +64,14 @@ describe('npm run guard-init', () => {
     const server = await newServer();
     const first = await ledgerInit(server.url, ['--yes']);
     expect(first).toMatchObject({ code: 0, output: expect.stringMatching(/has no orders[^]*Ready/) });
-    const [key] = await keysOf(server);
-    const canary = await ask(server, (client) => client.get(String(key)));
-    expect(canary).toMatch(/^operator:[\w-]{22}$/);
-    expect(first.output).not.toContain(String(canary).slice(9));
+    const key = (await keysOf(server)).find((each) => each.endsWith(':epoch'));
+    const epoch = await ask(server, (client) => client.get(String(key)));
+    expect(epoch).toMatch(/^operator:\d{13}:[\w-]{22}$/);
+    expect(first.output).not.toContain(String(epoch).slice(-22));
 
     const second = await ledgerInit(server.url, ['--yes']);
     expect(second).toMatchObject({ code: 0, output: expect.stringContaining('nothing to do') });
-    expect(await ask(server, (client) => client.get(String(key)))).toBe(canary);
+    expect(await ask(server, (client) => client.get(String(key)))).toBe(epoch);
   });
 
   it('changes nothing without a confirmation, or with an option that it does not know', async () => {

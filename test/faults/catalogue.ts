@@ -399,20 +399,23 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'R8',
-        fault: 'failover to a replica that misses the latest writes',
-        holds: 'another token request, no error',
+        fault: 'failover to a replica, which may miss the latest writes, or while both servers take writes',
+        holds:
+          'tokens: another request, no error; orders: a record is with a replica before its order is sent, so no order is sent by both sides; 503 where no replica acknowledges',
       },
       {
         id: 'R9',
         fault: 'emptied',
-        holds: 'tokens are fetched again',
+        holds:
+          'tokens are fetched again; orders stop until an operator confirms, also in a gateway that starts and remembers the store',
       },
       { id: 'R10', fault: 'wrong password, or a command denied', holds: 'degraded, counted' },
       { id: 'R11', fault: 'out of memory: reads work, writes fail', holds: 'on local memory' },
       {
         id: 'R12',
-        fault: 'a server that evicts',
-        holds: 'a warning at start',
+        fault: 'a server that evicts, or is set to while it runs',
+        holds:
+          'the cache: a warning at start; the order store: the start is refused, later orders stop until it is mended',
       },
       {
         id: 'R13',
@@ -446,6 +449,12 @@ export const sections: readonly CatalogueSection[] = [
           'the record of an order is gone, or cannot be reached any more, when the platform has answered',
         holds:
           "the caller gets the platform's answer; a log line and a metric say what could not be recorded",
+      },
+      {
+        id: 'R21',
+        fault: 'the order store goes back: a log cut short, a restored copy, a replica promoted too early',
+        holds:
+          'orders stop in every gateway, also in one that starts later and remembers the count, until an operator confirms with guard-init, which says how many writes are missing',
       },
     ],
   },
@@ -682,8 +691,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'O2',
-        fault: 'an encryption key is taken away under which orders are sealed that nobody has settled',
-        holds: 'the start is refused, with their number',
+        fault: 'an encryption key is taken away under which orders are sealed',
+        holds:
+          'the start is refused, with their number, while one of them is not settled; of settled ones a repeat gets 503, not retryable, with a log line and a metric',
       },
       {
         id: 'O3',
@@ -712,6 +722,11 @@ export const sections: readonly CatalogueSection[] = [
         id: 'O9',
         fault: "the application's key is replaced, the gateway's or a caller's own",
         holds: 'an order that was placed before is the same order: a repeat is answered from its record',
+      },
+      {
+        id: 'O10',
+        fault: 'another encryption key under an id that the order store knows',
+        holds: 'the start is refused, and the id is named',
       },
     ],
   },

@@ -1,13 +1,18 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { endings } from '../support/endings.ts';
+import { confirmStore } from '../support/confirm-store.ts';
 import { caseOf } from '../support/expected.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
-import { ask, startRedis, until } from '../support/redis.ts';
+import { ask, type RunningRedis, startRedis, startSentinel, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 
@@ -130,6 +135,233 @@ describe('R18 the clock of the order store steps', () => {
   });
 });
 
+const expectRefused = ({ status, body }: TestAnswer) => {
+  expect(status).toBe(503);
+  expect(body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed', retryable: true });
+};
+const ordersAre = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body['orders'];
+const stoppedBy = (gateway: TestGateway, reason: string) =>
+  metric(gateway, `gateway_order_store_stopped{reason="${reason}"}`);
+const placedAt = async (gateway: TestGateway, count: number) => {
+  const placed = Array.from({ length: count }, newNumber);
+  for (const number of placed) expect((await place(gateway, number)).status).toBe(201);
+  return placed;
+};
+
+describe('R21 the order store goes back to an older state', () => {
+  /** Placed before the copy was made, and after it. */
+  async function goneBack(gateway: TestGateway, redis: RunningRedis) {
+    const log = join(redis.folder, 'appendonlydir');
+    const before = await placedAt(gateway, 3);
+    const copy = ended(folderAt(mkdtempSync(join(tmpdir(), 'older-store-'))));
+    cpSync(log, copy.path, { recursive: true });
+    const after = await placedAt(gateway, 2);
+    return {
+      before,
+      after,
+      goBack: async () => {
+        const [{ port }, folder] = [redis, mkdtempSync(join(tmpdir(), 'restored-store-'))];
+        ended(folderAt(folder));
+        await redis.kill9();
+        cpSync(copy.path, join(folder, 'appendonlydir'), { recursive: true });
+        return newRedis('--port', String(port), '--dir', folder);
+      },
+    };
+  }
+  const folderAt = (path: string) => ({ path, stop: () => rmSync(path, { recursive: true, force: true }) });
+
+  it('orders stop, it is said everywhere, and guard-init says how many are missing and lets them go on', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayOn(redis);
+    const idle = await gatewayOn(redis);
+    const { before, after, goBack } = await goneBack(gateway, redis);
+    await goBack();
+    await until('it is noticed', async () => (await stoppedBy(gateway, 'count')) === 1);
+    for (const each of [gateway, idle])
+      for (const number of [...before, ...after, newNumber()]) expectRefused(await place(each, number));
+    expect(await sends()).toBe(5);
+    await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'down');
+    expect(await ordersAre(gateway)).toBe('down');
+    expect(events(gateway, 'guard-stopped')).toEqual([expect.stringContaining('"reason":"count"')]);
+
+    const said = await confirmStore({
+      ...gateway.environment(sandbox),
+      GUARD_REDIS_URL: redis.url,
+      ENCRYPTION_KEYS,
+    });
+    expect(said).toContain('seen 5 writes begin, orders and others, and the store knows of 3: 2 are missing');
+    await until('orders are placed', async () => (await place(gateway, newNumber())).status === 201);
+    await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'up');
+    for (const number of before) expect(isReplay(await place(idle, number))).toBe(true);
+  });
+
+  it.each(['a file', 'the other Redis'])(
+    'a gateway that starts after that knows it from %s',
+    async (where) => {
+      const redis = await newRedis();
+      const folder = ended(folderAt(mkdtempSync(join(tmpdir(), 'count-file-'))));
+      const environment: Record<string, string> =
+        where === 'a file'
+          ? { GUARD_COUNT_FILE: join(folder.path, 'count') }
+          : { REDIS_URL: (await newRedis()).url };
+      const first = await gatewayOn(redis, environment);
+      const { after, goBack } = await goneBack(first, redis);
+      if (where === 'the other Redis') {
+        const kept = async (client: Redis) =>
+          client.hget((await client.keys('*:order-store'))[0] ?? '', 'count');
+        const url = environment['REDIS_URL'] as string;
+        await until('it is remembered', async () => (await ask({ url }, kept)) === '5');
+      }
+      await first.stop();
+      await goBack();
+      const second = await gatewayOn(redis, environment);
+      for (const number of after) expectRefused(await place(second, number));
+      expect(await stoppedBy(second, 'count')).toBe(1);
+      expect(await sends()).toBe(5);
+    },
+  );
+
+  it('R9 a store that was emptied is not taken for a new one by a gateway that starts and remembers it', async () => {
+    const redis = await newRedis();
+    const environment = { REDIS_URL: (await newRedis()).url, GUARD_INIT: 'auto' };
+    const first = await gatewayOn(redis, environment);
+    const [number = ''] = await placedAt(first, 1);
+    const kept = async (client: Redis) => (await client.keys('*:order-store')).length;
+    await until('it is remembered', async () => (await ask({ url: environment.REDIS_URL }, kept)) === 1);
+    await first.stop();
+    await ask(redis, (client) => client.flushall());
+    const second = await gatewayOn(redis, environment);
+    expectRefused(await place(second, number));
+    expect(await stoppedBy(second, 'epoch')).toBe(1);
+    expect(await sends()).toBe(1);
+  });
+});
+
+describe('R8 the order store fails over', () => {
+  /** A replica acknowledges about a second after it has copied everything. */
+  const follows = (primary: RunningRedis) =>
+    until('the replica acknowledges', () =>
+      ask(primary, async (client) => {
+        await client.set('{test}:followed', 1);
+        return (await client.wait(1, 200)) === 1;
+      }),
+    );
+  async function withReplica() {
+    const primary = await newRedis();
+    const replica = await newRedis('--replicaof', '127.0.0.1', String(primary.port));
+    await follows(primary);
+    return { primary, replica };
+  }
+
+  it('while both servers take writes: no order is sent by both sides', async () => {
+    const { primary, replica } = await withReplica();
+    const left = await gatewayOn(primary);
+    const [known = ''] = await placedAt(left, 1);
+    await ask(replica, (client) => client.replicaof('NO', 'ONE'));
+    const promoted = await gatewayOn(replica);
+    expect(isReplay(await place(promoted, known))).toBe(true);
+    const both = Array.from({ length: 12 }, newNumber);
+    const answers = await Promise.all(
+      both.flatMap((number) => [place(left, number), place(promoted, number)]),
+    );
+    for (const [index, answer] of answers.entries())
+      if (index % 2 === 0) expectRefused(answer);
+      else expect(answer.status).toBe(201);
+    for (const number of both) expect([number, await commitsOf(number)]).toEqual([number, 1]);
+    await until('the one that was left behind says so', async () => (await ordersAre(left)) === 'down');
+    expect(await ordersAre(promoted)).toBe('up');
+  });
+
+  it('a replica that does not acknowledge: refused in time with nothing sent, and the numbers are free', async () => {
+    const { primary, replica } = await withReplica();
+    const gateway = await gatewayOn(primary);
+    await placedAt(gateway, 1);
+    replica.freeze();
+    const numbersOfAll = Array.from({ length: 10 }, newNumber);
+    for (const answer of await Promise.all(numbersOfAll.map((number) => place(gateway, number))))
+      expectRefused(answer);
+    expect(await sends()).toBe(1);
+    const [first = ''] = numbersOfAll;
+    await until('it is free', async () => (await recordOf(gateway, first))['state'] === 'not_sent');
+    replica.thaw();
+    await until('orders are placed', async () => (await place(gateway, first)).status === 201);
+    expect(await commitsOf(first)).toBe(1);
+  });
+
+  it('to its one replica: orders go on there, and what was placed is known', async () => {
+    const sentinel = ended(await startSentinel());
+    await follows(sentinel.master);
+    const gateway = await gatewayOn(sentinel);
+    const [known = ''] = await placedAt(gateway, 1);
+    expect(events(gateway, 'guard-replicas')).toEqual([expect.stringContaining('"replicas":1')]);
+    await sentinel.master.kill9();
+    const number = newNumber();
+    await until('orders are placed', async () => (await place(gateway, number)).status === 201);
+    expect(isReplay(await place(gateway, known))).toBe(true);
+    expect([await commitsOf(number), await commitsOf(known)]).toEqual([1, 1]);
+  });
+});
+
+describe('R12 the settings of the order store change while it runs', () => {
+  it('to evicting: orders stop, and go on when it is mended', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayOn(redis);
+    await placedAt(gateway, 1);
+    await ask(redis, (client) => client.config('SET', 'maxmemory-policy', 'allkeys-lru'));
+    await until('it is noticed', async () => (await stoppedBy(gateway, 'settings')) === 1);
+    expectRefused(await place(gateway, newNumber()));
+    expect(await ordersAre(gateway)).toBe('down');
+    expect(events(gateway, 'guard-stopped')).toEqual([
+      expect.stringContaining('maxmemory-policy noeviction'),
+    ]);
+    await ask(redis, (client) => client.config('SET', 'maxmemory-policy', 'noeviction'));
+    await until('orders are placed', async () => (await place(gateway, newNumber())).status === 201);
+    expect(await sends()).toBe(2);
+  });
+
+  it('to a weaker log: it is said', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayOn(redis);
+    await ask(redis, (client) => client.config('SET', 'appendfsync', 'everysec'));
+    await until('it is said', () => events(gateway, 'guard-weak').length === 1);
+    await ask(redis, (client) => client.config('SET', 'appendonly', 'no'));
+    await until('that too', () => events(gateway, 'guard-weak').length === 2);
+    expect(await ordersAre(gateway)).toBe('up');
+  });
+});
+
+describe('the keys that records are sealed under', () => {
+  it('O10 another key under a known id: the start is refused, and the id is named', async () => {
+    const redis = await newRedis();
+    await gatewayOn(redis);
+    const other = newEncryptionKey('k1');
+    const refused = gatewayOn(redis, { ENCRYPTION_KEYS: other });
+    await expect(refused).rejects.toThrow(/ENCRYPTION_KEYS has another key under the id k1 /);
+    await expect(refused).rejects.not.toThrow(other.slice(3));
+    // Beside the old one, under an id of its own, it is fine.
+    await gatewayOn(redis, { ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
+  });
+
+  it('O2 a key that only settled orders are sealed under is taken away: a repeat is told so, and not to try again', async () => {
+    const redis = await newRedis();
+    const [number = ''] = await placedAt(await gatewayOn(redis), 1);
+    const gateway = await gatewayOn(redis, { ENCRYPTION_KEYS: newEncryptionKey('k2') });
+    for (const answer of [
+      await place(gateway, number),
+      await gateway.get(`/v1/license-orders/crm/${number}`),
+    ]) {
+      expect(answer.status).toBe(503);
+      expect(answer.body).toMatchObject({ code: 'dependency-unavailable', retryable: false });
+      expect(answer.body['detail']).toContain('encryption key');
+      expect(answer.headers.has('retry-after')).toBe(false);
+    }
+    expect(events(gateway, 'order-unreadable')).toEqual([expect.stringContaining(`order/crm/${number}`)]);
+    await gateway.app.get(OrderLedgerKeeper).tick();
+    expect(await metric(gateway, 'gateway_order_records_unreadable')).toBe(1);
+    expect(await sends()).toBe(1);
+  });
+});
+
 describe('R20 a record disappears while its order is out', () => {
   it('what the platform said of the order is in a log line and a metric', async () => {
     const redis = await newRedis();
@@ -187,7 +419,12 @@ describe("O9 the application's key is replaced", () => {
 
   it("also where it is the caller's own", async () => {
     const redis = await newRedis();
-    const caller = { name: 'partner', scopes: ['orders:read', 'orders:write'], channels: ['crm'] };
+    const caller = {
+      name: 'partner',
+      scopes: ['orders:read', 'orders:write'],
+      channels: ['crm'],
+      enterprises: ['*'],
+    };
     const number = newNumber();
     const placed: TestAnswer[] = [];
     for (const appKey of [sandbox.appKey, credential()]) {

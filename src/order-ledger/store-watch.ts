@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ConfigError, GuardConfig, UpstreamConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { Script } from '../redis/script.ts';
+import { OrderLedgerRedis } from './order-ledger-redis.ts';
+import { type KnownStore, storeKeys } from './redis-order-ledger.ts';
+import { StoreMemory } from './store-memory.ts';
+import { exchangedKeys, findingsOf, type StoreFindings, unreadableOrders } from './store-settings.ts';
+
+/** Settings change rarely, and are some kB to read. */
+const SETTINGS_MS = 2_000;
+/** How an operator's epoch begins, `operator:<ms>:<random>`: only a later one may take the place of one that is known. */
+export const CONFIRMED = 'operator:';
+
+/** KEYS: what is lost. ARGV: seen, count. */
+const LOST = new Script(`
+if redis.call('HSETNX', KEYS[1], 'seen', ARGV[1]) == 1 then return redis.call('HSET', KEYS[1], 'count', ARGV[2]) end
+if tonumber(redis.call('HGET', KEYS[1], 'seen')) < tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'seen', ARGV[1]) end
+return 0`);
+
+/** Why the store cannot be believed; `none`: it can. */
+export const stopReasons = ['none', 'away', 'epoch', 'count', 'settings', 'keys'] as const;
+export type StopReason = (typeof stopReasons)[number];
+
+/**
+ * Whether the order store can be believed. Its epoch is a random value: a store that was emptied has lost it. Its count of begun writes only
+ * rises: a store that went back has lost writes. Its settings must keep what is written. Where one of these is wrong nothing is sent, and a
+ * line says why, once.
+ */
+@Injectable()
+export class StoreWatch implements KnownStore {
+  readonly environment: string;
+  #epoch: string | undefined;
+  #count = 0;
+  #replicated = false;
+  #stopped: StopReason = 'away';
+  #told = '';
+  #warned: readonly string[] = [];
+  #replicas: number | undefined;
+  #settingsAt = -Infinity;
+  /** Its settings and keys are such that it can be believed at all. */
+  #isFit = false;
+  readonly #unreadable = new Set<string>();
+
+  constructor(
+    private readonly config: GuardConfig,
+    upstream: UpstreamConfig,
+    private readonly redis: OrderLedgerRedis,
+    private readonly memory: StoreMemory,
+    private readonly log: Log,
+  ) {
+    this.environment = environmentName(upstream.baseUrl);
+  }
+
+  get epoch(): string | undefined {
+    return this.#isFit ? this.#epoch : undefined;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get replicated(): boolean {
+    return this.#replicated;
+  }
+
+  get stopped(): StopReason {
+    if (!this.redis.configured) return 'none';
+    return this.#stopped === 'none' && this.redis.status !== 'up' ? 'away' : this.#stopped;
+  }
+
+  /** Records that are there and did not open, by why; each counts once. */
+  get unreadableRecords(): number {
+    return this.#unreadable.size;
+  }
+
+  saw(count: number): void {
+    if (count <= this.#count) return;
+    this.#count = count;
+    if (this.#epoch !== undefined) this.memory.remember({ epoch: this.#epoch, count });
+  }
+
+  unreadable(name: string, reason: 'sealed' | 'broken'): void {
+    if (this.#unreadable.has(name)) return;
+    this.#unreadable.add(name);
+    const why =
+      reason === 'sealed'
+        ? 'is sealed under a key that ENCRYPTION_KEYS does not have: add it at the end'
+        : 'is damaged, or of another version';
+    this.log.error({ event: 'order-unreadable', write: name, reason }, `The record of a write ${why}`);
+  }
+
+  /** Throws {@link ConfigError} where the store, or what is remembered of it, is no reason to start. */
+  async start(): Promise<void> {
+    for (const { epoch, count } of await this.memory.load()) {
+      if (this.#epoch === undefined || isLater(epoch, this.#epoch))
+        [this.#epoch, this.#count] = [epoch, count];
+      else if (epoch === this.#epoch) this.#count = Math.max(this.#count, count);
+    }
+    await this.look(true);
+  }
+
+  /** Looks at epoch and count, and now and then at the settings. Rejects while the store is away. */
+  async look(atStart = false): Promise<void> {
+    try {
+      if (atStart || !this.#isFit || performance.now() - this.#settingsAt >= SETTINGS_MS)
+        await this.#checkSettings(atStart);
+      if (this.#isFit) await this.#findEpoch();
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      this.#stop('away', 'The order store is away: orders are refused until it is back');
+      if (!atStart) throw error;
+    }
+  }
+
+  async #checkSettings(atStart: boolean): Promise<void> {
+    const found = await findingsOf(this.redis, this.environment);
+    if (atStart && found.refuse.length > 0)
+      throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
+    this.#settingsAt = performance.now();
+    this.#sayWeaknesses(found);
+    this.#replicated = found.replicated;
+    const isAlone = found.replicated && found.replicas === 0;
+    const faults = isAlone
+      ? [
+          ...found.refuse,
+          'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run guard-init` that there are none any more',
+        ]
+      : found.refuse;
+    if (faults.length > 0) {
+      this.#isFit = false;
+      this.#stop('settings', `The order store ${faults.join(', and ')}: orders are refused until then`);
+      return;
+    }
+    if (!this.#isFit) this.#isFit = await this.#checkKeys(atStart);
+  }
+
+  #sayWeaknesses({ warn, replicas, replicated }: StoreFindings): void {
+    for (const fault of warn.filter((each) => !this.#warned.includes(each)))
+      this.log.warn({ event: 'guard-weak', fault }, `The order store ${fault}`);
+    this.#warned = warn;
+    if (replicas === this.#replicas) return;
+    this.#replicas = replicas;
+    const what = replicated
+      ? 'an order is sent once a replica has its record, and refused where none answers within 150 ms'
+      : 'an order is sent once this one server has its record, and what the server loses is lost';
+    this.log.info({ event: 'guard-replicas', replicas }, `The order store has ${replicas} replicas: ${what}`);
+  }
+
+  /** An order that cannot be read any more could be neither answered nor settled. */
+  async #checkKeys(atStart: boolean): Promise<boolean> {
+    const keys = this.config.encryptionKeys;
+    const exchanged = await exchangedKeys(this.redis, this.environment, keys);
+    if (exchanged.length > 0) {
+      const fault = `has another key under the id ${exchanged.join(' and ')} than the order store knows: put the old key back, and give the new one another id`;
+      if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
+      this.#stop('keys', `ENCRYPTION_KEYS ${fault}`);
+      return false;
+    }
+    const kids = keys.map(({ kid }) => kid);
+    const count = await unreadableOrders(this.redis, this.environment, kids);
+    if (count === 0) return true;
+    const fault = `lacks a key under which ${count} orders are sealed that are not settled: add it at the end`;
+    if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
+    this.log.error({ event: 'guard-keys', count }, `ENCRYPTION_KEYS ${fault}`);
+    return true;
+  }
+
+  async #findEpoch(): Promise<void> {
+    const keys = storeKeys(this.environment);
+    // As it is now: while the store is asked, writes may begin.
+    const expected = this.#count;
+    const read = () => this.redis.run((client) => client.mget(keys.epoch, keys.count));
+    let [found = null, count = null] = await read();
+    if (found === null && this.#epoch === undefined && this.config.init === 'auto') {
+      const made = `auto:${randomBytes(16).toString('base64url')}`;
+      await this.redis.run((client) => client.set(keys.epoch, made, 'NX'));
+      [found = null, count = null] = await read();
+    }
+    if (found === null) {
+      const why =
+        this.#epoch === undefined ? 'was never made ready' : 'was emptied while orders were kept in it';
+      await this.#tellLost(0);
+      this.#stop('epoch', `The order store ${why}: orders are refused until \`npm run guard-init\` is run`);
+      return;
+    }
+    if (found !== this.#epoch) {
+      if (this.#epoch !== undefined && !isLater(found, this.#epoch)) {
+        await this.#tellLost(Number(count));
+        this.#stop(
+          'epoch',
+          'The order store is not the one it was: orders are refused until an operator confirms it with `npm run guard-init`',
+        );
+        return;
+      }
+      // What was counted before is another count.
+      this.#epoch = found;
+      this.#count = Math.max(0, Number(count));
+      this.memory.remember({ epoch: found, count: this.#count });
+    }
+    const isSame = expected <= this.#count;
+    if (Number(count) < (isSame ? expected : this.#count)) {
+      this.#stop(
+        'count',
+        `The order store has gone back and lost writes: orders are refused until an operator confirms it with \`npm run guard-init\`, which says how many are missing`,
+      );
+      return;
+    }
+    this.#stopped = 'none';
+    this.#told = '';
+  }
+
+  /** For `guard-init`: how many writes the store had begun, as far as this gateway knows, and how many it knows of now. */
+  async #tellLost(count: number): Promise<void> {
+    if (this.#epoch === undefined) return;
+    const key = storeKeys(this.environment).lost;
+    await this.redis.run((client) => LOST.run(client, [key], [this.#count, Math.max(0, count)]));
+  }
+
+  #stop(reason: StopReason, message: string): void {
+    this.#stopped = reason;
+    if (this.#told === message) return;
+    this.#told = message;
+    this.log.error({ event: reason === 'away' ? 'guard-away' : 'guard-stopped', reason }, message);
+  }
+}
+
+/** Only an operator confirms another epoch than the known one, and an older word than the last does not count. */
+export function isLater(epoch: string, known: string): boolean {
+  if (!epoch.startsWith(CONFIRMED)) return false;
+  return !known.startsWith(CONFIRMED) || timeOf(epoch) > timeOf(known);
+}
+
+function timeOf(epoch: string): number {
+  return Number(epoch.split(':')[1]) || 0;
+}

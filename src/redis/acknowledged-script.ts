@@ -1,0 +1,69 @@
+import { isUnknown, type Script, type ScriptRun } from './script.ts';
+import type { SharedRedis } from './shared-redis.ts';
+
+/** One replica is enough: of two servers that have a write, a failover leaves one. */
+const REPLICAS = 1;
+/** Less than a request waits for Redis: the connection is held up meanwhile. */
+const TIMEOUT_MS = 150;
+
+interface Waiting extends ScriptRun {
+  readonly resolve: (result: Acknowledged) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Acknowledged {
+  readonly answer: unknown[];
+  /** A replica has what the script wrote. */
+  readonly acknowledged: boolean;
+}
+
+/**
+ * A script whose writes must survive a failover. WAIT holds up its whole connection, so there is one at a time, for all runs that came
+ * meanwhile: with one for each, a replica that stands still would hold up a hundred callers for 150 ms each, one after the other.
+ */
+export class AcknowledgedScript {
+  #waiting: Waiting[] = [];
+  #busy = false;
+
+  constructor(
+    private readonly redis: SharedRedis,
+    private readonly script: Script,
+  ) {}
+
+  run(keys: readonly string[], values: readonly (string | number)[]): Promise<Acknowledged> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ keys, values, resolve, reject });
+      if (!this.#busy) void this.#runAll();
+    });
+  }
+
+  /** Never fails. */
+  async #runAll(): Promise<void> {
+    this.#busy = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#runBatch(batch, true);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#busy = false;
+  }
+
+  async #runBatch(batch: readonly Waiting[], byHash: boolean): Promise<void> {
+    const how = { replicas: REPLICAS, timeoutMs: TIMEOUT_MS, byHash };
+    const { results, replicas } = await this.redis.run((client) =>
+      this.script.runAndWait(client, batch, how),
+    );
+    const unknown: Waiting[] = [];
+    for (const [index, waiting] of batch.entries()) {
+      const answer = results[index];
+      if (isUnknown(answer)) unknown.push(waiting);
+      else if (answer instanceof Error) waiting.reject(answer);
+      else waiting.resolve({ answer: answer as unknown[], acknowledged: replicas >= REPLICAS });
+    }
+    if (unknown.length > 0) await this.#runBatch(unknown, false);
+  }
+}

@@ -1,0 +1,21 @@
+import type { KnownStore } from '../../src/order-ledger/redis-order-ledger.ts';
+
+/** What a gateway knows of an order store that nothing is wrong with, for tests that have a ledger and no gateway. */
+export function knownStore(
+  epoch: () => string | undefined,
+  { replicated = false, count = 0 }: { replicated?: boolean; count?: number } = {},
+): KnownStore {
+  return {
+    get epoch() {
+      return epoch();
+    },
+    get count() {
+      return count;
+    },
+    replicated,
+    saw: (seen) => {
+      count = Math.max(count, seen);
+    },
+    unreadable: () => undefined,
+  };
+}
