@@ -236,7 +236,8 @@ async function mute(site: Site, name: string, { orders }: Size): Promise<Played>
   const refused = answers.filter(isDenial).length;
   return {
     figures: { refused: `${refused} of ${names.length}`, ready: said },
-    faults: refused === names.length ? [] : ['orders were sent that only the master knew of'],
+    faults:
+      sent === 0 && !answers.some(isSuccess) ? [] : [`${sent} orders were sent that only the master knew of`],
   };
 }
 
