@@ -32,6 +32,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const whose = async (token: string) => callers.recognised(token) ?? (await callers.verified(token));
+
 /** From now on so many minutes later, by the clock that does not step. */
 function later(minutes: number): void {
   const from = performance.now();
@@ -41,35 +43,34 @@ function later(minutes: number): void {
 describe('a token that was verified', () => {
   it('is known at once from then on, with its own scopes and nothing else of its own', async () => {
     const token = await issuer.token({ ...CLAIMS, enterprises: ['*'], appKey: 'x', rateLimit: null });
-    const first = callers.of(token);
-    expect(first).toBeInstanceOf(Promise);
-    const caller = await first;
+    expect(callers.recognised(token)).toBeUndefined();
+    const caller = await callers.verified(token);
     expect(caller).toEqual({
       ...registry.byName('portal'),
       scopes: new Set(['orders:read', 'orders:write']),
     });
-    expect(callers.of(token)).toBe(caller);
+    expect(callers.recognised(token)).toBe(caller);
   });
 
   it('counts no longer once the issuer has withdrawn its key', async () => {
     await issuer.addKey('key-2');
     const [old, other] = [await issuer.token(CLAIMS), await issuer.token(CLAIMS, { kid: 'key-2' })];
-    expect((await callers.of(old))?.name).toBe('portal');
-    expect((await callers.of(other))?.name).toBe('portal');
+    expect((await whose(old))?.name).toBe('portal');
+    expect((await whose(other))?.name).toBe('portal');
     issuer.withdrawKey('key-1');
     later(6);
     const renewed = recorded.next('jwks-loaded');
-    expect((await callers.of(old))?.name).toBe('portal');
+    expect((await whose(old))?.name).toBe('portal');
     await renewed;
-    expect(await callers.of(old)).toBeUndefined();
-    expect((await callers.of(other))?.name).toBe('portal');
+    expect(await whose(old)).toBeUndefined();
+    expect((await whose(other))?.name).toBe('portal');
   });
 
   it('cannot be told from a forged one once the keys are an hour old and no others to be had', async () => {
     const token = await issuer.token(CLAIMS);
-    expect((await callers.of(token))?.name).toBe('portal');
+    expect((await whose(token))?.name).toBe('portal');
     issuer.answer = (response) => response.writeHead(503).end();
     later(61);
-    await expect(callers.of(token)).rejects.toMatchObject({ slug: 'dependency-unavailable' });
+    await expect(whose(token)).rejects.toMatchObject({ slug: 'dependency-unavailable' });
   });
 });

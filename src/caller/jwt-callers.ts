@@ -61,18 +61,20 @@ export class JwtCallers implements OnApplicationShutdown {
     return this.#keys !== undefined;
   }
 
+  /** Whose token it is, where it was verified before and still counts. */
+  recognised(token: string): Caller | undefined {
+    const verified = this.#keys && this.#verified.get(digestOf(token));
+    return verified && Date.now() < verified.endsAt && verified.keys === this.#keys?.current()
+      ? this.#callerOf(verified)
+      : undefined;
+  }
+
   /**
-   * Whose token it is, at once where it was seen before; undefined for one that does not count, whatever the reason. Rejects
-   * where nothing can be said for want of keys.
+   * Whose token it is; undefined for one that does not count, whatever the reason. Rejects where nothing can be said for want of
+   * keys.
    */
-  of(token: string): Caller | undefined | Promise<Caller | undefined> {
-    const keys = this.#keys;
-    if (!keys || !COMPACT.test(token)) return undefined;
-    const digest = hash('sha256', token, 'base64');
-    const verified = this.#verified.get(digest);
-    if (verified && Date.now() < verified.endsAt && verified.keys === keys.current())
-      return this.#callerOf(verified);
-    return this.#verify(token, digest, keys);
+  async verified(token: string): Promise<Caller | undefined> {
+    return this.#keys && COMPACT.test(token) ? this.#verify(token, digestOf(token), this.#keys) : undefined;
   }
 
   async #verify(token: string, digest: string, issuer: IssuerKeys): Promise<Caller | undefined> {
@@ -124,6 +126,10 @@ export class JwtCallers implements OnApplicationShutdown {
       return undefined;
     }
   }
+}
+
+function digestOf(token: string): string {
+  return hash('sha256', token, 'base64');
 }
 
 /** The key that a token says it is signed by; undefined where its header is none of ours. Nothing is believed of it yet. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { AdmissionQueue } from './admission-queue.ts';
+import { AdmissionQueue, type Asker } from './admission-queue.ts';
 
 /** An event loop of which only this is going on, where time passes by work alone. */
 class Loop {
@@ -109,6 +109,49 @@ describe('a turn', () => {
     loop.check();
     take('b', 20);
     expect(begun).toEqual(['a', 'b']);
+  });
+});
+
+describe('K40 a request of a stranger', () => {
+  let loop: Loop;
+  let begun: string[];
+  const take = (name: string, asker: Asker, ms = 6) =>
+    loop.turns.take(() => {
+      begun.push(name);
+      loop.now += ms;
+    }, asker);
+  beforeEach(() => {
+    loop = new Loop();
+    begun = [];
+  });
+
+  it('begins when no known caller waits, one in a turn, and one for health beside them', () => {
+    for (const name of ['a', 'b', 'c', 'd']) take(name, 'caller');
+    for (const name of ['s', 't']) take(name, 'stranger');
+    for (const name of ['h', 'i']) take(name, 'probe');
+    expect(begun).toEqual(['a', 'b']);
+    for (const then of ['abhc', 'abhcid', 'abhcids', 'abhcidst']) {
+      loop.check();
+      expect(begun.join('')).toBe(then);
+    }
+  });
+
+  it('does not make one of a known caller wait that arrives later', () => {
+    for (let count = 0; count < 100; count++) take('s', 'stranger');
+    take('a', 'caller');
+    expect(begun.join('')).toBe('sa');
+  });
+
+  it('is refused when a thousand wait, or when the first has waited for a second', () => {
+    for (let count = 0; count <= 1_000; count++) expect(take('s', 'stranger', 0)).toBe(true);
+    expect(take('s', 'stranger')).toBe(false);
+    expect(take('a', 'caller')).toBe(true);
+    loop.check();
+    expect(take('s', 'stranger', 0)).toBe(true);
+    loop.check();
+    loop.now += 1_001;
+    expect(take('s', 'stranger')).toBe(false);
+    expect(loop.turns.isOverloaded).toBe(false);
   });
 });
 

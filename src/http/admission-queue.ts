@@ -12,9 +12,52 @@ const CALM_MS = 2_000;
 /** So many turns in a row may pass in which nothing begins, since callers connect: Node accepts one connection in a turn. */
 const ACCEPTING_TURNS = 10;
 
+/**
+ * Requests of strangers (public routes, tokens that are not verified yet, paths that are none) come last. So many may wait, and no more
+ * are added when the first has waited for so long.
+ */
+const MAX_STRANGERS = 1_000;
+const STRANGER_WAIT_MS = 1_000;
+/** So many requests for health may wait: one begins in every turn, so that the last waits for about a second. */
+const MAX_PROBES = 2_000;
+
+/** Who asks: a known caller, a probe of the process's health, or someone unknown. */
+export type Asker = 'caller' | 'probe' | 'stranger';
+
 interface Waiting {
   readonly begin: () => void;
   readonly since: number;
+}
+
+/** Requests that wait, in the order of their arrival. */
+class Line {
+  readonly #waiting: Waiting[] = [];
+  /** The index of the first that has not begun. */
+  #first = 0;
+
+  get length(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  /** Since when the first has been waiting. */
+  get since(): number | undefined {
+    return this.#waiting[this.#first]?.since;
+  }
+
+  add(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+  }
+
+  beginFirst(): void {
+    const next = this.#waiting[this.#first];
+    if (!next) return;
+    this.#first++;
+    next.begin();
+    // What has begun is let go of now and then.
+    if (this.#first < 1_000 && this.length > 0) return;
+    this.#waiting.splice(0, this.#first);
+    this.#first = 0;
+  }
 }
 
 /**
@@ -22,9 +65,9 @@ interface Waiting {
  * milliseconds, however many it has, and can refuse at once what it would only be late with.
  */
 export class AdmissionQueue {
-  #waiting: Waiting[] = [];
-  /** The place of the first in it that has not begun. */
-  #first = 0;
+  readonly #callers = new Line();
+  readonly #probes = new Line();
+  readonly #strangers = new Line();
   #isTurn = false;
   #turnBegan = 0;
   #connected = false;
@@ -45,12 +88,24 @@ export class AdmissionQueue {
   }
 
   /** Calls `begin`, now or when it is its turn; false where there are too many already. */
-  take(begin: () => void): boolean {
+  take(begin: () => void, asker: Asker = 'caller'): boolean {
     const now = this.now();
-    if (!this.#isTurn) this.#nextTurn(now);
-    if (this.#isEmpty && now - this.#turnBegan < TURN_MS) begin();
+    const isFirst = !this.#isTurn;
+    if (isFirst) this.#nextTurn(now);
+    if (asker !== 'caller') return this.#takeLater(begin, asker, now, isFirst);
+    if (this.#callers.length === 0 && now - this.#turnBegan < TURN_MS) begin();
     else if (this.#isTooMuch(now)) return false;
-    else this.#waiting.push({ begin, since: now });
+    else this.#callers.add({ begin, since: now });
+    return true;
+  }
+
+  /** At once where nothing else has happened in this turn. */
+  #takeLater(begin: () => void, asker: 'probe' | 'stranger', now: number, isFirst: boolean): boolean {
+    const line = asker === 'probe' ? this.#probes : this.#strangers;
+    if (isFirst) begin();
+    else if (line.length >= (asker === 'probe' ? MAX_PROBES : MAX_STRANGERS)) return false;
+    else if (asker === 'stranger' && now - (line.since ?? now) > STRANGER_WAIT_MS) return false;
+    else line.add({ begin, since: now });
     return true;
   }
 
@@ -59,12 +114,8 @@ export class AdmissionQueue {
     this.#connected = true;
   }
 
-  get #isEmpty(): boolean {
-    return this.#first === this.#waiting.length;
-  }
-
   #isTooMuch(now: number): boolean {
-    const waitMs = now - (this.#waiting[this.#first]?.since ?? now);
+    const waitMs = now - (this.#callers.since ?? now);
     if (this.#busyAt !== undefined) {
       if (waitMs >= BUSY_WAIT_MS) this.#busyAt = now;
       else if (now - this.#busyAt >= CALM_MS) this.#busyAt = undefined;
@@ -88,18 +139,12 @@ export class AdmissionQueue {
     const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS;
     this.#accepting = isAccepting ? this.#accepting + 1 : 0;
     this.#connected = false;
-    if (!this.#isEmpty && !isAccepting) this.#waiting[this.#first++]?.begin();
-    if (this.#isEmpty) {
-      this.#waiting = [];
-      this.#first = 0;
-      this.#isTurn = false;
-      return;
+    if (!isAccepting) {
+      this.#probes.beginFirst();
+      if (this.#callers.length > 0) this.#callers.beginFirst();
+      else this.#strangers.beginFirst();
     }
-    // What has begun is let go of now and then.
-    if (this.#first >= 1_000) {
-      this.#waiting.splice(0, this.#first);
-      this.#first = 0;
-    }
-    this.#nextTurn(this.now());
+    if (this.#callers.length + this.#probes.length + this.#strangers.length > 0) this.#nextTurn(this.now());
+    else this.#isTurn = false;
   }
 }

@@ -10,7 +10,9 @@ import { RequestValidationPipe } from '../validation/validation.pipe.ts';
 import { ValidationModule } from '../validation/validation.module.ts';
 import { Admission } from './admission.ts';
 import { AllowedMethods } from './allowed-methods.ts';
+import { Connections } from './connections.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { RequestBodies } from './request-bodies.ts';
 
 /** The way of every request through Nest, in this order; `@Operation` adds the interceptor of a read or a write. */
 @Module({
@@ -18,6 +20,8 @@ import { ProblemFilter } from './problem.filter.ts';
   providers: [
     Admission,
     AllowedMethods,
+    Connections,
+    RequestBodies,
     { provide: APP_GUARD, useClass: CallerGuard },
     { provide: APP_GUARD, useClass: RequestShapeGuard },
     { provide: APP_GUARD, useClass: ActingUserGuard },

@@ -1,15 +1,21 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
+import type { Caller } from '../caller/callers-file.ts';
 import { requestState } from '../operation/request-state.ts';
 import { Admission } from './admission.ts';
+import type { Asker } from './admission-queue.ts';
+import { Connections } from './connections.ts';
+import { RequestBodies } from './request-bodies.ts';
 import {
-  closeAfterAnswer,
+  closeAfterResponse,
+  hasBody,
   isCutShort,
   isGivenUp,
   limitConnections,
   MAX_URL,
   malformedRequest,
+  maxConnections,
 } from './server-limits.ts';
 import { audit } from './audit.ts';
 import { Log } from '../observability/log.ts';
@@ -21,6 +27,7 @@ import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 
 /** Made once: there may be thousands a second. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
+const UNAUTHENTICATED = new ProblemException('unauthenticated');
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 
 /** What stands before and after Nest on every request: its state, its body, its standard headers, its log line. */
@@ -28,48 +35,100 @@ export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const allowed = app.get(AllowedMethods);
   const callers = app.get(CallerAuthentication);
-  const intake = app.get(Admission);
+  const admission = app.get(Admission);
+  const connections = app.get(Connections);
+  const bodies = app.get(RequestBodies);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
 
-  limitConnections(fastify.server, metrics);
-  fastify.server.on('connection', () => intake.connected());
+  limitConnections(fastify.server);
+  connections.bound(fastify.server, maxConnections());
+  fastify.server.on('connection', () => admission.connected());
   fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
 
   fastify.decorateRequest('state');
   fastify.addHook('onRequest', (request, reply, done) => {
     if (isGivenUp(request)) return void reply.hijack();
+    const { headers, raw } = request;
     request.state = requestState(request);
     void reply.header('x-request-id', request.state.requestId);
-    reply.raw.once('close', intake.arrived());
-    const goOn = (problem?: ProblemException): void => {
-      if (problem) sendProblem(problem, request, reply);
-      else done();
-    };
+    reply.raw.once('close', admission.arrived());
+    connections.busy(raw.socket, reply.raw);
+    const refuse = (problem: ProblemException): void => sendProblem(problem, request, reply);
+    const goOn = (problem?: ProblemException): void => (problem ? refuse(problem) : done());
     const problem = malformedRequest(request);
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
-    if (request.url.length > MAX_URL) return goOn(new ProblemException('uri-too-long'));
-    // Operators must see what is going on, whatever it is.
-    if (isAlwaysServed(request)) return done();
-    // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
-    const isTaken = intake.takes(() => {
-      if (reply.raw.destroyed || isCutShort(request)) return;
-      const refusal = isPublic(request) ? undefined : callers.arrived(request, reply);
+    if (request.url.length > MAX_URL) return refuse(new ProblemException('uri-too-long'));
+
+    /** Sets aside what a request of a known caller needs before it may wait for its turn. */
+    const receive = (caller: Caller): ProblemException | undefined => {
+      request.state.caller = caller;
+      connections.known(raw.socket);
+      reply.raw.once('close', admission.arrivedFromCaller());
+      reply.raw.once('close', () => bodies.closed(request));
+      return bodies.admit(request, caller);
+    };
+    const count = (caller: Caller): void => {
+      const refusal = callers.admit(caller, reply);
       if (refusal instanceof Promise) refusal.then(goOn, done);
       else goOn(refusal);
+    };
+    // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
+    const wait = (asker: Asker, begin: () => void): void => {
+      const isAdmitted = admission.takes(() => {
+        if (reply.raw.destroyed || isCutShort(request)) return;
+        try {
+          begin();
+        } catch (error) {
+          done(error as Error);
+        }
+      }, asker);
+      if (!isAdmitted) refuse(OVERLOADED);
+    };
+
+    const access = accessTo(request);
+    if (access !== 'callers') return wait(access, done);
+    const known = callers.recognised(headers);
+    if (known) {
+      const refusal = receive(known);
+      return refusal ? refuse(refusal) : wait('caller', () => count(known));
+    }
+    // Nobody may have the operation without a caller, and nothing of a body is kept while the request waits to hear that.
+    const stranger = (): void => (request.is404 ? done() : refuse(UNAUTHENTICATED));
+    if (hasBody(raw) && !callers.hasToken(headers)) return stranger();
+    wait('stranger', () => {
+      if (!callers.hasToken(headers)) return stranger();
+      callers.verified(headers).then((caller) => {
+        if (!caller) return stranger();
+        const refusal = receive(caller);
+        if (refusal) refuse(refusal);
+        else count(caller);
+      }, done);
     });
-    if (!isTaken) sendProblem(OVERLOADED, request, reply);
   });
 
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    if (!isCutShort(request)) done(null, readBody(request, body as Buffer));
+  fastify.addContentTypeParser('*', (request, payload, done) => {
+    const { caller } = request.state;
+    if (isCutShort(request)) return;
+    // Not there, or not read: no route takes it, or there is no caller who may send it.
+    if (!hasBody(request.raw) || !caller || request.is404) return done(null);
+    const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
+    if (!JSON_TYPE.test(type) || coding !== 'identity')
+      return done(null, new UnreadableBody('unsupported-media-type'));
+    bodies.read(request, payload, (problem, body) => {
+      if (!isCutShort(request)) done(problem, body && readRequestBody(body));
+    });
   });
 
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     // Asked here and not on arrival: a connection kept open by the last answer would hold up the end of the process.
-    if (intake.draining) void reply.header('connection', 'close');
-    if (!request.raw.complete && reply.getHeader('connection') === 'close') closeAfterAnswer(request.raw);
+    if (admission.draining) void reply.header('connection', 'close');
+    const isUnread = hasBody(request.raw) && !request.raw.readableEnded;
+    if (isUnread) void reply.header('connection', 'close');
+    if ((isUnread || !request.raw.complete) && reply.getHeader('connection') === 'close')
+      closeAfterResponse(request.raw, request.state.caller === undefined);
+    bodies.done(request);
     // Reads have said what may be kept of them; health and the catalogue leave it open.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
@@ -105,14 +164,11 @@ export function connectHttp(app: NestFastifyApplication): void {
   });
 }
 
-/** Health and the pages of problems cost nothing, and are what is asked for when something is wrong. */
-function isAlwaysServed({ routeOptions }: FastifyRequest): boolean {
-  return /^\/(health|problems)(\/|$)/.test(routeOptions.url ?? '');
-}
-
-/** The documentation needs no caller, and takes nothing from one. */
-function isPublic({ routeOptions }: FastifyRequest): boolean {
-  return /^\/(docs|openapi)(\W|$)/.test(routeOptions.url ?? '');
+/** Who may ask for a route: by its template, so that no other spelling of a path changes it. None of the public ones takes a body. */
+function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | Exclude<Asker, 'caller'> {
+  // An operator must see what is going on, whatever it is.
+  if (url.startsWith('/health/')) return 'probe';
+  return /^\/(problems|docs|openapi)(\W|$)/.test(url) ? 'stranger' : 'callers';
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */
@@ -126,12 +182,4 @@ export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply
         });
   const headers = { 'x-request-id': request.state.requestId, 'cache-control': 'no-store' };
   sendProblem(problem, request, reply.headers(headers));
-}
-
-/** A body is parsed for known callers only: nobody else can make the gateway work on a megabyte of JSON. */
-function readBody(request: FastifyRequest, body: Buffer): unknown {
-  if (!request.state.caller) return undefined;
-  const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
-  if (!JSON_TYPE.test(type) || coding !== 'identity') return new UnreadableBody('unsupported-media-type');
-  return readRequestBody(body);
 }

@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import type { Metrics } from '../observability/metrics.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
 /** What a connection may cost before anybody knows who is calling: Node's limits, and what Node leaves open. */
 
-const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 /** Node counts the path and query too: a URL of 16 KiB, which is answered as such, fits in with 2 KiB of headers. */
 const MAX_HEAD_BYTES = 18 * 1024;
 const MAX_HEADERS = 100;
@@ -30,6 +29,9 @@ const KEEP_ALIVE_MS = 71_000;
 /** How long a client may go on sending what was refused, until it reads that: garbage, and a body that is too large. */
 const LINGER_MS = 5_000;
 const LINGER_BODY_MS = 20_000;
+/** The same for a client that nobody knows: nothing of its body is read, and few at a time are waited for. */
+const LINGER_STRANGER_MS = 2_000;
+const MAX_LINGERING_STRANGERS = 256;
 
 const MAX_CONNECTIONS = 10_000;
 /** Open files that are left for the platform, Redis and the log. */
@@ -57,9 +59,7 @@ const givenUp = new WeakSet<Socket>();
 const cutShort = new WeakSet<IncomingMessage>();
 
 /** What cannot be set through Fastify. */
-export function limitConnections(server: Server, metrics: Metrics): void {
-  server.maxConnections = maxConnections();
-  server.on('drop', () => metrics.requestRefused('connections'));
+export function limitConnections(server: Server): void {
   // Node drops what is beyond silently: one more than allowed is how that shows.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.on('timeout', (socket) => {
@@ -67,15 +67,28 @@ export function limitConnections(server: Server, metrics: Metrics): void {
     if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
     else socket.destroy();
   });
-  // Nobody is asked for a body that is refused by its length.
+  // A client is asked for its body when the gateway reads it.
   server.on('checkContinue', (request, response) => {
-    if (!(Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES)) response.writeContinue();
+    awaitingContinue.set(request, response);
     server.emit('request', request, response);
   });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-function maxConnections(): number {
+/** A request whose client waits to be asked for the body. */
+const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** Asks the client for the body, where it waits for that. */
+export function askForBody(request: IncomingMessage): void {
+  awaitingContinue.get(request)?.writeContinue();
+}
+
+/** Whether a body follows the headers. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+export function maxConnections(): number {
   const files = openFiles();
   return Math.min(MAX_CONNECTIONS, Math.max(files - RESERVED_FILES, Math.floor(files / 2)));
 }
@@ -154,19 +167,36 @@ function giveUp(
 }
 
 /**
- * Closes the connection after an answer that came before the end of its request. What the client still sends is read and thrown away
- * for a while: were it refused, most clients would fail at sending and never see the answer.
+ * Closes the connection after a response that came before the end of its request. What a known caller still sends is read and thrown away
+ * for a while: were it refused, most clients would fail at sending and never see the response. Of a stranger nothing more is read: it can
+ * read the response as long as the connection stays open, and a flood of bodies costs nothing.
  */
-export function closeAfterAnswer(request: IncomingMessage): void {
+export function closeAfterResponse(request: IncomingMessage, isStranger: boolean): void {
   const { socket } = request;
   givenUp.add(socket);
   const destroySoon = socket.destroySoon.bind(socket);
-  // Node calls it when the answer is written.
+  // Node calls it when the response is written.
   socket.destroySoon = () => {
     socket.end();
+    if (isStranger) return lingerUnread(socket);
     request.once('end', destroySoon).resume();
     setTimeout(destroySoon, LINGER_BODY_MS).unref();
   };
+}
+
+/** Connections of strangers that are not read any more; the first has been there for longest. */
+const unread = new Set<Socket>();
+
+function lingerUnread(socket: Socket): void {
+  socket.pause();
+  const [oldest] = unread;
+  if (oldest && unread.size >= MAX_LINGERING_STRANGERS) oldest.destroy();
+  unread.add(socket);
+  const timer = setTimeout(() => socket.destroy(), LINGER_STRANGER_MS).unref();
+  socket.once('close', () => {
+    clearTimeout(timer);
+    unread.delete(socket);
+  });
 }
 
 /** What is no HTTP that can be served; after it the connection is of no use. */

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Param, Patch, Post } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
@@ -6,10 +6,12 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import { EnterpriseMemberPath, EnterprisePath } from './dto/member.dto.ts';
 import {
-  AssetNumListDto,
+  AssetNumPageDto,
   ChangeAssetNumsDto,
   LendAssetsDto,
-  LentLockListDto,
+  LentLockPageDto,
+  ListAssetNumsQuery,
+  ListLentLocksQuery,
 } from './dto/member-assets.dto.ts';
 import { OverviewDto } from './dto/overview.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
@@ -26,33 +28,37 @@ export class MemberAssetsController {
   @Get('enterprises/:enterpriseGlobalId/asset-nums')
   @Operation({
     id: 'listAssetNums',
-    summary: 'List the asset numbers of an enterprise, and who has them',
+    summary: 'Page through the asset numbers of an enterprise, and who has them',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listAssetNums',
-    success: [{ status: 200, description: 'All asset numbers', type: AssetNumListDto }],
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: AssetNumPageDto }],
   })
-  async listAssetNums(
+  listAssetNums(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<AssetNumListDto> {
-    return { items: await this.assets.listAssetNums(call, enterpriseGlobalId) };
+    @Query() query: ListAssetNumsQuery,
+  ): Promise<AssetNumPageDto> {
+    return this.assets.listAssetNums(call, enterpriseGlobalId, query);
   }
 
   @Get('enterprises/:enterpriseGlobalId/lent-locks')
   @Operation({
     id: 'listLentLocks',
-    summary: 'List the lent locks of an enterprise, and whom they are lent to',
+    summary: 'Page through the lent locks of an enterprise, and whom they are lent to',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listLentLocks',
-    success: [{ status: 200, description: 'All lent locks', type: LentLockListDto }],
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: LentLockPageDto }],
   })
-  async listLentLocks(
+  listLentLocks(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<LentLockListDto> {
-    return { items: await this.assets.listLentLocks(call, enterpriseGlobalId) };
+    @Query() query: ListLentLocksQuery,
+  ): Promise<LentLockPageDto> {
+    return this.assets.listLentLocks(call, enterpriseGlobalId, query);
   }
 
   @Get('enterprises/:enterpriseGlobalId/assets/:assetId/products')

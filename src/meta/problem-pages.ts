@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ProblemDescriptionDto } from './problems.dto.ts';
 
 const STYLE = `:root{color-scheme:light dark}
@@ -7,6 +8,9 @@ code{font:.92em ui-monospace,monospace;background:#8882;padding:.1em .35em;borde
 a{color:#2563eb}.status{color:#888;font-weight:600}table{border-collapse:collapse;width:100%}
 td,th{text-align:left;padding:.45rem .8rem .45rem 0;border-bottom:1px solid #8883;vertical-align:top}
 td:first-child{white-space:nowrap}@media(prefers-color-scheme:dark){a{color:#7aa7ff}}`;
+
+/** Nothing but the style above, which it knows by its hash. */
+export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 const OUTCOMES = {
   not_processed: 'Nothing happened on the platform.',

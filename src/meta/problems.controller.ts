@@ -1,32 +1,43 @@
-import { Controller, Get, Header, Param, Res } from '@nestjs/common';
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
-import { HeaderValue } from '../operation/request-state.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { catalogueHtml, problemHtml } from './problem-pages.ts';
+import { FixedContent } from './fixed-content.ts';
+import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemParams } from './problems.dto.ts';
 
-/** The error catalogue: what a problem's `type` points to. JSON, or a page where a browser asks. */
+/** The error catalogue: what a problem's `type` points to. JSON, or a page where a browser asks; the bytes of each are made once. */
 @ApiTags('Meta')
 @Controller('problems')
 export class ProblemsController {
+  readonly #catalogue = new Pair(
+    () => ({ items: problemSlugs.map(describe) }),
+    () => catalogueHtml(problemSlugs.map(describe)),
+  );
+  readonly #problems = new Map(
+    problemSlugs.map((slug) => [
+      slug as string,
+      new Pair(
+        () => describe(slug),
+        () => problemHtml(describe(slug)),
+      ),
+    ]),
+  );
+
   @Get()
-  @Header('vary', 'accept')
   @PublicOperation('listProblems', 'All problems this gateway answers with')
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
   listProblems(
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @HeaderValue('accept') accept?: string,
-  ): ProblemListDto | string {
-    const items = problemSlugs.map(describe);
-    return wantsHtml(accept) ? page(reply, catalogueHtml(items)) : { items };
+  ): Promise<ProblemListDto | Buffer | undefined> {
+    return this.#catalogue.respond(request, reply);
   }
 
   @Get(':slug')
-  @Header('vary', 'accept')
   @PublicOperation('getProblem', 'One problem: what it means and what to do', [
     'validation-failed',
     'not-found',
@@ -35,18 +46,32 @@ export class ProblemsController {
   @ApiOkResponse({ type: ProblemDescriptionDto, description: 'The problem' })
   getProblem(
     @Param() { slug }: ProblemParams,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @HeaderValue('accept') accept?: string,
-  ): ProblemDescriptionDto | string {
-    const known = problemSlugs.find((each) => each === slug);
+  ): Promise<ProblemDescriptionDto | Buffer | undefined> {
+    const known = this.#problems.get(slug);
     if (!known) throw new ProblemException('not-found');
-    return wantsHtml(accept) ? page(reply, problemHtml(describe(known))) : describe(known);
+    return known.respond(request, reply);
   }
 }
 
-function page(reply: FastifyReply, html: string): string {
-  void reply.type('text/html; charset=utf-8');
-  return html;
+/** One thing as JSON and as a page. */
+class Pair {
+  #json?: FixedContent;
+  #page?: FixedContent;
+
+  constructor(
+    private readonly value: () => object,
+    private readonly html: () => string,
+  ) {}
+
+  respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
+    void reply.header('vary', 'accept, accept-encoding');
+    const content = wantsHtml(request.headers.accept)
+      ? (this.#page ??= new FixedContent('text/html; charset=utf-8', this.html(), PAGE_POLICY))
+      : (this.#json ??= new FixedContent('application/json; charset=utf-8', JSON.stringify(this.value())));
+    return content.respond(request, reply);
+  }
 }
 
 function describe(slug: ProblemSlug): ProblemDescriptionDto {

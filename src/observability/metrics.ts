@@ -117,6 +117,18 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
+  readonly #connectionsClosed = new Counter({
+    name: 'gateway_connections_closed_total',
+    help: 'Connections that were idle, or of strangers, and were closed to make room for others',
+    registers: [this.registry],
+  });
+  #readBodyBytes = () => 0;
+  readonly #bodyBytes: Gauge = new Gauge({
+    name: 'gateway_request_body_bytes',
+    help: 'Bytes of request bodies under way, from the headers of a request until it is done',
+    registers: [this.registry],
+    collect: () => this.#bodyBytes.set(this.#readBodyBytes()),
+  });
   #readInFlight = () => 0;
   readonly #inFlight: Gauge = new Gauge({
     name: 'gateway_requests_in_flight',
@@ -279,7 +291,17 @@ export class Metrics {
     this.#refused.inc({ reason });
   }
 
-  /** `read` is asked when somebody fetches the metrics. */
+  /** A connection had to make room for another. */
+  connectionClosed(): void {
+    this.#connectionsClosed.inc();
+  }
+
+  /** `read` is asked when the metrics are fetched. */
+  bodyBytes(read: () => number): void {
+    this.#readBodyBytes = read;
+  }
+
+  /** `read` is asked when the metrics are fetched. */
   inFlight(read: () => number): void {
     this.#readInFlight = read;
   }

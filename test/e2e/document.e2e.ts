@@ -1,5 +1,7 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { request } from 'undici';
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
 import ts from 'typescript';
@@ -100,10 +102,10 @@ describe('every handler', () => {
     const declared = declaredResults();
     const rows = handlers().map(({ controller, method, policy }) => ({
       handler: `${controller}.${method}`,
-      // A page for browsers has no schema.
+      // A page for browsers has no schema; bytes are those of the result beside them, made once.
       returns: declared
         .get(`${controller}.${method}`)
-        ?.filter((name) => name !== 'string')
+        ?.filter((name) => !['string', 'Buffer', 'undefined'].includes(name))
         .sort(),
       documented: documentedResults(policy?.operationId ?? '').sort(),
     }));
@@ -245,5 +247,60 @@ describe('documentation', () => {
     expect((await fetch(`${gateway.url}/docs`)).headers.get('content-type')).toMatch(/text\/html/);
     const served = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as typeof document;
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths));
+  });
+
+  it.each([
+    ['/openapi.json', 'accept-encoding'],
+    ['/problems', 'accept, accept-encoding'],
+  ])(
+    'S11 %s is made once: a client that has it is told so, and may have it in gzip or brotli',
+    async (path, vary) => {
+      const url = gateway.url + path;
+      const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+      const text = await plain.text();
+      expect(plain.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/);
+      expect(plain.headers.get('vary')).toBe(vary);
+      for (const coding of ['gzip', 'br']) {
+        const coded = await request(url, { headers: { 'accept-encoding': coding } });
+        expect([coded.statusCode, coded.headers['content-encoding']]).toEqual([200, coding]);
+        const bytes = Buffer.from(await coded.body.arrayBuffer());
+        expect((coding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)).toString()).toBe(text);
+        expect(bytes.length).toBeLessThan(text.length / 2);
+        const etag = coded.headers['etag'] as string;
+        expect(etag).not.toBe(plain.headers.get('etag'));
+        const again = await request(url, { headers: { 'accept-encoding': coding, 'if-none-match': etag } });
+        expect([again.statusCode, await again.body.text()]).toEqual([304, '']);
+      }
+      const none = await request(url, { headers: { 'accept-encoding': 'br;q=0, deflate' } });
+      expect(none.headers['content-encoding']).toBeUndefined();
+      await none.body.dump();
+    },
+  );
+
+  it.each(['/docs', '/docs/', '/docs/start.js', '/problems', '/problems/forbidden', '/openapi.json'])(
+    'S16 %s is of no use inside another page, nor to a script that is not its own',
+    async (path) => {
+      const { status, headers } = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
+      expect(status).toBe(200);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/script-src[^;]*unsafe|https?:|\*/);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+    },
+  );
+
+  it('loads what its page names, from this gateway alone', async () => {
+    const page = await (await fetch(`${gateway.url}/docs`)).text();
+    const names = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name);
+    const files = names.filter((name) => !name.startsWith('data:'));
+    expect(files.length).toBeGreaterThan(2);
+    for (const file of files) {
+      expect(file).toMatch(/^\/docs\/[a-z.-]+$/);
+      expect((await fetch(gateway.url + file)).status).toBe(200);
+    }
+    expect(page).not.toMatch(/<script>|<style>| on\w+=/);
   });
 });

@@ -183,6 +183,13 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'the call succeeds over IPv4',
       },
       { id: 'U32', fault: 'the platform says it is 1970', holds: 'nobody cares' },
+      {
+        id: 'U33',
+        fault:
+          'a licence order of another order stands at the platform under the number of an order in doubt',
+        holds:
+          'older than the submission it proves nothing: the order stays in doubt; the clocks may differ by a minute',
+      },
     ],
   },
   {
@@ -529,7 +536,7 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'P10',
-        fault: 'heap nearly full',
+        fault: 'heap, or memory of any kind, nearly full',
         holds: '503 overloaded for new work, health stays up, what is in flight finishes',
       },
       {
@@ -615,7 +622,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K21',
         fault: 'more connections than there is room for',
-        holds: 'closed at once and counted; idle ones make room',
+        holds:
+          'those that have been idle for longest make room, first those of clients without a key: every new one is served',
       },
       { id: 'K22', fault: 'a caller hangs up on a read', holds: 'the call to the platform ends' },
       {
@@ -661,6 +669,27 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'pages of orders out of a store of a million',
         holds:
           'the work for a page is bounded, whatever the filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
+      },
+      {
+        id: 'K38',
+        fault: 'a crowd of clients without a key that send bodies',
+        holds: '401 by the headers alone, and the connection ends; memory stays flat',
+      },
+      {
+        id: 'K39',
+        fault: 'a caller that has more bodies under way than its share of the memory',
+        holds: '503 overloaded before they are read, for that caller alone; every byte is given back',
+      },
+      {
+        id: 'K40',
+        fault: 'a flood of requests for what is public',
+        holds: 'known callers are served first; health is served; the bytes are made once',
+      },
+      {
+        id: 'K41',
+        fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many good ones',
+        holds:
+          'a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
       },
     ],
   },
@@ -743,6 +772,34 @@ export const sections: readonly CatalogueSection[] = [
         id: 'G5',
         fault: 'the clock of a replica is hours ahead or behind',
         holds: 'sessions live and end by the clock of Redis alone',
+      },
+      {
+        id: 'G6',
+        fault: "the platform's words to a caller quote a secret of the gateway, plain or encoded",
+        holds:
+          'every known secret is masked, as in the log: configuration, tokens, passwords on their way, in their encoded forms',
+      },
+      {
+        id: 'G7',
+        fault: 'an image is replaced under its tag, or a container is taken over',
+        holds:
+          'images by digest; no root, no capabilities, read-only, with limits; only what people call is published, on the loopback address',
+      },
+      {
+        id: 'G8',
+        fault: 'npm run compose-secrets is run again',
+        holds:
+          'nothing is replaced without --force, and what that would lose is told; files are for their owner alone',
+      },
+      {
+        id: 'G9',
+        fault: 'a port of the gateway or of the demo is taken',
+        holds: 'the start ends with the name of the variable to change, and leaves nothing behind',
+      },
+      {
+        id: 'G10',
+        fault: 'the demo is started again',
+        holds: 'it builds only where a source has changed since the last build',
       },
     ],
   },

@@ -86,10 +86,11 @@ describe('S15 a failure inside the gateway denies:', () => {
   });
 
   it.each([
-    ['tokens', throws],
-    ['tokens, later', rejects],
-  ])('of %s', async (_, fail) => {
-    jest.spyOn(gateway.app.get(JwtCallers), 'of').mockImplementation(fail);
+    ['tokens', 'recognised', throws],
+    ['tokens that are verified', 'verified', throws],
+    ['tokens, later', 'verified', rejects],
+  ] as const)('of %s', async (_, method, fail) => {
+    jest.spyOn(gateway.app.get(JwtCallers), method).mockImplementation(fail as () => never);
     const headers = {
       authorization: `Bearer ${await issuer.token({ azp: 'limited', scope: 'orders:read' })}`,
     };

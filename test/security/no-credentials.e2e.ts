@@ -31,12 +31,7 @@ afterAll(async () => {
 const PUBLIC = [
   '/docs',
   '/docs/',
-  '/docs/*',
-  '/docs/LICENSE',
-  '/docs/docs/swagger-ui-init.js',
-  '/docs/index.html',
-  '/docs/swagger-ui-init.js',
-  '/docs-yaml',
+  '/docs/:file',
   '/health/live',
   '/health/ready',
   '/openapi.json',
@@ -190,7 +185,7 @@ describe('S5 what is public', () => {
 
   it('is frozen, and everything else asks who is there', async () => {
     const known = registered();
-    expect(known.size).toBeGreaterThan(30);
+    expect(known.size).toBeGreaterThan(25);
     const open: string[] = [];
     for (const [template, methods] of known) {
       for (const method of methods) {
@@ -248,7 +243,7 @@ describe('S5 a route that nobody gave a policy', () => {
       const headers = { 'x-api-key': gateway.key, 'content-type': 'application/json' };
       const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { body: '{}' }) });
       expect([answer.statusCode, answer.json<{ code: string }>().code]).toEqual([403, 'forbidden']);
-      expect((await app.inject({ method, url })).statusCode).toBe(403);
+      expect((await app.inject({ method, url })).statusCode).toBe(401);
     }
     await app.close();
   });

@@ -88,6 +88,7 @@ const requests: readonly (readonly [operation: string, Request])[] = [
     }),
   ],
   ['listAssets', { method: 'GET', path: `${HARBOUR}/assets` }],
+  ['getAsset', { method: 'GET', path: `${HARBOUR}/assets/ast-1002` }],
   ['disableLocks', { method: 'POST', path: `${HARBOUR}/locks/disable`, body: { assetNums: ['8000001003'] } }],
   ['enableLocks', { method: 'POST', path: `${HARBOUR}/locks/enable`, body: { assetNums: ['8000001003'] } }],
   [

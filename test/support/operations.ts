@@ -66,6 +66,14 @@ export const operationCases: readonly OperationCase[] = [
     scopes: ['orders:read'],
   },
   {
+    id: 'getAsset',
+    upstream: 'listAssets',
+    effect: 'read',
+    method: 'GET',
+    path: '/v1/enterprises/ent-harbour/assets/ast-1002',
+    scopes: ['orders:read'],
+  },
+  {
     id: 'placeOrder',
     upstream: 'batchOrder',
     effect: 'once',

@@ -1,0 +1,108 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../caller/callers-file.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { memoryLimit } from './memory.ts';
+import { askForBody, hasBody, MAX_BODY_BYTES } from './server-limits.ts';
+
+const MIB = 1024 * 1024;
+/** A body that was read takes up to ten times its size as values, and stays until its request is done. */
+const PART_OF_MEMORY = 16;
+const MAX_BUDGET = 64 * MIB;
+const MIN_BUDGET = 8 * MIB;
+/** What Node may read of a body that nobody has asked for yet. */
+const READ_AHEAD = 64 * 1024;
+
+interface Share {
+  readonly caller: string;
+  bytes: number;
+  /** Whether a handler has the body: then the bytes are its own until it is done, even where the caller hangs up before. */
+  isHandedOver: boolean;
+}
+
+/**
+ * Bodies of requests, read for known callers only. All that are under way share one budget of bytes, of which one caller may have half: a
+ * body is counted from the headers of its request until the request is done.
+ */
+@Injectable()
+export class RequestBodies {
+  readonly #budget = Math.max(MIN_BUDGET, Math.min(MAX_BUDGET, memoryLimit() / PART_OF_MEMORY));
+  readonly #shares = new Map<FastifyRequest, Share>();
+  readonly #ofCaller = new Map<string, number>();
+  #underWay = 0;
+
+  constructor(private readonly metrics: Metrics) {
+    metrics.bodyBytes(() => this.#underWay);
+  }
+
+  /** Sets bytes aside for a body whose headers are there. Gives the problem where it is too long, or one too many. */
+  admit(request: FastifyRequest, { name }: Caller): ProblemException | undefined {
+    if (!hasBody(request.raw)) return undefined;
+    const length = Number(request.headers['content-length'] ?? READ_AHEAD);
+    if (length > MAX_BODY_BYTES) return new ProblemException('payload-too-large');
+    const share = { caller: name, bytes: 0, isHandedOver: false };
+    if (!this.#grow(share, length)) return this.#tooMany();
+    this.#shares.set(request, share);
+    return undefined;
+  }
+
+  /** Reads the body that {@link admit} has set bytes aside for. `done` is not called where the caller hangs up before its end. */
+  read(
+    request: FastifyRequest,
+    payload: Readable,
+    done: (problem: Error | null, body?: Buffer) => void,
+  ): void {
+    const share = this.#shares.get(request);
+    // The caller hung up.
+    if (!share) return;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = (problem: Error | null): void => {
+      payload.off('data', more).off('end', atEnd).off('error', atError);
+      if (problem) return done(problem);
+      share.isHandedOver = true;
+      done(null, Buffer.concat(chunks, length));
+    };
+    const atEnd = (): void => end(null);
+    const atError = (cause: Error): void => end(new ProblemException('validation-failed', { cause }));
+    const more = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > MAX_BODY_BYTES) return end(new ProblemException('payload-too-large'));
+      if (length > share.bytes && !this.#grow(share, length - share.bytes)) return end(this.#tooMany());
+      chunks.push(chunk);
+    };
+    payload.on('data', more).on('end', atEnd).on('error', atError);
+    askForBody(request.raw);
+  }
+
+  /** The response is made: nothing of the body is needed any more. */
+  done(request: FastifyRequest): void {
+    const share = this.#shares.get(request);
+    if (!share || !this.#shares.delete(request)) return;
+    this.#underWay -= share.bytes;
+    const left = (this.#ofCaller.get(share.caller) ?? 0) - share.bytes;
+    if (left > 0) this.#ofCaller.set(share.caller, left);
+    else this.#ofCaller.delete(share.caller);
+  }
+
+  /** The connection is gone: a body that no handler has is let go. */
+  closed(request: FastifyRequest): void {
+    if (this.#shares.get(request)?.isHandedOver === false) this.done(request);
+  }
+
+  #grow(share: Share, bytes: number): boolean {
+    const ofCaller = (this.#ofCaller.get(share.caller) ?? 0) + bytes;
+    if (ofCaller > this.#budget / 2 || this.#underWay + bytes > this.#budget) return false;
+    share.bytes += bytes;
+    this.#underWay += bytes;
+    this.#ofCaller.set(share.caller, ofCaller);
+    return true;
+  }
+
+  #tooMany(): ProblemException {
+    this.metrics.requestRefused('bodies');
+    return new ProblemException('overloaded', { retryAfter: 1 });
+  }
+}

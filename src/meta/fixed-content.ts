@@ -1,0 +1,77 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { etagOf, isNamed } from '../read-cache/etag.ts';
+
+/** A request for what is there anyway must cost next to nothing: anyone may send it. */
+const MAX_AGE_S = 300;
+/** Smaller ones fit into one packet as they are. */
+const MIN_COMPRESSED_BYTES = 1_024;
+
+/** As far as a browser goes that takes the content for something else, frames it, or follows its links. */
+const HEADERS = {
+  'cache-control': `public, max-age=${MAX_AGE_S}`,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+const codings = {
+  br: (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
+};
+type Coding = keyof typeof codings;
+
+/** Content that is the same for everyone and never changes while the process lives: its bytes, its tag and each coding are made once. */
+export class FixedContent {
+  readonly #bytes: Buffer;
+  readonly #etag: string;
+  readonly #coded = new Map<Coding, Promise<Buffer>>();
+
+  constructor(
+    private readonly type: string,
+    content: string | Buffer,
+    /** The Content-Security-Policy; by default nothing is allowed. */
+    private readonly policy = "default-src 'none'; frame-ancestors 'none'",
+  ) {
+    this.#bytes = Buffer.from(content);
+    this.#etag = etagOf(this.#bytes);
+  }
+
+  /** Sets the headers of the response, and gives its bytes; none where the client has them already. */
+  async respond({ headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
+    const coding =
+      this.#bytes.length < MIN_COMPRESSED_BYTES ? undefined : codingFor(headers['accept-encoding']);
+    const etag = coding ? this.#etag.replace(/"$/, `-${coding}"`) : this.#etag;
+    void reply.headers(HEADERS).header('content-security-policy', this.policy).header('etag', etag);
+    if (!reply.hasHeader('vary')) void reply.header('vary', 'accept-encoding');
+    if (isNamed(headers['if-none-match'], etag)) {
+      void reply.status(304);
+      return undefined;
+    }
+    void reply.type(this.type);
+    if (!coding) return this.#bytes;
+    void reply.header('content-encoding', coding);
+    return this.#codedAs(coding);
+  }
+
+  #codedAs(coding: Coding): Promise<Buffer> {
+    const known = this.#coded.get(coding);
+    if (known) return known;
+    const made = codings[coding](this.#bytes);
+    this.#coded.set(coding, made);
+    return made;
+  }
+}
+
+/** The first of ours that the client takes; one with a weight of 0 it does not (RFC 9110 12.5.3). */
+function codingFor(accepted = ''): Coding | undefined {
+  const names = accepted
+    .toLowerCase()
+    .split(',', 20)
+    .filter((each) => !/;\s*q=0(\.0*)?\s*$/.test(each))
+    .map((each) => each.split(';')[0]?.trim());
+  return (['br', 'gzip'] as const).find((coding) => names.includes(coding));
+}
