@@ -120,8 +120,8 @@ export class OrderLedger implements OnApplicationShutdown {
             ? { state: done, items: outcome.data as PlacedItem[], answer: undefined }
             : endOf(outcome.failure);
         if (state === 'in_doubt') return;
-        const details = { ...placed(items), ...(answer && { answer }) };
-        void this.#record({ ...moveOf(begin), to: state, details });
+        const kept = { ...placed(items), ...(answer && { answer }) };
+        void this.#record({ ...moveOf(begin), to: state, details: kept });
         if (CARRIED_OUT.has(state)) this.keeper.carriedOut();
       },
     };
