@@ -30,8 +30,8 @@ type Kind = 'text' | 'digits' | 'texts' | 'flag' | 'bit' | 'count' | 'time' | { 
 type Table = Readonly<Record<string, readonly [wire: string, kind: Kind]>>;
 
 /**
- * The contract once more, independent of the mapper: each gateway field (api.md, "placeOrder" and the vocabulary), what
- * the interface calls it (section 2.4), and what it holds.
+ * The contract once more, independent of the mapper: each gateway field (config/openapi.json, PlaceOrder), what
+ * the interface calls it (interface section 2.4), and what it holds.
  */
 const tables: Readonly<Record<string, Table>> = {
   item: {

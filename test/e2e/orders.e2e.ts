@@ -10,7 +10,7 @@ import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Placing orders and looking after them (orders.md), guarded in the process and in Redis. */
+/** Placing orders and looking after them (docs/api.md, section 3), recorded in the process and in Redis. */
 
 const ORDERS = '/v1/license-orders';
 const ENCRYPTION_KEYS = newEncryptionKey('k1');
