@@ -1,4 +1,5 @@
-const MASK = '[secret]';
+import { MASK } from '../shared/secret-fields.ts';
+
 /** A shorter one would mask half the language, and is no secret. */
 const MIN_LENGTH = 4;
 /** Of base64: fewer are found by chance. */
