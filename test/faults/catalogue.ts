@@ -1,16 +1,16 @@
 /**
- * What can go wrong around the gateway, and what must hold then. A test of a row has a title (its own or a describe block's) that
- * begins with the row's id; fault-table.reporter.ts holds the tests against this list, and docs/faults.md is made from it.
+ * What can go wrong around the gateway, and what must hold then. The title of a row's test (or of its describe block) begins with the
+ * row's id; fault-table.reporter.ts compares the tests with this list, and docs/faults.md is made from it.
  */
 
 interface Row {
   readonly id: string;
-  /** What is injected. */
+  /** The injected fault. */
   readonly fault: string;
   /** What must be true then. */
   readonly holds: string;
 }
-/** Not tested under its own id, and why. */
+/** Why no test has its id. */
 interface AbsentRow extends Row {
   readonly notHere: string;
 }
@@ -18,7 +18,7 @@ export type CatalogueRow = Row | AbsentRow;
 
 export interface CatalogueSection {
   readonly title: string;
-  /** The heads of the two columns, where they are not `fault` and `what must hold`. */
+  /** The headings of the two columns, if not `fault` and `what must hold`. */
   readonly heads?: readonly [string, string];
   readonly rows: readonly CatalogueRow[];
 }
@@ -914,7 +914,7 @@ export const sections: readonly CatalogueSection[] = [
   },
 ];
 
-/** Why a row is not tested, or undefined where it is. */
+/** Why a row is not tested, or undefined if it is. */
 export function reasonOf(row: CatalogueRow): string | undefined {
   return 'notHere' in row ? row.notHere : undefined;
 }
