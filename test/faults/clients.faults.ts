@@ -306,7 +306,7 @@ describe('a request that is wrong', () => {
       [''],
     ],
     ['K17', 'that buys nothing', 'POST', ORDERS, item({ assets: [{ products: [] }] }), ['/items/0/assets/0']],
-    ['K17', 'that buys for nobody', 'POST', ORDERS, item({ customer: {} }), ['/items/0']],
+    ['K17', 'that buys without a customer', 'POST', ORDERS, item({ customer: {} }), ['/items/0']],
     [
       'K17',
       'that deletes from no order',

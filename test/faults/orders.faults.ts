@@ -157,7 +157,7 @@ describe('in the response', () => {
   it.each<[string, object, number]>([
     ['C12 success without data', { patch: { data: null } }, 0],
     [
-      'C13 success with a sequence that nobody asked for',
+      'C13 success with a sequence that the order does not have',
       { patch: { data: [{ sequence: 7, licenseOrderId: '1' }] } },
       0,
     ],

@@ -308,7 +308,7 @@ describe('a process that cannot work', () => {
   });
 
   describe('O5 the log cannot be written', () => {
-    it.each(['a full disk', 'a pipe that nobody reads', 'a closed pipe'])(
+    it.each(['a full disk', 'a pipe without a reader', 'a closed pipe'])(
       'P14 a log that goes to %s fails no request',
       async (where) => {
         await sandbox.reset();

@@ -129,7 +129,7 @@ async function underTraffic(gateways: TestGateway[], during: () => Promise<void>
   return (await Promise.all(readers)).reduce((sum, count) => sum + count);
 }
 
-describe('Redis that is not there', () => {
+describe('Redis that is down', () => {
   it('R1 down at start: the gateway starts and reads, says degraded, and uses Redis once it is there', async () => {
     const redis = await newRedis();
     await redis.kill9();
@@ -144,11 +144,11 @@ describe('Redis that is not there', () => {
     await isUp(gateway);
     await serves(gateway, await logIn(gateway));
     expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(1);
-    // Said once, whatever was refused meanwhile.
+    // Logged once, for all refusals in between.
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
   });
 
-  it('R2 killed mid-run: every read is served, with one token request a replica and token at most', async () => {
+  it('R2 killed mid-run: every read is served, with at most one token request for each replica and token', async () => {
     const redis = await newRedis();
     const replicas = await Promise.all([gatewayAt(redis.url), gatewayAt(redis.url)]);
     for (const replica of replicas) await served(replica, 2);
@@ -161,19 +161,19 @@ describe('Redis that is not there', () => {
     });
     for (const replica of replicas) await failsClosed(replica, session);
     expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
-    // One that never saw Redis has its own tokens, once.
+    // A process that never reached Redis fetches its own tokens, once.
     const later = await gatewayAt(redis.url);
     const without = await tokenRequests();
     await served(later, 20);
     expect((await tokenRequests()) - without).toBe(3);
     await comesBack(redis);
     await Promise.all(replicas.map(isUp));
-    // Redis has lost it, and says so.
+    // The session is gone from Redis, and the gateway says so.
     expect((await replicas[1].get(MEMBERS, session)).body['code']).toBe('session-expired');
     await serves(replicas[1], await logIn(replicas[0]));
   });
 
-  it('R3 frozen: one command waits, then nobody; what it held serves again when it wakes', async () => {
+  it('R3 frozen: one command waits, later ones do not; its data is used again when it continues', async () => {
     const redis = await newRedis();
     const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '60000' });
     await served(gateway, 10);
@@ -193,7 +193,7 @@ describe('Redis that is not there', () => {
     }
     expect(median(times)).toBeLessThan(100);
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(away + 2);
-    // Not for the sessions either, which were refused before the platform was asked.
+    // Not for the sessions either, which were refused before a call to the platform.
     expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(3);
     expect(await errors(gateway, 'timeout')).toBeGreaterThan(0);
     redis.thaw();
@@ -201,7 +201,7 @@ describe('Redis that is not there', () => {
     await serves(gateway, session);
   });
 
-  it('R4 accepts connections and never answers: the same, at start and mid-run', async () => {
+  it('R4 accepts connections and never replies: the same, at start and mid-run', async () => {
     const proxy = await proxyTo(await newRedis());
     await proxy.add({ toxic: 'timeout', ms: 0 });
     const gateway = await gatewayAt(proxy.redisUrl);
@@ -223,7 +223,7 @@ describe('Redis that is not there', () => {
   });
 });
 
-describe('Redis on a bad line', () => {
+describe('Redis on a slow network', () => {
   it('R5 100 ms away: everything works', async () => {
     const proxy = await proxyTo(await newRedis());
     await proxy.add({ toxic: 'latency', ms: 100 });

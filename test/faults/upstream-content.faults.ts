@@ -495,7 +495,7 @@ describe('lists', () => {
       1,
     ],
     [
-      'a user nobody asked for',
+      'a user that the request does not name',
       { succeeded: added('nina', 'olaf', 'zoe'), failed: [] },
       { succeeded: [{ userName: 'nina' }, { userName: 'olaf' }], failed: [] },
       1,

@@ -57,7 +57,7 @@ export const crossRules: Readonly<Record<string, CrossRules>> = {
       Object.keys(value['customer'] as Members).length > 0
         ? value
         : { ...value, customer: { customerId: 'cus-harbour-default' } },
-    broken: (value) => [at('', 'for nobody', { ...value, customer: {} })],
+    broken: (value) => [at('', 'without a customer', { ...value, customer: {} })],
   },
   BoughtAsset: {
     mend: (value) =>

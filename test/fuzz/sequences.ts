@@ -434,7 +434,7 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world, { of }) => world.seeMembers({ 'x-session-id': of(world.sessions).id }),
   },
 
-  "use somebody else's session": {
+  "use another caller's session": {
     weight: 1,
     may: ({ sessions }) => some(sessions),
     run: async (world, { of }) => {
