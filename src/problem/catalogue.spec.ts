@@ -51,7 +51,7 @@ const documented: Record<string, [statuses: number[], outcomes: string[]]> = {
   'upstream-unmapped-error': [[502], ['not_processed', 'unknown']],
 };
 
-/** What errors.md says of repeating; elsewhere it is the gateway's to choose. */
+/** What errors.md says about repeating. Elsewhere the gateway chooses. */
 const retryables: Partial<Record<ProblemSlug, boolean>> = {
   'upstream-rejected': false,
   'trial-member-limit': false,

@@ -1,9 +1,9 @@
 import { isUnknown, type Script, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
-/** One replica is enough: of two servers that have a write, a failover leaves one. */
+/** One replica is enough: after a failover, one of the two servers that have the write is left. */
 const REPLICAS = 1;
-/** Less than a request waits for Redis: the connection is held up meanwhile. */
+/** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */
 const TIMEOUT_MS = 150;
 
 interface Waiting extends ScriptRun {
@@ -13,13 +13,13 @@ interface Waiting extends ScriptRun {
 
 interface Acknowledged {
   readonly answer: unknown[];
-  /** A replica has what the script wrote. */
+  /** Whether a replica has what the script wrote. */
   readonly acknowledged: boolean;
 }
 
 /**
- * A script whose writes must survive a failover. WAIT holds up its whole connection, so there is one at a time, for all runs that came
- * meanwhile: with one for each, a replica that stands still would hold up a hundred callers for 150 ms each, one after the other.
+ * A script whose writes must survive a failover. WAIT blocks its whole connection, so one WAIT at a time covers all runs that came
+ * meanwhile. With one WAIT for each run, a stalled replica would block a hundred callers for 150 ms each, one after the other.
  */
 export class AcknowledgedScript {
   #waiting: Waiting[] = [];
