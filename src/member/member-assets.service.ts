@@ -5,13 +5,12 @@ import { SharedReads } from '../read-cache/shared-reads.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import type { WireLoan, WirePrivileges } from '../upstream/wire/member.ts';
+import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetProductsDto } from './dto/asset-products.dto.ts';
 import type {
   AssetNumDto,
   AssetNumPageDto,
-  ChangeAssetNumsDto,
   LendAssetsDto,
   LentLockDto,
   LentLockPageDto,
@@ -79,16 +78,6 @@ export class MemberAssetsService {
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>
       toAssetProducts(data, this.config.timestampUnit, notes),
     );
-  }
-
-  /** Upstream requires both lists, also where one is empty. */
-  changeAssetNums(
-    call: CallContext,
-    memberGlobalId: string,
-    { assign, withdraw }: ChangeAssetNumsDto,
-  ): Promise<void> {
-    const body: WirePrivileges = { deleteAssets: withdraw, addAssets: assign };
-    return this.upstream.call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing);
   }
 
   lendAssets(

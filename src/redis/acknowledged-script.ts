@@ -1,8 +1,6 @@
 import { isUnknown, type Script, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
-/** One replica is enough: after a failover, one of the two servers that have the write is left. */
-const REPLICAS = 1;
 /** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */
 const TIMEOUT_MS = 150;
 
@@ -13,7 +11,7 @@ interface Waiting extends ScriptRun {
 
 interface Acknowledged {
   readonly answer: unknown[];
-  /** Whether a replica has what the script wrote. */
+  /** As many replicas as have to have what the script wrote. */
   readonly acknowledged: boolean;
 }
 
@@ -28,6 +26,8 @@ export class AcknowledgedScript {
   constructor(
     private readonly redis: SharedRedis,
     private readonly script: Script,
+    /** How many replicas have to have a write. */
+    private readonly replicas: () => number,
   ) {}
 
   run(keys: readonly string[], values: readonly (string | number)[]): Promise<Acknowledged> {
@@ -53,7 +53,7 @@ export class AcknowledgedScript {
   }
 
   async #runBatch(batch: readonly Waiting[], byHash: boolean): Promise<void> {
-    const how = { replicas: REPLICAS, timeoutMs: TIMEOUT_MS, byHash };
+    const how = { replicas: this.replicas(), timeoutMs: TIMEOUT_MS, byHash };
     const { results, replicas } = await this.redis.run((client) =>
       this.script.runAndWait(client, batch, how),
     );
@@ -62,7 +62,7 @@ export class AcknowledgedScript {
       const answer = results[index];
       if (isUnknown(answer)) unknown.push(waiting);
       else if (answer instanceof Error) waiting.reject(answer);
-      else waiting.resolve({ answer: answer as unknown[], acknowledged: replicas >= REPLICAS });
+      else waiting.resolve({ answer: answer as unknown[], acknowledged: replicas >= how.replicas });
     }
     if (unknown.length > 0) await this.#runBatch(unknown, false);
   }

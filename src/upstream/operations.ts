@@ -77,7 +77,8 @@ const member = {
   listAssetNums: ['GET', '/enterprise/{enterpriseGlobalId}/asset/assetNums', 'read'],
   listAssetProducts: ['GET', '/enterprise/asset/{assetId}/merchandiseProducts', 'read'],
   listLentLocks: ['GET', '/enterprise/{enterpriseGlobalId}/asset/borrowUsbKeys', 'read'],
-  changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'once'],
+  // Repeatable because only the difference to what is there is sent: see MemberRightsService.
+  changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'repeatable'],
   borrowAssets: ['POST', '/enterprise/member/{memberGlobalId}/borrow', 'once'],
 } as const satisfies Record<string, Row>;
 

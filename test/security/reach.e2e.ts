@@ -117,6 +117,14 @@ const requests: readonly (readonly [operation: string, Request])[] = [
   ['listLentLocks', { method: 'GET', path: `${HARBOUR}/lent-locks` }],
   ['getAssetProducts', { method: 'GET', path: `${HARBOUR}/assets/ast-1002/products` }],
   [
+    'setMemberAssetNums',
+    {
+      method: 'PUT',
+      path: `${HARBOUR}/members/mem-harbour-anna/asset-nums`,
+      body: { assetNums: ['8000001009'] },
+    },
+  ],
+  [
     'changeMemberAssetNums',
     {
       method: 'PATCH',

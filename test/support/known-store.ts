@@ -13,6 +13,7 @@ export function knownStore(
       return count;
     },
     replicated,
+    acknowledgements: 1,
     saw: (seen) => {
       count = Math.max(count, seen);
     },

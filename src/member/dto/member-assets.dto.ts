@@ -101,6 +101,28 @@ export class ChangeAssetNumsDto {
   withdraw: string[] = [];
 }
 
+export class SetAssetNumsDto {
+  /** All asset numbers that the member has afterwards. */
+  @IdentifierList({ max: MAX_ASSETS }, { example: ['8000001002', '8000001009'] })
+  @Names('assetNum')
+  assetNums!: string[];
+}
+
+export class ChangeRightsQuery {
+  /** `true`: answers with what would change, and sends nothing. */
+  @Optional()
+  @FlagParameter({ example: false })
+  validateOnly: boolean = false;
+}
+
+/** What changed, or would change. */
+export class RightsChangeDto {
+  assigned!: string[];
+  withdrawn!: string[];
+  /** Wanted, and the member had them already. */
+  kept!: string[];
+}
+
 export class LendAssetsDto {
   /** Number of the lent lock that takes the rights. */
   @Identifier({ example: '8000001006', 'x-upstream': 'borrowedUsbKey' })
