@@ -7,7 +7,7 @@ import type { Accounts } from './accounts.ts';
 import type { NonceRegister } from './nonces.ts';
 import type { Token, TokenStore } from './tokens.ts';
 
-/** The scope that each module requires (sections 5.1 and 5.2). */
+/** The scope that each module requires (interface section 5). */
 const REQUIRED_SCOPE = { order: 'auth_order', member: 'auth_me' } as const;
 
 /** The interface does not give the format of `g_nonce`; the sandbox accepts any string of 1 to 256 characters. */

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
-
-const MASK = '[secret]';
+import { MASK } from '../shared/secret-fields.ts';
 
 /**
  * A value that must not be seen: printing, inspecting or serialising it gives `[secret]`.

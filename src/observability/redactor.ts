@@ -1,4 +1,5 @@
-const MASK = '[secret]';
+import { MASK } from '../shared/secret-fields.ts';
+
 /** A shorter value is not masked: it would match ordinary words. */
 const MIN_LENGTH = 4;
 /** For base64: fewer digits match by chance. */

@@ -17,17 +17,3 @@ export function cleanText(text: string, redact: (text: string) => string = (same
   const clean = (isLong ? masked.slice(0, -MAX_FORM) : masked).toWellFormed();
   return [...clean.replace(ALL_DISGUISING, ' ').trim()].slice(0, MAX_LENGTH).join('');
 }
-
-const SECRET_FIELDS = new Set(['password', 'passwords']);
-
-/** The values of a request that no text may repeat: passwords and licence passwords. */
-export function secretValues(value: unknown, found: string[] = [], isSecret = false): string[] {
-  if (typeof value === 'string') {
-    if (isSecret && value !== '') found.push(value);
-  } else if (Array.isArray(value)) {
-    for (const item of value) secretValues(item, found, isSecret);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, member] of Object.entries(value)) secretValues(member, found, SECRET_FIELDS.has(key));
-  }
-  return found;
-}

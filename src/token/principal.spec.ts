@@ -7,7 +7,7 @@ const value = randomBytes(24).toString('base64url');
 const lifeOf = (expiresIn: unknown) => accessToken(value, expiresIn);
 
 describe('the life of a token', () => {
-  // tokens.md: used until expires_in less the larger of 60 s and 10 %; half of it where the life is under 120 s.
+  // Used until expires_in less the larger of 60 s and 10 %; half of it where the life is under 120 s.
   it.each<[string, unknown, seconds: number]>([
     ['an hour', 3600, 3240],
     ['ten minutes: 60 s early', 600, 540],

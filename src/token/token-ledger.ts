@@ -35,7 +35,7 @@ export type Claim =
 
 /** How long a permit stays after its owner died. */
 export const LOCK_MS = 10_000;
-/** How long a renewed token stays after the platform refused it as well (tokens.md: no refresh storm). */
+/** How long a renewed token that was refused as well keeps its place: without it every request would ask for another one. */
 export const HOLD_OFF_MS = 10_000;
 
 /**

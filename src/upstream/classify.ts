@@ -22,7 +22,7 @@ export type Classified =
   | { readonly kind: FailureKind; readonly details: FailureDetails; readonly data?: unknown };
 
 /**
- * Says what an answer means (errors.md, "What counts as success upstream"): success is HTTP 200 with `code` 0 or "0",
+ * Says what an answer means (docs/platform.md, section 2.1): success is HTTP 200 with `code` 0 or "0",
  * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
  */
 export function classify(answer: WireAnswer, redact: Redact = (same) => same): Classified {

@@ -197,7 +197,7 @@ function actingUser({ name, module }: UpstreamOperation, { user }: CallContext):
   return user;
 }
 
-/** Failures of a read that may be over a moment later (errors.md). Name resolution, TLS and time are not. */
+/** Failures of a read that may be over a moment later (docs/api.md, section 6). Name resolution, TLS and time are not. */
 function isTransient({ kind, details }: Failed): boolean {
   if (kind === 'refused') return details.code === '500' || details.code === '80001';
   if (kind === 'unavailable')

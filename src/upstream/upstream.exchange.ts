@@ -8,7 +8,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
-import { secretValues } from '../shared/clean-text.ts';
+import { secretValues } from '../shared/secret-fields.ts';
 import type { UpstreamOperation, UpstreamModule } from './operations.ts';
 import { TransportError } from '../transport/transport-error.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';

@@ -5,6 +5,7 @@ import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import type { Enumeration } from '../shared/enumeration.ts';
 import { isJsonText } from '../shared/json.ts';
 import { DISGUISING } from '../shared/clean-text.ts';
+import { declareSecretField } from '../shared/secret-fields.ts';
 import { PATH_ID } from '../upstream/upstream-path.ts';
 
 /**
@@ -103,9 +104,18 @@ export function Text(max: number, doc: FieldDoc = {}, min = 1): PropertyDecorato
   );
 }
 
+/** The field holds a secret, under its own name and the platform's: no text and no preview shows it. */
+function concealed({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
+  return (_, field) => {
+    declareSecretField(String(field));
+    if (wireName !== undefined) declareSecretField(wireName);
+  };
+}
+
 /** Text that is passed on byte for byte and never shown, such as a licence password. */
 export function SecretText(max: number, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
+    concealed(doc),
     rule(
       'secret',
       (value) => isPlainText(value, max),
@@ -220,6 +230,7 @@ export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorato
 export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
   const maxLength = 256;
   return applyDecorators(
+    concealed(doc),
     rule(
       'secretList',
       (value) => isListOf(value, size, (item) => isPlainText(item, maxLength)),

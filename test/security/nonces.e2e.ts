@@ -10,7 +10,7 @@ import { send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential, RecordedLog, settings } from '../support/settings.ts';
 
-/** Every attempt has a nonce of its own (security.md, row 17). */
+/** Every attempt has a nonce of its own (docs/faults.md, row S17). */
 
 const NONCE = /^[0-9a-f]{32}$/;
 

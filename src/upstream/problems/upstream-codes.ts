@@ -1,7 +1,7 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import type { OperationName } from '../operations.ts';
 
-/** What a documented business code of the platform means to a caller (interface section 7, errors.md). */
+/** What a documented business code of the platform means to a caller (interface section 7). */
 export interface UpstreamCode {
   readonly slug: ProblemSlug;
   /** Its message is written for the user and reaches `detail`. */

@@ -9,7 +9,7 @@ import { upstreamCodes } from './upstream-codes.ts';
 const INCOMPLETE =
   'The order was placed, but the answer of the platform does not name one licence order for each of its items.';
 
-/** A known business code, as the caller sees it; see errors.md, "Upstream codes". */
+/** A known business code, as the caller sees it (upstream-codes.ts). */
 export function problemOf(failure: UpstreamFailure): ProblemException {
   const { operation, kind, sent, details } = failure;
   const write = operation.effect !== 'read';

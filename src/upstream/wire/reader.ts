@@ -29,7 +29,7 @@ export class IncompleteAnswer extends ContractViolation {
   }
 }
 
-/** How a usable answer departs from the interface (docs/api.md, "Reading what the platform really sends"). */
+/** How a usable answer departs from the interface (docs/api.md, section 7). */
 export const gapKinds = [
   'unknown-field',
   'unknown-word',
