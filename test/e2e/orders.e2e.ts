@@ -234,10 +234,14 @@ describe.each([
     const same = await settle(gateway, number, { as: 'succeeded', reason: 'once more' });
     expect([same.status, same.body]).toEqual([200, settled.body]);
     const otherwise = await settle(gateway, number, { as: 'not_placed' });
-    expect(otherwise.status).toBe(400);
-    expect(otherwise.body['errors']).toMatchObject([
-      { pointer: '/as', detail: expect.stringContaining('succeeded') },
-    ]);
+    expect(otherwise.status).toBe(409);
+    expect(otherwise.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: false,
+      detail: expect.stringContaining('succeeded'),
+    });
+    expect(otherwise.headers.get('retry-after')).toBeNull();
     expect(await sends()).toBe(1);
   });
 
@@ -356,7 +360,11 @@ describe('a settlement', () => {
     await age(number, 5 * 60_000);
     const early = await settle(gateway, number, { as: 'not_placed' });
     expect(early.status).toBe(409);
-    expect(early.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown' });
+    expect(early.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
     const seconds = Number(early.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(400);
     expect(seconds).toBeLessThanOrEqual(600);
