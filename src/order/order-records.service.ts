@@ -118,8 +118,7 @@ function millisecond(time: string | undefined): number | undefined {
 function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRecordDto {
   if (record.state === as) return toOrderRecord(record);
   throw new ProblemException('order-not-settleable', {
-    detail:
-      record.state === 'sending' ? 'The order is on its way.' : `The order is ${record.state} already.`,
+    detail: record.state === 'sending' ? 'The order is on its way.' : `The order is ${record.state} already.`,
     ...(record.state === 'sending' && { retryable: true, retryAfter: 1 }),
     location: placeOf(record),
   });

@@ -168,14 +168,18 @@ describe.each([
     const first = gateway.post(ORDERS, orderOf(number));
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     expect(await stateOf(gateway, number)).toBe('sending');
-    for (const early of [
-      await gateway.post(ORDERS, orderOf(number)),
-      await settle(gateway, number, { as: 'succeeded' }),
-    ]) {
-      expect(early.status).toBe(409);
-      expect(early.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });
-      expect(early.headers.get('retry-after')).toBe('1');
-      expect(early.headers.get('location')).toBe(placeOf(number));
+    const again = await gateway.post(ORDERS, orderOf(number));
+    expect(again.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });
+    const early = await settle(gateway, number, { as: 'succeeded' });
+    expect(early.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
+    for (const answer of [again, early]) {
+      expect(answer.status).toBe(409);
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(answer.headers.get('location')).toBe(placeOf(number));
     }
     expect((await first).status).toBe(201);
     expect(isReplay(await gateway.post(ORDERS, orderOf(number)))).toBe(true);
