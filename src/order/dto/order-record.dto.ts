@@ -15,6 +15,7 @@ import {
   Text,
   WholeNumber,
 } from '../../validation/rules.ts';
+import { DeletionEffectDto } from './order-assets.dto.ts';
 
 const MAX_ITEMS = 1_000;
 
@@ -162,4 +163,7 @@ export class OrderPreviewDto {
 
   @ApiProperty({ type: 'object', additionalProperties: true })
   body!: object;
+
+  /** Of each item that deletes, what would go. */
+  effects!: DeletionEffectDto[];
 }
