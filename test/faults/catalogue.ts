@@ -671,13 +671,19 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K40',
         fault: 'a flood of requests for what is public',
-        holds: 'known callers are served first; health is served; the bytes are made once',
+        holds:
+          'known callers are served first, health is served, and no more than a thousand others wait; the bytes are made once',
       },
       {
         id: 'K41',
         fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many good ones',
         holds:
           'a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
+      },
+      {
+        id: 'K42',
+        fault: 'a client without a key sends a thousand requests at once on one connection',
+        holds: 'beyond sixteen under way the connection is closed, and none of the rest is looked at',
       },
     ],
   },

@@ -233,6 +233,22 @@ describe('a process that cannot work', () => {
     await gateway.stop();
   });
 
+  it('P8 a process that was stopped for 5 s answers what was asked meanwhile on a connection that it had accepted before', async () => {
+    const gateway = await start();
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // They are accepted one after another.
+    expect(await freshStatus(gateway, ASSETS)).toBe(200);
+    gateway.child.kill('SIGSTOP');
+    socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
+    await sleep(5_000);
+    gateway.child.kill('SIGCONT');
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    expect(chunk.toString()).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
+    await gateway.stop();
+  });
+
   it('P8 a process that was stopped for 5 s answers what waited, and nothing of the pause is left', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, ASSETS)).toBe(200);
