@@ -21,7 +21,7 @@ const NAMED = 5;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The trail of writes (security.md, row 19): one line for each that a known caller asks for, whatever comes of it, when its answer is
+ * The trail of writes (docs/faults.md, row S19): one line for each that a known caller asks for, whatever comes of it, when its answer is
  * known; also where nobody waits for that any more.
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {

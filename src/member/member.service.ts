@@ -43,7 +43,7 @@ export class MemberService {
     return this.upstream.call('resetPassword', call, { ids: { ...ids }, body: { password } }, nothing);
   }
 
-  /** A member that is not there is no failure where an earlier delete may be the reason (errors.md). */
+  /** A member that is not there is no failure where an earlier delete may be the reason: a DELETE may be repeated (docs/api.md, section 4). */
   async deleteMember(call: CallContext, ids: MemberIds): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
     try {

@@ -20,7 +20,7 @@ export const BEARER = 'bearer';
 
 const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
 
-/** Who the platform takes the caller for; without either the alias `default` (api.md, "For whom"). */
+/** Who the platform takes the caller for; without either the alias `default` (docs/api.md, section 1). */
 const userHeaders = [
   ApiHeader({
     name: 'X-Acting-User',

@@ -10,7 +10,7 @@ export function placeOf({ details: { order } }: LedgerRecord): string | undefine
   );
 }
 
-/** The answer to a write that did not end well, now (`replayed` false) or earlier (orders.md, "Answers to placeOrder"). */
+/** The answer to a write that did not end well, now (`replayed` false) or earlier (docs/api.md, section 3). */
 export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
   const location = placeOf(record);
   if (record.state === 'sending')

@@ -115,14 +115,14 @@ export class OrderLedger implements OnApplicationShutdown {
     const once: SendOnce = {
       confirm: () => this.#confirm(begin),
       late: (outcome) => {
-        const move = moveOf(begin);
-        if ('data' in outcome) {
-          void this.#record({ ...move, to: done, details: placed(outcome.data as PlacedItem[]) });
-          return;
-        }
-        const { state, items, answer } = endOf(outcome.failure);
-        if (state !== 'in_doubt')
-          void this.#record({ ...move, to: state, details: { ...placed(items), answer } });
+        const { state, items, answer } =
+          'data' in outcome
+            ? { state: done, items: outcome.data as PlacedItem[], answer: undefined }
+            : endOf(outcome.failure);
+        if (state === 'in_doubt') return;
+        const kept = { ...placed(items), ...(answer && { answer }) };
+        void this.#record({ ...moveOf(begin), to: state, details: kept });
+        if (CARRIED_OUT.has(state)) this.keeper.carriedOut();
       },
     };
     try {

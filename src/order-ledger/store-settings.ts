@@ -14,6 +14,8 @@ export interface StoreFindings {
   readonly replicas: number;
   /** A write begins only with the acknowledgement of a replica. */
   readonly replicated: boolean;
+  /** Of the history of the server's data: another server that took over has another one. */
+  readonly history: string;
 }
 
 /**
@@ -61,7 +63,7 @@ export async function findingsOf(redis: OrderLedgerRedis, environment: string): 
   }
   // It was the one replica of the server that is noted, which cannot begin anything any more without it: so it goes on alone.
   const tookOver = of !== '' && of === value('master_replid2') && most === '1';
-  return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver) };
+  return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver), history: id };
 }
 
 /** An operator's word that the replicas that were there are meant to be gone. */

@@ -3,6 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { placeOf } from '../order-ledger/ledger-responses.ts';
 import type { Evidence, OrderedItem } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
+import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -64,10 +65,8 @@ export class LicenseOrderService {
   previewOrder({ reach }: CallContext, order: PlaceOrderDto): OrderPreviewDto {
     if (reach?.refusal) throw reach.refusal;
     const { method, module, path } = operations.batchOrder;
-    const body = JSON.stringify(toBatchOrder(order, this.config.timestampUnit), (key, value: unknown) =>
-      key === 'passwords' && Array.isArray(value) ? value.map(() => '[secret]') : value,
-    );
-    return { method, path: modulePrefix[module] + path, body: JSON.parse(body) as object };
+    const body = withoutSecrets(toBatchOrder(order, this.config.timestampUnit)) as object;
+    return { method, path: modulePrefix[module] + path, body };
   }
 }
 
@@ -79,7 +78,7 @@ function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
   }));
 }
 
-/** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (orders.md, "Evidence"). */
+/** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (decision 12, "Reconciliation"). */
 function evidenceOf({ items }: PlaceOrderDto): Evidence | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
     items.map(({ orderType, customer }) =>

@@ -1,5 +1,5 @@
 /**
- * What the id in a field of a request names (docs/api.md, "What a caller may reach"):
+ * What the id in a field of a request names (docs/api.md, section 2):
  * - `enterprise`, `channel`: must be granted
  * - `asset`, `assetNum`, `lentLock`, `member`, `customer`, `channelCustomer`, `order`: looked up in the enterprise that is named
  * - `newAssetNum`: the same as `assetNum`, or a number that this caller reserved

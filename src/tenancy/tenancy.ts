@@ -39,7 +39,7 @@ interface Lookup extends Question {
 }
 
 /**
- * What a bound caller may reach (docs/api.md): before its handler, every enterprise and channel that a request names has to be
+ * What a bound caller may reach (docs/api.md, section 2): before its handler, every enterprise and channel that a request names has to be
  * granted, and everything else that it names has to be found in that enterprise. What belongs to another enterprise is answered as what
  * does not exist. Callers that may reach every enterprise pass without a lookup.
  */

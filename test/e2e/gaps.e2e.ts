@@ -6,7 +6,7 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** A platform that differs from its document in small things (docs/api.md, "Reading what the platform really sends"). */
+/** A platform that differs from its document in small things (docs/api.md, section 7). */
 
 interface Gap {
   readonly operation: string;

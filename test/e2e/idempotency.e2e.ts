@@ -9,7 +9,7 @@ import { send } from '../support/operations.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Writes with an `Idempotency-Key` (api.md, section 1), and the trail that every write leaves (security.md, row 19). */
+/** Writes with an `Idempotency-Key` (docs/api.md, section 4), and the trail that every write leaves (docs/faults.md, row S19). */
 
 const CALLERS = [
   { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },

@@ -10,7 +10,7 @@ import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Placing orders and looking after them (orders.md), guarded in the process and in Redis. */
+/** Placing orders and looking after them (docs/api.md, section 3), recorded in the process and in Redis. */
 
 const ORDERS = '/v1/license-orders';
 const ENCRYPTION_KEYS = newEncryptionKey('k1');
@@ -118,6 +118,19 @@ describe.each([
     expect(repeated.headers.get('location')).toBe(placeOf(number));
     expect(await sends()).toBe(1);
   });
+
+  it.each(['{"code":0,"message":"ok","data":null}', '{"code":0,"message":"ok"}', '{"code":0,"data":[]}'])(
+    'that is async and answered without licence orders (%s) is accepted: they are not known yet',
+    async (text) => {
+      const gateway = await begin();
+      const number = newNumber();
+      await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { raw: { text } } });
+      const { status, body } = await gateway.post(ORDERS, orderOf(number, { syncMode: 'async' }));
+      expect([status, body['state']]).toEqual([202, 'accepted']);
+      expect(body['items']).toMatchObject([{ sequence: 1, licenseOrderId: null }]);
+      expect(await commitsOf(number)).toHaveLength(1);
+    },
+  );
 
   it('K33 with another body under the same number is refused', async () => {
     const gateway = await begin();

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -412,6 +414,26 @@ describe('the cache that replicas share', () => {
     const second = await (await shared()).get(ASSETS);
     expect(second.text).toBe(text);
     expect(await calls()).toBe(1);
+  });
+
+  it('is invalidated once for each order', async () => {
+    const gateway = await shared();
+    const monitor = await store.monitor();
+    const renewed: string[] = [];
+    monitor.on('monitor', (_: string, [command, key = '']: string[]) => {
+      if (command?.toLowerCase() === 'set' && key.includes(':gen}:'))
+        renewed.push(key.split(':').at(-1) ?? '');
+    });
+    const order = await gateway.post('/v1/license-orders', orderOf(`N-${randomUUID()}`));
+    expect(order.status).toBe(201);
+    // Redis shows commands in the order of their execution: what the order did is there once this one is.
+    const seen = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_: string, [, key]: string[]) => key === 'end' && resolve());
+    });
+    await store.get('end');
+    await seen;
+    monitor.disconnect();
+    expect(renewed.sort()).toEqual(['all', 'any']);
   });
 
   it('takes a value that does not open for missing', async () => {

@@ -475,6 +475,18 @@ export const sections: readonly CatalogueSection[] = [
           'the clock of the order store steps by 2 s, an hour, 8 days and 405 days, ahead and back, while orders come in',
         holds: 'nothing is placed twice, no response is false, and orders do not stop',
       },
+      {
+        id: 'N5',
+        fault:
+          'the master and a gateway are cut off from everything else, and both sides get the same orders',
+        holds:
+          'the gateway that is cut off sends nothing, since no replica acknowledges; the other side goes on with the next master',
+      },
+      {
+        id: 'N6',
+        fault: 'nothing gets through from the master to its replicas',
+        holds: 'nothing is sent: 503 not_processed, and a repeat is placed once they are back',
+      },
     ],
   },
   {

@@ -21,7 +21,7 @@ interface Fault {
   readonly parameter?: string;
 }
 
-/** What an answer may have whatever the operation (api.md, section 1, and HTTP itself). */
+/** What an answer may have whatever the operation (docs/api.md, section 1, and HTTP itself). */
 const COMMON_HEADERS = new Set([
   ...['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'x-request-id', 'cache-control'],
   ...['server-timing', 'retry-after', 'allow', 'vary', 'ratelimit', 'ratelimit-policy', 'www-authenticate'],

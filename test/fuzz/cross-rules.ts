@@ -1,4 +1,4 @@
-/** What the contract (api.md, sections 2 and 3) says of several fields together, which JSON Schema does not say. By schema. */
+/** What the rules of requests (config/openapi.json) say of several fields together, which JSON Schema does not say. By schema. */
 
 type Members = Record<string, unknown>;
 

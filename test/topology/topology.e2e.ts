@@ -15,7 +15,14 @@ const rows: readonly (readonly [
   kind: OrderStore['kind'],
   ...(readonly (readonly [id: string, scene: SceneName])[]),
 ])[] = [
-  ['sentinel', ['N3', 'power cut']],
+  [
+    'sentinel',
+    ['N1', 'master killed'],
+    ['N2', 'masters switched'],
+    ['N5', 'split brain'],
+    ['N6', 'replicas cut off'],
+    ['N3', 'power cut'],
+  ],
   ['cluster', ['N1', 'master killed'], ['N2', 'masters switched'], ['N3', 'power cut']],
   ['single', ['N4', 'clock steps']],
 ];
