@@ -242,7 +242,7 @@ export class Metrics {
   orderStore(reasons: readonly string[], stopped: string, unreadable: number): void {
     this.#storeStopped ??= new Gauge({
       name: 'gateway_order_store_stopped',
-      help: 'Why orders are refused: 1 for the present reason; none: they are taken; away: it does not answer; epoch: emptied or another one; count: it has lost writes; settings; keys',
+      help: 'Why orders are refused: 1 for the present reason; none: they are taken; away: it does not answer; epoch: emptied or another one; count: it has lost writes; settings; keys; replicas: too few acknowledge; writes: it refuses them',
       labelNames: ['reason'],
       registers: [this.registry],
     });

@@ -25,6 +25,12 @@ export function redisErrorReason(error: unknown): RedisErrorReason {
   return 'code' in error || CONNECTION.test(message) ? 'connection' : 'other';
 }
 
+/** The code by which a server that answers refuses writes: it is full, cannot write its log, lacks replicas, is one itself. */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
+  return /^(OOM|MISCONF|NOREPLICAS|READONLY|NOPERM) /.exec(error.message)?.[1];
+}
+
 /** For `catch` behind a read: a value of another type is none of ours, so it reads as one that does not open. */
 export function emptyIfForeign(error: unknown): string {
   if (redisErrorReason(error) === 'wrongtype') return '';
