@@ -309,8 +309,12 @@ describe('R22 the order store answers and no order can be recorded in it', () =>
       await until('ready says so', async () => (await ordersAre(gateway)) === 'down');
       await until('so does the metric', async () => (await stoppedBy(gateway, reason)) === 1);
       const lines = events(gateway, 'guard-stopped');
-      expect(lines).toEqual([expect.stringContaining(`"reason":"${reason}"`)]);
-      if (code) expect(lines[0]).toContain(code);
+      // Said again where Redis was away in between, for the server is asked anew then.
+      expect(lines).not.toEqual([]);
+      for (const line of lines) {
+        expect(line).toContain(`"reason":"${reason}"`);
+        if (code) expect(line).toContain(code);
+      }
     }
   }
   async function isOver(gateways: readonly TestGateway[]) {
