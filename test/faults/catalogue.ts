@@ -453,6 +453,19 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'orders stop in every gateway, also in one that starts later and remembers the count, until an operator confirms with guard-init, which says how many writes are missing',
       },
+      {
+        id: 'R22',
+        fault:
+          'the order store answers reads and takes no order: no replica acknowledges, too few are connected, it is full',
+        holds:
+          '`ready`, a log line and a metric say so within seconds, also at a gateway that no order comes to, and take it back by themselves',
+      },
+      {
+        id: 'R23',
+        fault: 'Redis 7.0 leaves out the transactions of its log, since its user `default` may do nothing',
+        holds:
+          'epoch and count share the fate of the records: orders stop, also in a gateway that starts and remembers nothing (with GUARD_INIT=manual)',
+      },
     ],
   },
   {
@@ -482,7 +495,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'N6',
         fault: 'no byte gets from the master to its replicas',
-        holds: 'nothing is sent: 503 not_processed, and a repeat is placed once they are connected again',
+        holds:
+          'nothing is sent: 503 not_processed; `ready`, a log line and a metric say so; a repeat is placed once they are connected again',
       },
     ],
   },
