@@ -104,6 +104,19 @@ describe('a turn', () => {
     expect(begun.join('')).toBe('abc');
   });
 
+  it('begins what callers wait for although somebody connected, when accepting has taken as long as the last of them', () => {
+    for (const name of ['a', 'b', 'c']) take(name, 20);
+    const accept = (ms: number) => {
+      loop.turns.connected();
+      loop.now += ms;
+      loop.check();
+    };
+    for (const then of ['a', 'a', 'a', 'ab', 'ab', 'ab', 'ab', 'abc']) {
+      accept(5);
+      expect(begun.join('')).toBe(then);
+    }
+  });
+
   it('has its whole time again when the last one left nothing', () => {
     take('a', 20);
     loop.check();
