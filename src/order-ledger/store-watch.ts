@@ -304,7 +304,7 @@ export class StoreWatch implements KnownStore {
 }
 
 /** Only an operator confirms another epoch than the known one, and an older word than the last does not count. */
-export function isLater(epoch: string, known: string): boolean {
+function isLater(epoch: string, known: string): boolean {
   if (!epoch.startsWith(CONFIRMED)) return false;
   return !known.startsWith(CONFIRMED) || timeOf(epoch) > timeOf(known);
 }
