@@ -53,7 +53,7 @@ describe("a caller's rate limit", () => {
       await ask(gateway, '/v1/enterprises/ent-meridian/assets'),
       await ask(gateway, `${ASSETS}?nonsense=1`),
       await ask(gateway, '/v1/nothing'),
-      await gateway.post('/v1/customers', '{', { key }),
+      await gateway.post('/v1/license-orders', '{', { key }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 400, 404, 400]);
     for (const [index, answer] of answers.entries()) {
