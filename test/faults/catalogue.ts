@@ -666,6 +666,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a flood of requests for what is public',
         holds: 'known callers are served first; health is served; the bytes are made once',
       },
+      {
+        id: 'K41',
+        fault: 'writes with a new Idempotency-Key each that are wrong, or name what is not granted or not there',
+        holds:
+          '400, 403 and 404 leave nothing in the order store, also while it is full; a repeat of a write that succeeded is still answered before anything is looked up',
+      },
     ],
   },
   {
