@@ -1,6 +1,7 @@
 /**
  * `npm run check:audit`: whether the registry knows of vulnerabilities, high or critical, in what runs in production. Not every
- * registry answers that (mirrors often do not): then it says so and passes, for a build must not depend on it.
+ * registry answers that (mirrors often do not): then it says so. In CI that has a network (AUDIT_NETWORK=expected; a
+ * fork's has none) it fails then.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -21,9 +22,19 @@ const { stdout, status } = spawnSync(
 );
 const report = parsed(stdout);
 if (report?.vulnerabilities === undefined) {
-  console.log(
-    `NOT AUDITED: the registry does not answer (${report?.message?.slice(0, 200) ?? 'nothing readable'})`,
+  const isExpected = process.env['CI'] === 'true' && process.env['AUDIT_NETWORK'] === 'expected';
+  console.error(
+    [
+      '*'.repeat(72),
+      `NOT AUDITED: the registry does not answer (${report?.message?.slice(0, 200) ?? 'nothing readable'}).`,
+      'Whether a dependency has a known vulnerability was not looked up.',
+      isExpected
+        ? 'That is a failure here: AUDIT_NETWORK=expected.'
+        : 'CI that can reach its registry sets AUDIT_NETWORK=expected, which makes this a failure.',
+      '*'.repeat(72),
+    ].join('\n'),
   );
+  if (isExpected) process.exitCode = 1;
 } else {
   const grave = Object.entries(report.vulnerabilities).filter(([, { severity }]) => GRAVE.includes(severity));
   for (const [name, { severity, via }] of grave) {

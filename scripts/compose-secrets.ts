@@ -1,9 +1,10 @@
 /**
  * `npm run compose-secrets`: makes up what docker-compose.yml hands over as secrets, in the git-ignored folder `.compose/`,
- * and prints an API key for the gateway, this once.
+ * and prints an API key for the gateway, this once. Secrets that are there stay, unless `--force` says otherwise.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
 
@@ -21,9 +22,27 @@ const files = {
   'users.json': JSON.stringify({ default: { username: 'admin@harbour', password: adminPassword } }, null, 2),
 };
 
-// Readable by the containers' users, who are not this one; closed to others on this machine by the folder.
+const { force } = parseArgs({ options: { force: { type: 'boolean', default: false } } }).values;
+const there = Object.keys(files).filter((name) => existsSync(`.compose/${name}`));
+if (there.length > 0 && !force) {
+  console.error(
+    `.compose/ has secrets already (${there.join(', ')}), and nothing was changed.\n` +
+      'With --force they are replaced. Then the API key that was printed is refused, and with another encryption key the gateway\n' +
+      'cannot read the orders that it has recorded: they are answered 503. Remove their volume too: docker compose down --volumes',
+  );
+  process.exit(1);
+}
+
 mkdirSync('.compose', { mode: 0o700, recursive: true });
 for (const [name, content] of Object.entries(files)) {
-  writeFileSync(`.compose/${name}`, content, { mode: 0o644 });
+  // A file that is there keeps its mode when it is written.
+  rmSync(`.compose/${name}`, { force: true });
+  writeFileSync(`.compose/${name}`, content, { mode: 0o600, flag: 'wx' });
 }
 console.log(`.compose/ written; API key of the caller "demo", shown this once:\n  ${key}`);
+const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+if (uid !== 1000 || gid !== 1000) {
+  console.log(
+    `The containers run as the owner of these files: SECRETS_UID=${uid} SECRETS_GID=${gid} docker compose up --build`,
+  );
+}

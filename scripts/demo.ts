@@ -5,12 +5,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pretty from 'pino-pretty';
+import { isBuilt, markBuilt } from './built.ts';
 import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
 
@@ -21,8 +22,8 @@ const managementPort = process.env['MANAGEMENT_PORT'] ?? '9464';
 const gatewayUrl = `http://127.0.0.1:${port}`;
 const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
 
-const folder = mkdtempSync(join(tmpdir(), 'licensing-gateway-demo-'));
 const children: ChildProcess[] = [];
+let folder: string | undefined;
 let ending = false;
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
@@ -36,7 +37,7 @@ async function end(code: number): Promise<void> {
   ending = true;
   // The gateway before the platform: what it has in flight can still be answered.
   for (const child of children.toReversed()) await stop(child);
-  rmSync(folder, { recursive: true, force: true });
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   say(code === 0 ? '\nDemo ended.' : '');
   process.exit(code);
 }
@@ -100,16 +101,18 @@ await assertFree('PORT', port);
 await assertFree('SANDBOX_PORT', sandboxPort);
 await assertFree('MANAGEMENT_PORT', managementPort);
 
-if (!existsSync('dist/main.js') || process.env['DEMO_SKIP_BUILD'] !== '1') {
+if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
   say('Building …');
   const built = spawnSync('nest', ['build'], { stdio: 'inherit' });
   if (built.status !== 0) process.exit(1);
+  markBuilt('.');
 }
 
 const { key, hash } = newApiKey();
 const appKey = randomBytes(12).toString('hex');
 const appSecret = randomBytes(24).toString('hex');
 const adminPassword = randomBytes(9).toString('base64url');
+folder = mkdtempSync(join(tmpdir(), 'licensing-gateway-demo-'));
 const usersFile = join(folder, 'users.json');
 const callersFile = join(folder, 'callers.json');
 writeFileSync(

@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.ts';
-import { type AppConfig, secretsOf } from './config/app-config.ts';
+import { type AppConfig, ConfigError, secretsOf } from './config/app-config.ts';
 import { answerBadHttp, serverLimits } from './http/server-limits.ts';
 import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
@@ -31,8 +31,7 @@ export async function buildApp(
     forceCloseConnections: 'idle',
     // What still arrives on an open connection while the server closes is served like the rest.
     return503OnClosing: false,
-    // The contract has no HEAD.
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     // Longer than any id that the rules allow, so that the rules are what speaks.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,
@@ -54,10 +53,38 @@ export async function listen(
   app: NestFastifyApplication,
   config: AppConfig,
 ): Promise<{ url: string; managementPort: number }> {
-  const managementPort = await app.get(MetricsListener).listen();
-  const { port, host } = config.listen;
-  await app.listen({ port, host, backlog: BACKLOG });
+  const { port, host, managementHost } = config.listen;
+  const metrics = app.get(MetricsListener);
+  const managementPort = await opened('MANAGEMENT', managementHost, config.listen.managementPort, () =>
+    metrics.listen(),
+  );
+  await opened('', host, port, () => app.listen({ port, host, backlog: BACKLOG }));
   const url = await app.getUrl();
   app.get(Log).info({ event: 'listening', url, managementPort }, `Listening on ${url}`);
   return { url, managementPort };
+}
+
+/** Opens a listener. Throws {@link ConfigError} with the name of the variable that has to change. */
+async function opened<T>(
+  prefix: '' | 'MANAGEMENT',
+  host: string,
+  port: number,
+  open: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    if (syscall !== 'listen') throw error;
+    const [hostVariable, portVariable] = ['HOST', 'PORT'].map((name) =>
+      prefix ? `${prefix}_${name}` : name,
+    );
+    const faults: Readonly<Record<string, string>> = {
+      EADDRINUSE: `${portVariable} must be a port that is free: another process listens on ${host}:${port}`,
+      EACCES: `${portVariable} must be a port that this process may listen on: ${port} is reserved`,
+    };
+    throw new ConfigError([
+      faults[code ?? ''] ?? `${hostVariable} must be an address of this machine (${code} on ${host}:${port})`,
+    ]);
+  }
 }

@@ -13,13 +13,11 @@ try {
   endInOrder(app);
   await listen(app, config);
 } catch (error) {
-  process.stderr.write(`${concealed.inText(explain(error as NodeJS.ErrnoException))}\n`);
+  process.stderr.write(`${concealed.redact(explain(error as NodeJS.ErrnoException))}\n`);
   process.exit(1);
 }
 
 function explain(error: NodeJS.ErrnoException): string {
   if (error instanceof ConfigError) return error.message;
-  // PORT or MANAGEMENT_PORT: the message names the address.
-  if (error.syscall === 'listen') return error.message;
   return String(error.stack);
 }

@@ -73,7 +73,7 @@ function listed(name: string, field: string, list: unknown): string | undefined 
 
 /** Callers choose it, and it may have been refused: cut, and without what disguises. */
 function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? cleanText(value, []) : undefined;
+  return typeof value === 'string' ? cleanText(value) : undefined;
 }
 
 function fieldsOf(value: unknown): Fields {

@@ -1,3 +1,4 @@
+import { Redactor } from '../observability/redactor.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
@@ -32,6 +33,7 @@ export function toAddedRows(
   firstIndex: number,
   unit: TimestampUnit,
   notes?: ContractNotes,
+  redactor = new Redactor(),
 ): AddedRows {
   const read = (wire: Reader<WireAddResult>) => ({
     members: wire.list<WireMember, MemberDto>(
@@ -70,7 +72,7 @@ export function toAddedRows(
     const reason = reasons.get(account);
     if (added.has(account)) return reason === undefined ? [] : [{ ...row, ...OPEN.both }];
     if (reason === undefined) return [{ ...row, ...OPEN.neither }];
-    const message = cleanText(reason, secrets) || SILENT;
+    const message = cleanText(reason, (text) => redactor.redact(text, secrets)) || SILENT;
     return [{ ...row, code: 'upstream-rejected', message, outcome: 'not_processed' }];
   });
   return {

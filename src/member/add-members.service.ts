@@ -74,7 +74,7 @@ export class AddMembersService {
   ): Promise<AddedRows> {
     const request = { ids: { enterpriseGlobalId }, body: toAddRequest(rows) };
     const added = await this.upstream.call('addMembers', call, request, (data, notes) =>
-      toAddedRows(data, rows, firstIndex, this.config.timestampUnit, notes),
+      toAddedRows(data, rows, firstIndex, this.config.timestampUnit, notes, this.log.redactor),
     );
     if (added.contradicts) this.metrics.contractWarning('addMembers', 'contradiction');
     return added;

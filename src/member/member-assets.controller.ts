@@ -1,58 +1,80 @@
-import { Body, Controller, Get, Param, Patch, Post } from '@nestjs/common';
-import { ApiExtension, ApiTags } from '@nestjs/swagger';
-import { Call } from '../operation/request-state.ts';
+import { Body, Controller, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiExtension, ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Call, HeaderValue } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import { EnterpriseMemberPath, EnterprisePath } from './dto/member.dto.ts';
 import {
-  AssetNumListDto,
+  AssetNumPageDto,
   ChangeAssetNumsDto,
+  ChangeRightsQuery,
   LendAssetsDto,
-  LentLockListDto,
+  LentLockPageDto,
+  ListAssetNumsQuery,
+  ListLentLocksQuery,
+  RightsChangeDto,
+  SetAssetNumsDto,
 } from './dto/member-assets.dto.ts';
 import { OverviewDto } from './dto/overview.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
+import { MemberRightsService } from './member-rights.service.ts';
 import { OverviewService } from './overview.service.ts';
+
+const READ_FIRST =
+  'What is there is read past the cache first, so that it may be repeated without harm, also after a lost answer. A number that another ' +
+  'member has is 409 `asset-assigned-twice` with `conflicts`, and nothing is sent.';
+
+const ifMatchHeader = {
+  name: 'If-Match',
+  required: false,
+  description:
+    'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter: 412 where it is another by now',
+};
 
 @ApiTags('Members')
 @Controller('v1')
 export class MemberAssetsController {
   constructor(
     private readonly assets: MemberAssetsService,
+    private readonly rights: MemberRightsService,
     private readonly overview: OverviewService,
   ) {}
 
   @Get('enterprises/:enterpriseGlobalId/asset-nums')
   @Operation({
     id: 'listAssetNums',
-    summary: 'List the asset numbers of an enterprise, and who has them',
+    summary: 'Page through the asset numbers of an enterprise, and who has them',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listAssetNums',
-    success: [{ status: 200, description: 'All asset numbers', type: AssetNumListDto }],
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: AssetNumPageDto }],
   })
-  async listAssetNums(
+  listAssetNums(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<AssetNumListDto> {
-    return { items: await this.assets.listAssetNums(call, enterpriseGlobalId) };
+    @Query() query: ListAssetNumsQuery,
+  ): Promise<AssetNumPageDto> {
+    return this.assets.listAssetNums(call, enterpriseGlobalId, query);
   }
 
   @Get('enterprises/:enterpriseGlobalId/lent-locks')
   @Operation({
     id: 'listLentLocks',
-    summary: 'List the lent locks of an enterprise, and whom they are lent to',
+    summary: 'Page through the lent locks of an enterprise, and whom they are lent to',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listLentLocks',
-    success: [{ status: 200, description: 'All lent locks', type: LentLockListDto }],
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: LentLockPageDto }],
   })
-  async listLentLocks(
+  listLentLocks(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
-  ): Promise<LentLockListDto> {
-    return { items: await this.assets.listLentLocks(call, enterpriseGlobalId) };
+    @Query() query: ListLentLocksQuery,
+  ): Promise<LentLockPageDto> {
+    return this.assets.listLentLocks(call, enterpriseGlobalId, query);
   }
 
   @Get('enterprises/:enterpriseGlobalId/assets/:assetId/products')
@@ -70,14 +92,51 @@ export class MemberAssetsController {
     return this.assets.getAssetProducts(call, assetId);
   }
 
-  @Patch('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
+  @Put('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
+  @ApiHeader(ifMatchHeader)
+  @ApiExtension('x-upstream-also', ['listAssetNums'])
   @Operation({
-    id: 'changeMemberAssetNums',
-    summary: 'Assign asset numbers to a member, and withdraw others',
+    id: 'setMemberAssetNums',
+    summary: 'State all asset numbers that a member has',
+    description: `The difference to what the member has is sent. ${READ_FIRST}`,
     effect: 'write',
     scope: 'members:write',
     upstream: 'changePrivileges',
-    success: [{ status: 204, description: 'Changed' }],
+    problems: ['precondition-failed'],
+    success: [
+      { status: 200, description: 'What changed; with `validateOnly` what would', type: RightsChangeDto },
+    ],
+    body: {
+      type: SetAssetNumsDto,
+      examples: {
+        two: { summary: "Anna's number and a free one", value: { assetNums: ['8000001002', '8000001009'] } },
+      },
+    },
+  })
+  setMemberAssetNums(
+    @Call() call: CallContext,
+    @Param() member: EnterpriseMemberPath,
+    @Query() { validateOnly }: ChangeRightsQuery,
+    @Body() wanted: SetAssetNumsDto,
+    @HeaderValue('if-match') ifMatch?: string,
+  ): Promise<RightsChangeDto> {
+    return this.rights.set(call, member, wanted, { validateOnly, ifMatch });
+  }
+
+  @Patch('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
+  @ApiHeader(ifMatchHeader)
+  @ApiExtension('x-upstream-also', ['listAssetNums'])
+  @Operation({
+    id: 'changeMemberAssetNums',
+    summary: 'Assign asset numbers to a member, and withdraw others',
+    description: `What the member has already is \`kept\`, what it has no longer is left out. ${READ_FIRST}`,
+    effect: 'write',
+    scope: 'members:write',
+    upstream: 'changePrivileges',
+    problems: ['precondition-failed'],
+    success: [
+      { status: 200, description: 'What changed; with `validateOnly` what would', type: RightsChangeDto },
+    ],
     body: {
       type: ChangeAssetNumsDto,
       examples: {
@@ -88,10 +147,12 @@ export class MemberAssetsController {
   })
   changeMemberAssetNums(
     @Call() call: CallContext,
-    @Param() { memberGlobalId }: EnterpriseMemberPath,
+    @Param() member: EnterpriseMemberPath,
+    @Query() { validateOnly }: ChangeRightsQuery,
     @Body() changes: ChangeAssetNumsDto,
-  ): Promise<void> {
-    return this.assets.changeAssetNums(call, memberGlobalId, changes);
+    @HeaderValue('if-match') ifMatch?: string,
+  ): Promise<RightsChangeDto> {
+    return this.rights.change(call, member, changes, { validateOnly, ifMatch });
   }
 
   @Post('enterprises/:enterpriseGlobalId/members/:memberGlobalId/loans')

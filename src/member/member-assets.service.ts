@@ -1,44 +1,83 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { pageOf } from '../operation/page.dto.ts';
+import { SharedReads } from '../read-cache/shared-reads.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import type { WireLoan, WirePrivileges } from '../upstream/wire/member.ts';
+import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetProductsDto } from './dto/asset-products.dto.ts';
-import type { AssetNumDto, ChangeAssetNumsDto, LendAssetsDto, LentLockDto } from './dto/member-assets.dto.ts';
-import { toAssetNums, toLentLocks } from './member.mapper.ts';
+import type {
+  AssetNumDto,
+  AssetNumPageDto,
+  LendAssetsDto,
+  LentLockDto,
+  LentLockPageDto,
+  ListAssetNumsQuery,
+  ListLentLocksQuery,
+} from './dto/member-assets.dto.ts';
+import { isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
 
 /** What members have: asset numbers, lent locks, products. */
 @Injectable()
 export class MemberAssetsService {
   constructor(
     private readonly upstream: UpstreamClient,
+    private readonly shared: SharedReads,
     private readonly config: UpstreamConfig,
   ) {}
 
-  listAssetNums(call: CallContext, enterpriseGlobalId: string): Promise<AssetNumDto[]> {
-    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, toAssetNums);
+  async listAssetNums(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListAssetNumsQuery,
+  ): Promise<AssetNumPageDto> {
+    const assetNums = await this.allAssetNums(call, enterpriseGlobalId);
+    return pageOf(
+      assetNums.filter((each) => isWanted(each, wanted)),
+      wanted,
+    );
   }
 
-  listLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<LentLockDto[]> {
-    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, toLentLocks);
+  async listLentLocks(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListLentLocksQuery,
+  ): Promise<LentLockPageDto> {
+    const { lent, memberGlobalId } = wanted;
+    const locks = await this.allLentLocks(call, enterpriseGlobalId);
+    return pageOf(
+      locks.filter(
+        (lock) =>
+          (lent === undefined || lent === (lock.lent === true)) &&
+          (memberGlobalId === undefined || memberGlobalId === lock.memberGlobalId),
+      ),
+      wanted,
+    );
+  }
+
+  /** All of an enterprise, fetched once for every filter and page. `fresh`: past the cache. */
+  allAssetNums(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    fresh?: boolean,
+  ): Promise<readonly AssetNumDto[]> {
+    const load = () =>
+      this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, toAssetNums);
+    return this.shared.read({ name: 'listAssetNums', enterpriseGlobalId }, call, load, fresh);
+  }
+
+  allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
+    const load = () =>
+      this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, toLentLocks);
+    return this.shared.read({ name: 'listLentLocks', enterpriseGlobalId }, call, load);
   }
 
   getAssetProducts(call: CallContext, assetId: string): Promise<AssetProductsDto> {
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>
       toAssetProducts(data, this.config.timestampUnit, notes),
     );
-  }
-
-  /** Upstream requires both lists, also where one is empty. */
-  changeAssetNums(
-    call: CallContext,
-    memberGlobalId: string,
-    { assign, withdraw }: ChangeAssetNumsDto,
-  ): Promise<void> {
-    const body: WirePrivileges = { deleteAssets: withdraw, addAssets: assign };
-    return this.upstream.call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing);
   }
 
   lendAssets(
@@ -49,4 +88,16 @@ export class MemberAssetsService {
     const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
     return this.upstream.call('borrowAssets', call, { ids: { memberGlobalId }, body }, nothing);
   }
+}
+
+function isWanted(
+  assetNum: AssetNumDto,
+  { memberGlobalId, free, lent, online }: ListAssetNumsQuery,
+): boolean {
+  return (
+    (memberGlobalId === undefined || memberGlobalId === assetNum.memberGlobalId) &&
+    (free === undefined || free === isFree(assetNum)) &&
+    (lent === undefined || lent === (assetNum.lent === true)) &&
+    (online === undefined || online === (assetNum.online === true))
+  );
 }

@@ -111,3 +111,8 @@ export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[]
   });
   return readList(data, read, notes, { nullable: nullableOfAssetNum });
 }
+
+/** No member has it and it is not lent, here and in the overview. */
+export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
+  return memberGlobalId === null && lent !== true;
+}

@@ -5,6 +5,7 @@ import { AddMembersService } from './add-members.service.ts';
 import { EnterpriseMembersController } from './enterprise-members.controller.ts';
 import { MemberAssetsController } from './member-assets.controller.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
+import { MemberRightsService } from './member-rights.service.ts';
 import { MemberService } from './member.service.ts';
 import { UnsettledDeletes } from './unsettled-deletes.ts';
 import { OverviewService } from './overview.service.ts';
@@ -13,6 +14,13 @@ import { OverviewService } from './overview.service.ts';
 @Module({
   imports: [UpstreamClientModule, OperationModule],
   controllers: [EnterpriseMembersController, MemberAssetsController],
-  providers: [AddMembersService, MemberAssetsService, MemberService, OverviewService, UnsettledDeletes],
+  providers: [
+    AddMembersService,
+    MemberAssetsService,
+    MemberRightsService,
+    MemberService,
+    OverviewService,
+    UnsettledDeletes,
+  ],
 })
 export class MemberModule {}

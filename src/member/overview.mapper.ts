@@ -1,6 +1,7 @@
 import type { WireAsset } from '../upstream/wire/order.ts';
 import { readList } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
+import { isFree } from './member.mapper.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';
 import type { AssetCountsDto, AssetNumCountsDto } from './dto/overview.dto.ts';
 
@@ -14,7 +15,7 @@ export function toAssetNumCounts(items: readonly AssetNumDto[]): AssetNumCountsD
   return {
     total: items.length,
     assigned: count(isAssigned),
-    free: count((item) => !isAssigned(item) && item.lent !== true),
+    free: count(isFree),
     lent: count(({ lent }) => lent === true),
     online: count(({ online }) => online === true),
   };

@@ -24,8 +24,8 @@ export class OverviewService {
     const onePage = { ids, query: { pageNum: '1', pageSize: '1' } };
     const [members, assetNums, lentLocks, assets] = await Promise.all([
       settle(this.upstream.call('listMembers', call, onePage, toMemberTotal)),
-      settle(this.assets.listAssetNums(call, enterpriseGlobalId)),
-      settle(this.assets.listLentLocks(call, enterpriseGlobalId)),
+      settle(this.assets.allAssetNums(call, enterpriseGlobalId)),
+      settle(this.assets.allLentLocks(call, enterpriseGlobalId)),
       settle(
         this.upstream.call('listAssets', call, { ids }, (data) =>
           toAssetCounts(data, this.config.timestampUnit, Date.now()),

@@ -7,7 +7,7 @@ describe('the kind and place of a failure', () => {
   it('tell where it came from', () => {
     const { error, stack } = errorSummary(new RangeError('too\n    at much'));
     expect(error).toBe('RangeError');
-    expect(stack).toMatch(/^ {4}at .*kind-and-place\.spec\.ts:\d+:\d+/);
+    expect(stack).toMatch(/^ {4}at .*error-summary\.spec\.ts:\d+:\d+/);
     expect(stack).not.toContain('much');
   });
 

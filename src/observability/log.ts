@@ -10,6 +10,8 @@ const MAX_BACKLOG = 1024 * 1024;
 const GATHER_MS = 10;
 const GATHER_CHARACTERS = 16 * 1024;
 
+const LISTEN_FAILURE = /^Error: listen E[A-Z]+/;
+
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
@@ -23,19 +25,21 @@ export abstract class Log {
   abstract error(fields: Fields, message: string): void;
   /** From now on no line has one of these in it. */
   abstract conceal(source: SecretSource): void;
+  /** Masks the same secrets in words that go to callers. */
+  abstract readonly redactor: Redactor;
 }
 
 export function createLog(level: string, destination?: DestinationStream): Log {
-  const concealed = new Redactor();
+  const redactor = new Redactor();
   const options = {
     level,
     base: undefined,
     timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
-    hooks: { streamWrite: (line: string) => concealed.in(line) },
+    hooks: { streamWrite: (line: string) => redactor.redactLine(line) },
   };
   const logger = pino(options, destination ?? standardOutput());
-  return Object.assign(logger, { conceal: (source: SecretSource) => concealed.add(source) });
+  return Object.assign(logger, { redactor, conceal: (source: SecretSource) => redactor.add(source) });
 }
 
 /** A reader that stalls, is gone, or has no room left costs log lines and never a request. */
@@ -83,6 +87,8 @@ export class NestLog implements LoggerService {
   }
 
   error(message: unknown, stack?: unknown): void {
-    this.target.error({ event: 'framework', stack: String(stack) }, String(message));
+    // The process ends with that, and says which variable to change.
+    if (LISTEN_FAILURE.test(String(message))) return;
+    this.target.error({ event: 'framework', ...(typeof stack === 'string' && { stack }) }, String(message));
   }
 }

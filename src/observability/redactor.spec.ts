@@ -19,6 +19,15 @@ describe('a known secret in a text', () => {
   it.each<[string, string]>([
     ['in JSON', JSON.stringify({ reason: secret })],
     ['in JSON in JSON', JSON.stringify({ reason: JSON.stringify({ password: secret }) })],
+    ['as it is', secret],
+    ['in JSON of ASCII alone', JSON.stringify(secret).replaceAll('é', '\\u00e9')],
+    ['in JSON with escaped slashes', JSON.stringify(`${secret}/a`).replaceAll('/', '\\/')],
+    ['in a form', new URLSearchParams({ password: secret }).toString()],
+    [
+      'in a URL with small digits',
+      encodeURIComponent(secret).replaceAll(/%../g, (each) => each.toLowerCase()),
+    ],
+    ['in hex with capitals', Buffer.from(secret).toString('hex').toUpperCase()],
     ['in a URL', `redis://user:${encodeURIComponent(secret)}@host`],
     ['in base64', base64(secret)],
     ['in Basic authentication', base64(`k:${secret}`)],
@@ -26,19 +35,30 @@ describe('a known secret in a text', () => {
     ['in base64url', Buffer.from(`kk:${secret}`).toString('base64url')],
     ['in hex', Buffer.from(secret).toString('hex')],
   ])('%s is masked', (_, text) => {
-    const masked = concealing('another', secret).inText(`before ${text} after`);
+    const masked = concealing('another', secret).redact(`before ${text} after`);
     expect(masked).toMatch(/^before .*\[secret\].* after$/);
     // Of base64 the digits that belong to its neighbours too are left.
     expect(masked.length).toBeLessThan(60);
   });
 
   it('is masked whole, where another is its beginning', () => {
-    expect(concealing('abcdef', 'abcdefghij').inText('x abcdefghij abcdef')).not.toMatch(/ghij|abc/);
+    expect(concealing('abcdef', 'abcdefghij').redact('x abcdefghij abcdef')).not.toMatch(/ghij|abc/);
   });
+
+  it.each(['ab', `${newSecret('m')} /+é`])(
+    'G6 is masked while it passes through, and not kept: %#',
+    (passing) => {
+      const redactor = concealing(secret);
+      for (const form of [passing, encodeURIComponent(passing)])
+        if (passing.length > 4 || form === passing)
+          expect(redactor.redact(`x ${form} y`, [passing])).toBe('x [secret] y');
+      expect(redactor.redact(`x ${passing} y`)).toBe(`x ${passing} y`);
+    },
+  );
 
   it('leaves everything else, and a secret too short to be one masks nothing', () => {
     const text = '{"level":"error","event":"internal-error","stack":"    at place (file:///x.js:1:1)"}';
-    expect(concealing('e', '', 'abc', secret).inText(text)).toBe(text);
+    expect(concealing('e', '', 'abc', secret).redact(text)).toBe(text);
   });
 });
 

@@ -10,8 +10,8 @@ const MAX_REMEMBERED = 1_000;
 export type SecretSource = () => Iterable<string>;
 
 /**
- * The last line of defence of the log: fields are chosen so that no secret is in them, and where one is all the same (in the words
- * of another, in a message that quotes) it is masked, in every form that it can take there.
+ * The last line of defence of the log and of what callers are told: both are made of chosen fields, and where a secret is in one all the
+ * same (in the words of the platform, in a message that quotes) it is masked, in every form that it can take there.
  */
 export class Redactor {
   readonly #sources: SecretSource[] = [];
@@ -22,17 +22,23 @@ export class Redactor {
   }
 
   /** A line of the log, fit to be written. */
-  in(line: string): string {
+  redactLine(line: string): string {
     // All but one line in a thousand is one of these: numbers, and words that the gateway chose. They must cost nothing.
     const isOwn = !line.includes('"problem":') || line.includes('"problem":"overloaded"');
-    return isOwn && line.includes('"event":"request"') ? line : this.inText(line);
+    return isOwn && line.includes('"event":"request"') ? line : this.redact(line);
   }
 
-  inText(text: string): string {
+  /** `passing`: further secrets that only this text could have, such as the passwords of a request. Nothing of them is kept. */
+  redact(text: string, passing: readonly string[] = []): string {
     const found: string[] = [];
     for (const source of this.#sources)
       for (const secret of source())
         for (const form of this.#formsOf(secret)) if (text.includes(form)) found.push(form);
+    for (const secret of new Set(passing)) {
+      // A short one has no other forms worth the search, and by itself it is still the secret of a person.
+      const forms = secret.length < MIN_LENGTH ? [secret] : formsOf(secret);
+      for (const form of forms) if (form !== '' && text.includes(form)) found.push(form);
+    }
     // The longest first: another may be its beginning.
     found.sort((one, other) => other.length - one.length);
     return found.reduce((clean, form) => clean.replaceAll(form, MASK), text);
@@ -48,13 +54,17 @@ export class Redactor {
   }
 }
 
-/** As it stands in JSON, in JSON in JSON, in a URL, in base64 and in hex. */
+/** As it is; in JSON, in JSON in JSON; in a URL or a form, its hex digits in both cases; in base64 and in hex. */
 function formsOf(secret: string): string[] {
+  const hex = Buffer.from(secret).toString('hex');
+  const inUrl = [encodeURIComponent(secret.toWellFormed()), asFormField(secret), everyBytePercent(secret)];
   const forms = [
-    quoted(secret),
+    secret,
+    ...[quoted(secret), ascii(quoted(secret))].flatMap((each) => [each, each.replaceAll('/', '\\/')]),
     quoted(quoted(secret)),
-    encodeURIComponent(secret.toWellFormed()),
-    Buffer.from(secret).toString('hex'),
+    ...inUrl.flatMap((each) => [each, each.replaceAll(/%[\dA-F]{2}/g, (digits) => digits.toLowerCase())]),
+    hex,
+    hex.toUpperCase(),
     ...[0, 1, 2].flatMap((offset) => base64(secret, offset)),
   ];
   return [...new Set(forms)];
@@ -67,6 +77,25 @@ function base64(secret: string, offset: number): string[] {
     .toString('base64')
     .slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6));
   return digits.length < MIN_DIGITS ? [] : [digits, digits.replaceAll('+', '-').replaceAll('/', '_')];
+}
+
+/** application/x-www-form-urlencoded: a space is a plus, and more is encoded than in a URL. */
+function asFormField(secret: string): string {
+  return new URLSearchParams({ '': secret }).toString().slice(1);
+}
+
+/** Everything but letters and digits encoded, as some libraries do. */
+function everyBytePercent(secret: string): string {
+  const byte = (value: number) => `%${value.toString(16).toUpperCase().padStart(2, '0')}`;
+  return Array.from(Buffer.from(secret), (value) => {
+    const character = String.fromCharCode(value);
+    return /[A-Za-z0-9]/.test(character) ? character : byte(value);
+  }).join('');
+}
+
+/** Other characters as JSON escapes them for ASCII. */
+function ascii(text: string): string {
+  return text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function quoted(text: string): string {

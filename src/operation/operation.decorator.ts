@@ -5,7 +5,7 @@ import type { Scope } from '../caller/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import {
   modulePrefix,
-  type Operation as UpstreamOperation,
+  type UpstreamOperation,
   type OperationName,
   operations,
 } from '../upstream/operations.ts';

@@ -48,12 +48,17 @@ export class ReadInterceptor implements NestInterceptor {
   #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Served> {
     const { call, policy } = request.state;
     if (!call || !policy) throw new Error('the caller guard has not run');
-    const load = async () => contentOf(await handle(), request.url);
+    const fresh = asksForFresh(request.headers['cache-control']);
+    if (fresh) call.fresh = true;
+    const load = async () => {
+      const result = await handle();
+      return { ...contentOf(result, request.url), askedAt: call.cachedAt };
+    };
     const lifeMs = this.cache.lifeOf(policy.cacheMs);
     if (lifeMs === 0) {
       // A cached read goes on without its caller: others may have joined it, and its result is kept.
       call.abandon = hangUp(reply);
-      return load().then((content) => ({ answer: tagged(content) }));
+      return load().then((content) => ({ answer: tagged(content), ...agedBy(content) }));
     }
     const read = {
       operation: policy.operationId,
@@ -62,8 +67,13 @@ export class ReadInterceptor implements NestInterceptor {
       call,
       lifeMs,
     };
-    return this.cache.read(read, asksForFresh(request.headers['cache-control']), load);
+    return this.cache.read(read, fresh, load);
   }
+}
+
+/** `Age` of a response that was made of cached parts. */
+function agedBy({ askedAt }: { readonly askedAt?: number | undefined }): Pick<Served, 'ageSeconds'> {
+  return askedAt === undefined ? {} : { ageSeconds: Math.max(0, Math.floor((Date.now() - askedAt) / 1000)) };
 }
 
 /** Aborted when the caller hangs up before it has its response. */

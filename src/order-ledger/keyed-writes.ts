@@ -9,8 +9,8 @@ import { idempotencyKeyOf } from './idempotency-key.ts';
 const CALLS = 5;
 
 /**
- * Writes with an `Idempotency-Key` run once: a repeat gets the same answer. It stands before validation, and whatever ends with
- * nothing processed, a 400 among it, leaves the key free.
+ * Writes with an `Idempotency-Key` run once: a repeat gets the same answer. It stands before validation, and what ends with
+ * nothing processed, a 400 among it, leaves no record.
  */
 @Injectable()
 export class KeyedWrites {

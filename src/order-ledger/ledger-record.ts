@@ -28,7 +28,7 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
-  evidence: { in_doubt: ['succeeded'] },
+  evidence: { in_doubt: ['succeeded'], accepted: ['succeeded'] },
   operator: { in_doubt: ['succeeded', 'not_placed'], incomplete: ['succeeded', 'not_placed'] },
 };
 

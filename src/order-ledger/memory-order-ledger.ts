@@ -1,12 +1,13 @@
 import { type LedgerRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
-import type {
-  Begin,
-  Begun,
-  OrderLedgerStore,
-  Listing,
-  Move,
-  Moved,
-  OrderQuery,
+import {
+  type Begin,
+  type Begun,
+  type OrderLedgerStore,
+  type Listing,
+  MOST_WRITES,
+  type Move,
+  type Moved,
+  type OrderQuery,
 } from './order-ledger-store.ts';
 import { enterprisesOf, isWithin } from './order-index.ts';
 
@@ -14,6 +15,7 @@ interface Kept extends LedgerRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntil: number;
+  readonly alias: string | undefined;
   /** When it may be forgotten; infinite while it is open. */
   readonly until: number;
 }
@@ -30,6 +32,8 @@ export class MemoryOrderLedger implements OrderLedgerStore {
   /** Those of them that are being sent or in doubt: what is looked through twice a second. */
   readonly #open = new Map<string, Kept>();
   readonly #aliases = new Map<string, string>();
+  /** How many records of writes that are no orders a caller has. */
+  readonly #writes = new Map<string, number>();
   #forgottenAt = -Infinity;
 
   constructor(
@@ -47,6 +51,9 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const same = kept !== undefined && fingerprints.includes(kept.fingerprint);
     const free = !kept || released.includes(kept.state) || (kept.state === 'rejected' && !same);
     if (!free) return Promise.resolve({ kind: 'there', same, record: recordOf(kept) });
+    const writes = this.#writes.get(details.caller) ?? 0;
+    if (!details.order && writes >= MOST_WRITES) return Promise.resolve({ kind: 'full' });
+    if (!details.order) this.#writes.set(details.caller, writes + 1);
     const submittedAt = this.now();
     // The newest last, which the list turns around.
     this.#records.delete(name);
@@ -59,6 +66,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
       owner,
       fingerprint: fingerprints[0] as string,
       leaseUntil: submittedAt + leaseMs,
+      alias,
       until: Infinity,
     });
     if (alias) this.#aliases.set(alias, name);
@@ -78,7 +86,10 @@ export class MemoryOrderLedger implements OrderLedgerStore {
       return Promise.resolve({ kind: 'refused', record: recordOf(kept) });
     const leftMs = kept.submittedAt + (move.minAgeMs ?? 0) - this.now();
     if (leftMs > 0) return Promise.resolve({ kind: 'early', leftMs });
-    return Promise.resolve({ kind: 'moved', record: recordOf(this.#put(kept, move.to, move.details)) });
+    const moved = this.#put(kept, move.to, move.details);
+    // A write that is no order and changed nothing leaves nothing.
+    if (!moved.details.order && released.includes(moved.state)) this.#remove(moved);
+    return Promise.resolve({ kind: 'moved', record: recordOf(moved) });
   }
 
   read(name: string): Promise<LedgerRecord | undefined> {
@@ -119,12 +130,21 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const kept = this.#records.get(name);
     if (!kept) return undefined;
     if (kept.until <= this.now()) {
-      this.#records.delete(name);
-      this.#open.delete(name);
+      this.#remove(kept);
       return undefined;
     }
     const ended = kept.state === 'sending' && kept.leaseUntil <= this.now();
     return ended ? this.#put(kept, 'in_doubt') : kept;
+  }
+
+  #remove({ name, alias, details }: Kept): void {
+    this.#records.delete(name);
+    this.#open.delete(name);
+    if (alias !== undefined && this.#aliases.get(alias) === name) this.#aliases.delete(alias);
+    if (details.order) return;
+    const left = (this.#writes.get(details.caller) ?? 1) - 1;
+    if (left > 0) this.#writes.set(details.caller, left);
+    else this.#writes.delete(details.caller);
   }
 
   #put(kept: Kept, state: State, details = kept.details): Kept {

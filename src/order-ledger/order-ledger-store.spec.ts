@@ -10,6 +10,7 @@ import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type Details, type Mover, type State, states, transitions } from './ledger-record.ts';
 import {
   type Begin,
+  MOST_WRITES,
   type OrderLedgerStore,
   OrderLedgerUnavailable,
   orderName,
@@ -399,6 +400,33 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
         expect(await found({ states: ['in_doubt'], enterprise: 'ent-1' })).toBe('');
         expect(await found({ states: ['succeeded'], enterprise: 'ent-2' })).toBe('both other');
       });
+    });
+  });
+
+  describe('K41 a write with a key', () => {
+    it('that changed nothing leaves no record and no second name', async () => {
+      const write = newWrite({ alias: 'billing/key-9' });
+      await store.begin(write);
+      expect(await store.move(byOwner(write, 'not_sent'))).toMatchObject({
+        kind: 'moved',
+        record: { state: 'not_sent' },
+      });
+      expect(await store.read(write.name)).toBeUndefined();
+      expect(await store.begin(newWrite({ alias: 'billing/key-9' }))).toMatchObject({ kind: 'begun' });
+    });
+
+    it('is refused where its caller has too many of them; orders and other callers are not', async () => {
+      const writes = Array.from({ length: MOST_WRITES }, () => newWrite());
+      for (let first = 0; first < writes.length; first += 500)
+        await Promise.all(writes.slice(first, first + 500).map((write) => store.begin(write)));
+      expect(await store.begin(newWrite())).toEqual({ kind: 'full' });
+      expect(await store.begin({ ...(writes[0] as Begin), owner: randomUUID() })).toMatchObject({
+        kind: 'there',
+      });
+      expect(await store.begin(newOrder())).toMatchObject({ kind: 'begun' });
+      expect(await store.begin(newWrite({ details: { caller: 'other' } }))).toMatchObject({ kind: 'begun' });
+      await store.move(byOwner(writes[0] as Begin, 'not_sent'));
+      expect(await store.begin(newWrite())).toMatchObject({ kind: 'begun' });
     });
   });
 

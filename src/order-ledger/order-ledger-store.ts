@@ -20,7 +20,12 @@ export type Begun =
   /** It was begun before; `same`: with this payload. */
   | { readonly kind: 'there'; readonly same: boolean; readonly record: LedgerRecord }
   /** The alias belongs to another write. */
-  | { readonly kind: 'taken' };
+  | { readonly kind: 'taken' }
+  /** The caller has {@link MOST_WRITES} records of writes that are no orders. */
+  | { readonly kind: 'full' };
+
+/** Records of writes with a key that a caller may have at a time: 17 MB at 1.7 KB each. Orders are not counted. */
+export const MOST_WRITES = 10_000;
 
 export interface Move {
   readonly name: string;

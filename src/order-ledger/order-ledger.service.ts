@@ -36,6 +36,9 @@ const RECORD_MS = 60_000;
 /** What the platform said of a write: it must not be lost. A write that was not sent, or of which nothing is known, may be. */
 const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
 
+/** When a caller that has too many records may ask again: each ends by itself. */
+const FULL_S = 60;
+
 export interface OrderWrite {
   readonly caller: string;
   readonly channelCode: string;
@@ -206,6 +209,11 @@ export class OrderLedger implements OnApplicationShutdown {
 
   #there(begun: Exclude<Begun, { kind: 'begun' }>): LedgerRecord {
     if (begun.kind === 'taken') throw new ProblemException('idempotency-key-reused');
+    if (begun.kind === 'full')
+      throw new ProblemException('too-many-requests', {
+        detail: 'Too many writes of this caller are remembered by their Idempotency-Key, each for 7 days.',
+        retryAfter: FULL_S,
+      });
     const { record, same } = begun;
     if (!same) throw new ProblemException('idempotency-key-reused', { location: placeOf(record) });
     return record;

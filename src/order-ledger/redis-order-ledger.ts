@@ -19,6 +19,7 @@ import {
   type Listing,
   type Move,
   type Moved,
+  MOST_WRITES,
   type OrderQuery,
 } from './order-ledger-store.ts';
 import { indexesOf, OrderIndex } from './order-index.ts';
@@ -86,12 +87,18 @@ local function put(key, from, to, keptMs)
   end
   if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
 end
--- Removes a record from every index, and the record; or a second name.
+-- Removes a record from every index, its second name, and the record; or a second name alone.
 local function remove(key)
   if redis.call('TYPE', key).ok == 'hash' then
-    local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
+    local state, listed, counted, alias = unpack(redis.call('HMGET', key, 'state', 'listed', 'counted', 'alias'))
     if state and listed and listed ~= '' then relist(key, listed, state) end
+    if counted and counted ~= '' then redis.call('ZREM', counted, key) end
+    if alias and alias ~= '' and redis.call('GET', alias) == key then
+      redis.call('ZREM', ends, alias)
+      redis.call('DEL', alias)
+    end
   end
+  redis.call('ZREM', leases, key)
   redis.call('ZREM', ends, key)
   redis.call('DEL', key)
 end
@@ -103,7 +110,7 @@ local function forget()
 end
 `;
 
-/** ARGV: version, owner, lease ms, details, indexes as JSON or empty, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
+/** ARGV: version, owner, lease ms, details, where it is indexed or counted as JSON, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
 const BEGIN = new Script(`${COMMON}
 local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 4, 11)
 if alias ~= '' then
@@ -130,10 +137,15 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   if not free then return {'there', same, fields(record)} end
   remove(record)
 end
-local order = listed ~= '' and cjson.decode(listed)
+local where = cjson.decode(listed)
+local order = where.listed and where
+local counted = order and '' or all .. ':writes:' .. where.caller
+if not order and redis.call('ZCARD', counted) >= ${MOST_WRITES} then return {'full'} end
 -- The first write of a new record: a script that has written before is not told any more that memory is full.
 redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[12],
-  'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '')
+  'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '',
+  'counted', counted, 'alias', alias)
+if not order then redis.call('ZADD', counted, now, record) end
 redis.call('ZADD', leases, now + leaseMs, record)
 if order then
   relist(record, order.listed, nil, 'sending', micros)
@@ -172,7 +184,10 @@ local leftMs = known[4] + minAgeMs - math.min(now, gatewayNow)
 if tonumber(minAgeMs) > 0 and leftMs > 0 then return {'early', leftMs} end
 if details ~= '' then redis.call('HSET', record, 'details', details) end
 put(record, known[2], to, keptMs)
-return {'moved', fields(record)}
+local moved = fields(record)
+-- A write that is no order and changed nothing leaves nothing.
+if (${released.map((state) => `to == '${state}'`).join(' or ')}) and redis.call('HGET', record, 'listed') == '' then remove(record) end
+return {'moved', moved}
 `);
 
 /** No further ARGV. */
@@ -298,7 +313,9 @@ export class RedisOrderLedger implements OrderLedgerStore {
       owner,
       leaseMs,
       this.#sealed(name, details),
-      details.order ? JSON.stringify(indexesOf(details.order)) : '',
+      JSON.stringify(
+        details.order ? indexesOf(details.order) : { caller: encodeURIComponent(details.caller) },
+      ),
       alias === undefined ? '' : this.#key(`alias:${alias}`),
       keptFor('rejected', details) ?? '',
       keptFor('in_doubt', details) ?? '',
@@ -311,7 +328,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
       this.known.saw(Number(rest[1]));
       return { kind, submittedAt: Number(rest[0]) };
     }
-    if (kind === 'taken') return { kind };
+    if (kind === 'taken' || kind === 'full') return { kind };
     return { kind: 'there', same: rest[0] === 1, record: this.#opened(name, rest[1] as Fields) };
   }
 

@@ -7,7 +7,7 @@ import {
   BindCustomerDto,
   CrmCustomerParams,
   CustomerDto,
-  CustomerListDto,
+  CustomerPageDto,
   FindCustomersQuery,
   UpdateCustomerDto,
 } from './dto/customer.dto.ts';
@@ -54,17 +54,15 @@ export class CustomersController {
   @Get('customers')
   @Operation({
     id: 'findCustomers',
-    summary: 'Find the customers behind a channel customer number',
+    summary: 'Page through the customers of a channel',
     effect: 'read',
     scope: 'orders:read',
     upstream: 'queryCustomers',
-    success: [{ status: 200, description: 'All that match; none is an empty list', type: CustomerListDto }],
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: CustomerPageDto }],
   })
-  async findCustomers(
-    @Call() call: CallContext,
-    @Query() query: FindCustomersQuery,
-  ): Promise<CustomerListDto> {
-    return { items: await this.orders.findCustomers(call, query) };
+  findCustomers(@Call() call: CallContext, @Query() query: FindCustomersQuery): Promise<CustomerPageDto> {
+    return this.orders.findCustomers(call, query);
   }
 
   @Patch('crm-customers/:crmCustomerId')

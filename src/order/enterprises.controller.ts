@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Call } from '../operation/request-state.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AssetListDto, ListAssetsQuery } from './dto/asset.dto.ts';
+import { AssetDto, AssetPageDto, AssetParams, ListAssetsQuery } from './dto/asset.dto.ts';
 import { CreateEnterpriseDto, EnterpriseDto, EnterpriseParams } from './dto/enterprise.dto.ts';
 import { OrderService } from './order.service.ts';
 
@@ -48,19 +48,34 @@ export class EnterprisesController {
   @Get(':enterpriseGlobalId/assets')
   @Operation({
     id: 'listAssets',
-    summary: 'List the assets of an enterprise',
+    summary: 'Page through the assets of an enterprise',
+    description:
+      'The assets behind its cloud account authorization, in the order of the platform. Filters and pages are cut by the gateway.',
     effect: 'read',
     scope: 'orders:read',
     upstream: 'listAssets',
-    success: [
-      { status: 200, description: 'All assets behind its cloud account authorization', type: AssetListDto },
-    ],
+    paged: true,
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: AssetPageDto }],
   })
-  async listAssets(
+  listAssets(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterpriseParams,
     @Query() query: ListAssetsQuery,
-  ): Promise<AssetListDto> {
-    return { items: await this.orders.listAssets(call, enterpriseGlobalId, query) };
+  ): Promise<AssetPageDto> {
+    return this.orders.listAssets(call, enterpriseGlobalId, query);
+  }
+
+  @Get(':enterpriseGlobalId/assets/:assetId')
+  @Operation({
+    id: 'getAsset',
+    summary: 'One asset of an enterprise',
+    effect: 'read',
+    scope: 'orders:read',
+    upstream: 'listAssets',
+    problems: ['asset-not-found'],
+    success: [{ status: 200, description: 'The asset', type: AssetDto }],
+  })
+  getAsset(@Call() call: CallContext, @Param() asset: AssetParams): Promise<AssetDto> {
+    return this.orders.getAsset(call, asset);
   }
 }

@@ -6,11 +6,15 @@ import { isBound } from '../upstream/tenancy.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
-import type { AssetDto, ListAssetsQuery } from './dto/asset.dto.ts';
+import { pageOf } from '../operation/page.dto.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
+import type { AssetDto, AssetPageDto, AssetParams, ListAssetsQuery } from './dto/asset.dto.ts';
 import type { ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/asset-num.dto.ts';
 import type {
   BindCustomerDto,
   CustomerDto,
+  CustomerPageDto,
   FindCustomersQuery,
   UpdateCustomerDto,
 } from './dto/customer.dto.ts';
@@ -25,11 +29,17 @@ import {
   toReservedAssetNums,
 } from './order.mapper.ts';
 
+interface AssetList {
+  readonly source: Source;
+  readonly load: () => Promise<readonly AssetDto[]>;
+}
+
 /** The order module's operations but for orders themselves: map in, call, map out. */
 @Injectable()
 export class OrderService {
   constructor(
     private readonly upstream: UpstreamClient,
+    private readonly shared: SharedReads,
     private readonly config: UpstreamConfig,
     private readonly reservations: Reservations,
   ) {}
@@ -39,15 +49,18 @@ export class OrderService {
     return this.upstream.call('bindCustomer', call, { body }, toCustomer);
   }
 
-  async findCustomers(
-    call: CallContext,
-    { channelCode, channelCustomerId, defaultOnly }: FindCustomersQuery,
-  ): Promise<CustomerDto[]> {
+  async findCustomers(call: CallContext, wanted: FindCustomersQuery): Promise<CustomerPageDto> {
+    const { channelCode, channelCustomerId, defaultOnly } = wanted;
     const query = { channelCode, channelCustomerId, defaultCustomer: defaultOnly ? 'Y' : 'N' };
-    const found = await this.upstream.call('queryCustomers', call, { query }, toCustomers);
+    const customers = await this.shared.read({ name: 'queryCustomers', query }, call, () =>
+      this.upstream.call('queryCustomers', call, { query }, toCustomers),
+    );
     // A channel has customers of several enterprises.
     const { enterprises } = call.caller.grants;
-    return found.filter(({ enterpriseGlobalId }) => isGranted(enterprises, enterpriseGlobalId ?? ''));
+    return pageOf(
+      customers.filter(({ enterpriseGlobalId }) => isGranted(enterprises, enterpriseGlobalId ?? '')),
+      wanted,
+    );
   }
 
   updateCustomer(call: CallContext, crmCustomerId: string, changes: UpdateCustomerDto): Promise<void> {
@@ -60,15 +73,38 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
   }
 
-  listAssets(
+  async listAssets(
     call: CallContext,
     enterpriseGlobalId: string,
-    { extendCode }: ListAssetsQuery,
-  ): Promise<AssetDto[]> {
-    const request = { ids: { enterpriseGlobalId }, query: { extendCode } };
-    return this.upstream.call('listAssets', call, request, (data, notes) =>
-      toAssets(data, this.config.timestampUnit, notes),
+    wanted: ListAssetsQuery,
+  ): Promise<AssetPageDto> {
+    const list = this.#assetList(call, enterpriseGlobalId, wanted.extendCode);
+    const assets = await this.shared.read(list.source, call, list.load);
+    return pageOf(
+      assets.filter((asset) => isWanted(asset, wanted)),
+      wanted,
     );
+  }
+
+  async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: AssetParams): Promise<AssetDto> {
+    const { source, load } = this.#assetList(call, enterpriseGlobalId);
+    const asset = await this.shared.find(source, call, load, (assets) =>
+      assets.find((each) => each.assetId === assetId),
+    );
+    if (!asset) throw new ProblemException('asset-not-found');
+    return asset;
+  }
+
+  /** All assets of an enterprise, fetched once for every filter and page. */
+  #assetList(call: CallContext, enterpriseGlobalId: string, extendCode?: string): AssetList {
+    const query = { extendCode };
+    return {
+      source: { name: 'listAssets', enterpriseGlobalId, query },
+      load: () =>
+        this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
+          toAssets(data, this.config.timestampUnit, notes),
+        ),
+    };
   }
 
   switchLocks(
@@ -93,4 +129,21 @@ export class OrderService {
     if (isBound(grants)) await this.reservations.add(name, numbers);
     return { requested: size, items };
   }
+}
+
+function isWanted(
+  { licenseType, assetNum, assignment, endsAt, lentLock }: AssetDto,
+  wanted: ListAssetsQuery,
+): boolean {
+  return (
+    (wanted.licenseType === undefined || wanted.licenseType === licenseType) &&
+    (wanted.assetNum === undefined || wanted.assetNum === assetNum) &&
+    (wanted.memberGlobalId === undefined || wanted.memberGlobalId === assignment?.memberGlobalId) &&
+    (wanted.lentLock === undefined || wanted.lentLock === (lentLock === true)) &&
+    (wanted.endsBefore === undefined || isBefore(endsAt, wanted.endsBefore))
+  );
+}
+
+function isBefore(time: string | null, bound: string): boolean {
+  return time !== null && Date.parse(time) < Date.parse(bound);
 }

@@ -14,6 +14,8 @@ const documented: Record<string, [statuses: number[], outcomes: string[]]> = {
   forbidden: [[403], ['not_processed']],
   'not-found': [[404], ['not_processed']],
   'order-not-found': [[404], ['not_processed']],
+  'customer-not-found': [[404], ['not_processed']],
+  'precondition-failed': [[412], ['not_processed']],
   'method-not-allowed': [[405], ['not_processed']],
   'not-acceptable': [[406], ['not_processed']],
   'payload-too-large': [[413], ['not_processed']],

@@ -71,6 +71,13 @@ export const gatewayProblems = {
       'The enterprise that is named has no customer of this id, or none under this number of the channel.',
     remedy: 'Take the id from `findCustomers`, or from the assets of the enterprise.',
   },
+  'precondition-failed': {
+    ...defaultOutcome,
+    statuses: [412],
+    title: 'The content is another one by now',
+    meaning: '`If-Match` names another content than what is there. Nothing was sent to the platform.',
+    remedy: 'Read again, look at what changed, and send with the new `ETag`.',
+  },
   'method-not-allowed': {
     ...defaultOutcome,
     statuses: [405],

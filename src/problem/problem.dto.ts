@@ -24,6 +24,13 @@ export class RequestFaultDto {
   detail!: string;
 }
 
+export class ConflictDto {
+  assetNum!: string;
+
+  /** The member that has it. */
+  memberGlobalId!: string;
+}
+
 /** RFC 9457 problem details: the one body of every error. */
 export class ProblemDto {
   @ApiProperty({ format: 'uri-reference', description: 'The page that explains the problem' })
@@ -64,6 +71,13 @@ export class ProblemDto {
     description: 'One entry a fault of the request',
   })
   errors?: RequestFaultDto[];
+
+  @ApiProperty({
+    type: () => [ConflictDto],
+    required: false,
+    description: 'Of `asset-assigned-twice`: the asset numbers that other members have',
+  })
+  conflicts?: ConflictDto[];
 
   /** The `X-Request-Id` of this exchange. */
   requestId!: string;

@@ -14,6 +14,12 @@ export interface UpstreamAnswer {
   readonly status: number;
 }
 
+/** An asset number that another member has. */
+export interface Conflict {
+  readonly assetNum: string;
+  readonly memberGlobalId: string;
+}
+
 /** The body of every error: RFC 9457 with the members of our own. */
 export interface ProblemBody {
   readonly type: string;
@@ -25,6 +31,7 @@ export interface ProblemBody {
   readonly retryable: boolean;
   readonly upstream?: UpstreamAnswer;
   readonly errors?: readonly RequestFault[];
+  readonly conflicts?: readonly Conflict[];
   readonly requestId?: string;
 }
 
@@ -35,6 +42,7 @@ interface ProblemDetails {
   readonly retryable?: boolean;
   readonly upstream?: UpstreamAnswer;
   readonly errors?: readonly RequestFault[];
+  readonly conflicts?: readonly Conflict[];
   /** Seconds, for `Retry-After`. */
   readonly retryAfter?: number;
   /** Methods, for `Allow`. */
@@ -66,6 +74,7 @@ export class ProblemException extends HttpException {
       retryable: details.retryable ?? definition.retryable,
       upstream: details.upstream,
       errors: details.errors,
+      conflicts: details.conflicts,
     };
     super(body, status, { cause: details.cause });
     this.headers = {

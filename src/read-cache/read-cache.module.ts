@@ -7,6 +7,7 @@ import { ResponseStore, type Entry } from './response-store.ts';
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
+import { SharedReads } from './shared-reads.ts';
 import { RedisStore } from './redis-store.ts';
 
 /** In Redis, whose expiry alone counts: the end that Keyv writes is the writer's clock, which others do not share. */
@@ -44,7 +45,7 @@ function fromText<Value>(text: string): { value: Value } {
       }),
     }),
   ],
-  providers: [Generations, ReadKeys, ResponseStore, ReadCache],
-  exports: [ReadCache],
+  providers: [Generations, ReadKeys, ResponseStore, ReadCache, SharedReads],
+  exports: [SharedReads, ReadCache],
 })
 export class ReadCacheModule {}

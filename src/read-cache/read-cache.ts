@@ -9,19 +9,24 @@ import { type Read, ReadKeys } from './read-keys.ts';
 interface Found {
   readonly entry: Entry;
   readonly cached: boolean;
+  /** It was made of parts that are cached themselves. */
+  readonly aged?: boolean;
 }
 
 /** An answer, with its age where it was not made for this request. */
 export interface Served {
   readonly answer: ReadAnswer;
   readonly ageSeconds?: number;
+  /** When the platform was asked, where the answer was not made for this request. In ms since the epoch. */
+  readonly askedAt?: number;
 }
 
 export function tagged(content: Content): ReadAnswer {
   return { ...content, etag: etagOf(content.body) };
 }
 
-type Load = () => Promise<Content>;
+/** `askedAt` where the content was made of what is cached: of its oldest part. */
+type Load = () => Promise<Content & { readonly askedAt?: number | undefined }>;
 
 /**
  * Answers of reads, for a few seconds: in the process, then in Redis. Equal reads at the same time share one call.
@@ -64,7 +69,7 @@ export class ReadCache {
 
   #hit({ operation }: Read, entry: Entry): Served {
     this.metrics.readCache(operation, 'hit');
-    return { answer: entry, ageSeconds: ageOf(entry) };
+    return { answer: entry, ageSeconds: ageOf(entry), askedAt: entry.askedAt };
   }
 
   async #join(read: Read, key: string, load: Load): Promise<Served> {
@@ -79,7 +84,7 @@ export class ReadCache {
     if (found.cached) return this.#hit(read, found.entry);
     this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
     if (running) read.call.upstreamMs += performance.now() - started;
-    return { answer: found.entry };
+    return found.aged ? { answer: found.entry, ageSeconds: ageOf(found.entry) } : { answer: found.entry };
   }
 
   /** One look and at most one call for all readers until the response is kept: there is no gap for a second one. */
@@ -87,7 +92,7 @@ export class ReadCache {
     const flight = this.#find(key, lifeMs, load);
     this.#flights.set(key, flight);
     void flight
-      .then(({ entry, cached }) => (cached ? undefined : this.answers.keep(key, entry, lifeMs)))
+      .then((found) => (found.cached ? undefined : this.#keep(key, found, lifeMs)))
       .catch(() => undefined)
       .finally(() => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key);
@@ -97,20 +102,28 @@ export class ReadCache {
 
   async #find(key: string, lifeMs: number, load: Load): Promise<Found> {
     const held = await this.answers.get(key, lifeMs);
-    return held ? { entry: held, cached: true } : { entry: await this.#ask(key, load), cached: false };
+    return held ? { entry: held, cached: true } : { ...(await this.#ask(key, load)), cached: false };
   }
 
   async #refresh({ lifeMs }: Read, key: string, load: Load): Promise<ReadAnswer> {
-    const entry = await this.#ask(key, load);
+    const asked = await this.#ask(key, load);
     // No reader may join an older call any more, now that one has seen this response.
     this.#flights.delete(key);
-    void this.answers.keep(key, entry, lifeMs).catch(() => undefined);
-    return entry;
+    void this.#keep(key, asked, lifeMs).catch(() => undefined);
+    return asked.entry;
   }
 
-  async #ask(key: string, load: Load): Promise<Entry> {
-    const askedAt = Date.now();
-    return this.answers.entryOf(key, await load(), askedAt);
+  /** What was made of cached parts ends with the oldest of them. */
+  async #keep(key: string, { entry, aged }: Pick<Found, 'entry' | 'aged'>, lifeMs: number): Promise<void> {
+    const leftMs = aged ? Math.min(lifeMs, lifeMs - (Date.now() - entry.askedAt)) : lifeMs;
+    if (leftMs >= 1) await this.answers.keep(key, entry, leftMs);
+  }
+
+  async #ask(key: string, load: Load): Promise<{ entry: Entry; aged: boolean }> {
+    const now = Date.now();
+    const content = await load();
+    const { askedAt = now } = content;
+    return { entry: this.answers.entryOf(key, content, askedAt), aged: askedAt < now };
   }
 }
 

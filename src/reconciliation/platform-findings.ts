@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
 import { AliasUsers } from '../session/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -10,6 +11,7 @@ import type {
   WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type { WireAsset } from '../upstream/wire/order.ts';
+import type { TimestampUnit } from '../upstream/wire/time.ts';
 import { Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
 
 /** A background job has no caller whose user it could borrow. */
@@ -25,8 +27,14 @@ export interface ChannelOrder {
   readonly channelOrderId: string;
 }
 
-/** What stands at the platform of a channel's order: its licence orders, each with its customer. */
-export type SearchResult = ReadonlyMap<string, string | null>;
+export interface FoundOrder {
+  readonly customerId: string | null;
+  /** When the first of what came of it was made, in ms by the platform's clock; null where the platform does not say. */
+  readonly createdAt: number | null;
+}
+
+/** What stands at the platform of a channel's order: its licence orders by their ids. */
+export type SearchResult = ReadonlyMap<string, FoundOrder>;
 
 type Instance = WireProductInstance | WireMerchandiseInstance;
 
@@ -36,6 +44,7 @@ export class PlatformSearch {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly users: AliasUsers,
+    private readonly config: UpstreamConfig,
   ) {}
 
   /** Products are shown to a user of the platform only. */
@@ -58,13 +67,13 @@ export class PlatformSearch {
       abandon,
       upstreamMs: 0,
     };
-    const found = new Map<string, string | null>();
+    const found = new Map<string, FoundOrder>();
     const assets = await this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, toAssetIds);
     for (const assetId of assets) {
       abandon.throwIfAborted();
       try {
         await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-          collect(data, order, found),
+          collect(data, order, this.config.timestampUnit, found),
         );
       } catch (error) {
         if (!speaksOfOneAsset(error)) throw error;
@@ -84,12 +93,25 @@ function toAssetIds(data: unknown): string[] {
 }
 
 /** Reads only what tells where an instance comes from: nothing else of it may stand in the way. */
-function collect(data: unknown, order: ChannelOrder, found: Map<string, string | null>): void {
+function collect(
+  data: unknown,
+  order: ChannelOrder,
+  unit: TimestampUnit,
+  found: Map<string, FoundOrder>,
+): void {
   const instance = (wire: Reader<Instance>): void => {
     const licenseOrderId = wire.id('licenseOrderId');
     const ofOrder = wire.id('channelOrderId') === order.channelOrderId;
-    if (ofOrder && licenseOrderId && (wire.id('channelCode') ?? order.channelCode) === order.channelCode)
-      found.set(licenseOrderId, wire.id('customerId') ?? null);
+    const ofChannel = (wire.id('channelCode') ?? order.channelCode) === order.channelCode;
+    if (!ofOrder || !licenseOrderId || !ofChannel) return;
+    const known = found.get(licenseOrderId);
+    const times = [known?.createdAt ?? null, millisecondOf(wire.time('createTime', unit))];
+    found.set(licenseOrderId, {
+      customerId: wire.id('customerId') ?? known?.customerId ?? null,
+      createdAt: times.reduce((one, other) =>
+        one === null || other === null ? (one ?? other) : Math.min(one, other),
+      ),
+    });
   };
   const merchandise =
     (level: number) =>
@@ -102,4 +124,8 @@ function collect(data: unknown, order: ChannelOrder, found: Map<string, string |
   const wire = new Reader<WireAssetProducts>(data);
   wire.list('productInstanceList', instance);
   wire.list('children', merchandise(1));
+}
+
+function millisecondOf(time: string | null): number | null {
+  return time === null ? null : Date.parse(time);
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { Evidence, LedgerRecord, PlacedItem } from '../order-ledger/ledger-record.ts';
+import type { Evidence, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type SearchResult, PlatformSearch } from './platform-findings.ts';
@@ -10,8 +10,8 @@ export type AttemptOutcome =
   'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
 /**
- * Looks for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: somebody has to
- * know. Not found proves nothing: it may come yet.
+ * Looks for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: an operator has to
+ * know. Not found proves nothing: it may come yet. What was there before the order was sent is not it.
  */
 @Injectable()
 export class OrderReconciler {
@@ -39,7 +39,8 @@ export class OrderReconciler {
     const { order } = before?.details ?? {};
     if (!isOpen(before) || !order?.evidence || !this.platform.possible) return 'not_needed';
     const { enterpriseGlobalId, items } = order.evidence;
-    const found = await this.platform.of(order, enterpriseGlobalId, abandon);
+    const all = await this.platform.of(order, enterpriseGlobalId, abandon);
+    const found = notOlder(all, before.submittedAt);
     if (found.size === 0) return 'not_found';
     if (found.size > items) {
       this.log.error(
@@ -52,26 +53,44 @@ export class OrderReconciler {
     // The look may have taken minutes, and the number may have been settled and sent again meanwhile.
     const now = await this.keeper.store.read(write);
     if (!isOpen(now) || now.submittedAt !== before.submittedAt) return 'not_needed';
-    const { caller } = now.details;
-    const placed = placedItems(order.evidence, found);
+    const { caller, order: known } = now.details;
+    // What the platform answered when it took the order over is of these items; another licence order is not.
+    const taken = known?.items ?? [];
+    if (!taken.every(({ licenseOrderId }) => found.has(licenseOrderId))) return 'not_found';
+    const placed = taken.length > 0 ? taken : placedItems(order.evidence, found);
     const reason = reasonOf(placed, found);
     const details = { caller, order: { ...order, items: placed, reason } };
     const moved = await this.keeper.store.move({ name: write, by: 'evidence', to: 'succeeded', details });
     if (moved.kind !== 'moved') return 'not_needed';
-    this.log.warn({ event: 'order-found', write }, 'An order in doubt was found at the platform');
+    this.log.warn({ event: 'order-found', write, was: before.state }, 'An order was found at the platform');
     return 'settled';
   }
 }
 
+/** In doubt, or taken over by the platform for later. */
+const OPEN: readonly State[] = ['in_doubt', 'accepted'];
+
 function isOpen(record: LedgerRecord | undefined): record is LedgerRecord {
-  return record?.state === 'in_doubt';
+  return record !== undefined && OPEN.includes(record.state);
+}
+
+/** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older one for it. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** What stood there before the order was sent is none of it, and neither is what does not say since when it stands there. */
+function notOlder(found: SearchResult, submittedAt: number): SearchResult {
+  return new Map(
+    [...found].filter(
+      ([, { createdAt }]) => createdAt !== null && createdAt >= submittedAt - CLOCK_TOLERANCE_MS,
+    ),
+  );
 }
 
 /** The platform does not say which item a licence order is of, so only a single one can be told. */
 function placedItems({ sequences }: Evidence, found: SearchResult): PlacedItem[] {
   const [only, ...others] = found;
   if (!only || others.length > 0) return [];
-  const [licenseOrderId, customerId] = only;
+  const [licenseOrderId, { customerId }] = only;
   return [{ sequence: sequences?.[0] ?? 1, licenseOrderId, customerId }];
 }
 

@@ -10,7 +10,7 @@ export const ATTEMPTS = Symbol('looks');
 const PAGE = 100;
 
 /**
- * Has orders in doubt looked for at their times. It reads the guard store's list instead of listening to moves: whoever moved an
+ * Has orders looked for at their times that are in doubt, or that the platform took over for later. It reads the guard store's list instead of listening to moves: whoever moved an
  * order there, and whichever replica died since, it is on the list.
  */
 @Injectable()
@@ -46,7 +46,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
 
   async #ask(): Promise<void> {
     const due = new Map<string, string>();
-    for (const record of await this.#inDoubt()) {
+    for (const record of await this.#open()) {
       const look = this.times.due(Date.now() - record.submittedAt);
       // With the time of the send: the same number may be sent again after it was settled.
       if (look >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${look}`);
@@ -57,15 +57,15 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     this.#asked = due;
   }
 
-  /** Those young enough to be looked for; the list has the newest first. */
-  async #inDoubt(): Promise<LedgerRecord[]> {
+  /** Those in doubt or taken over, and young enough to be looked for. */
+  async #open(): Promise<LedgerRecord[]> {
+    const query = { states: ['in_doubt', 'accepted'], from: Date.now() - this.times.oldest } as const;
     const found: LedgerRecord[] = [];
-    for (let offset = 0; ; offset += PAGE) {
-      const { records, total } = await this.keeper.store.list({ states: ['in_doubt'] }, offset, PAGE);
-      const young = records.filter(({ submittedAt }) => Date.now() - submittedAt <= this.times.oldest);
-      found.push(...young.filter(({ details }) => details.order?.evidence));
-      // A page may lack records that cannot be read, so its length does not say whether it is the last.
-      if (young.length < records.length || offset + PAGE >= total) return found;
+    for (let offset = 0, total = 1; offset < total; offset += PAGE) {
+      const page = await this.keeper.store.list(query, offset, PAGE);
+      found.push(...page.records.filter(({ details }) => details.order?.evidence));
+      total = page.total;
     }
+    return found;
   }
 }

@@ -16,14 +16,14 @@ export interface NamedId {
 }
 
 /** A part of a request that names an enterprise, and everything that it names in it: the whole request, or one item of an order. */
-export interface Scope {
+export interface EnterpriseScope {
   readonly enterprise: NamedId | undefined;
   /** Where the enterprise, or the customer, stands or would have to stand. */
   readonly placeOf: (name: Name) => Place | undefined;
   readonly ids: ReadonlyMap<Name, readonly NamedId[]>;
 }
 
-interface OpenScope extends Scope {
+interface OpenScope extends EnterpriseScope {
   enterprise: NamedId | undefined;
   readonly ids: Map<Name, NamedId[]>;
 }
@@ -40,7 +40,10 @@ const NOT_LOOKED_UP: ReadonlySet<Name> = new Set(['label', 'filter', 'unbounded'
 const shapes = new WeakMap<Type, Shape>();
 
 /** Collects what the parts of a request name: validated instances of DTO classes, path and query first. */
-export function scopesOf(parameters: readonly object[], body: object | undefined): readonly Scope[] {
+export function scopesOf(
+  parameters: readonly object[],
+  body: object | undefined,
+): readonly EnterpriseScope[] {
   const request = openScope(undefined, [...parameters, ...(body ? [body] : [])]);
   const found: OpenScope[] = [request];
   for (const part of parameters) {

@@ -8,7 +8,7 @@ import { type OwnKind, Reach } from '../upstream/reach.ts';
 import { isBound } from '../upstream/tenancy.ts';
 import { validatedAhead } from '../validation/validation.pipe.ts';
 import { Belongings, type Question } from './belongings.ts';
-import { type NamedId, type Place, pointerOf, type Scope, scopesOf } from './named-ids.ts';
+import { type NamedId, type Place, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
 import type { Name } from './names.ts';
 import { Reservations } from './reservations.ts';
 
@@ -114,7 +114,7 @@ async function settleAll<T>(lookups: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** Names are granted, and an order says for which enterprise and customer it is. */
-function assertNamed({ enterprise, placeOf, ids }: Scope, { caller }: CallContext): void {
+function assertNamed({ enterprise, placeOf, ids }: EnterpriseScope, { caller }: CallContext): void {
   const { enterprises, channels } = caller.grants;
   for (const named of ids.get('enterprise') ?? []) assertGranted(enterprises, named, 'enterprise');
   for (const named of ids.get('channel') ?? []) assertGranted(channels, named, 'channel');
@@ -148,7 +148,7 @@ function refused(place: Place | undefined, detail: string): ProblemException {
 }
 
 /** Items of an order that name the same enterprise are looked up together. */
-function lookupsOf(scopes: readonly Scope[]): Lookup[] {
+function lookupsOf(scopes: readonly EnterpriseScope[]): Lookup[] {
   const lookups = new Map<string, Lookup>();
   const channelCode = scopes[0]?.ids.get('channel')?.[0]?.id;
   for (const { enterprise, ids } of scopes) {

@@ -35,6 +35,10 @@ export interface CallContext {
   readonly user?: ActingUser;
   /** Set on reads whose answer is for this caller alone: aborted when it hangs up. */
   abandon?: AbortSignal;
+  /** The caller asks for what the platform says now (`Cache-Control: no-cache`). */
+  fresh?: boolean;
+  /** When the platform was asked for the oldest cached part of the response; undefined where no part is cached. In ms since the epoch. */
+  cachedAt?: number | undefined;
   /** Set on requests of bound callers once what they name was looked up: nothing else of an enterprise is sent. */
   reach?: Reach;
   /** Milliseconds spent waiting for upstream, for `Server-Timing`. */

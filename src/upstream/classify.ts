@@ -14,8 +14,8 @@ export interface WireAnswer {
   readonly body: Buffer;
 }
 
-/** What must not show in upstream's words; asked for only when there are some. */
-type Secrets = () => readonly string[];
+/** Masks what must not show in upstream's words; called only when there are some. */
+type Redact = (text: string) => string;
 
 export type Classified =
   | { readonly kind: 'success'; readonly data: unknown }
@@ -25,26 +25,26 @@ export type Classified =
  * Says what an answer means (errors.md, "What counts as success upstream"): success is HTTP 200 with `code` 0 or "0",
  * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
  */
-export function classify(answer: WireAnswer, secrets: Secrets = () => []): Classified {
+export function classify(answer: WireAnswer, redact: Redact = (same) => same): Classified {
   const { status } = answer;
-  if (status !== 200 && status !== 299) return classifyStatus(answer, secrets);
+  if (status !== 200 && status !== 299) return classifyStatus(answer, redact);
   const envelope = readEnvelope(answer);
   if (envelope === undefined) return unreadable(answer);
   const code = businessCode(envelope['code']);
   if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
   // No code at all, or a business exception (299) that claims success.
   if (code === undefined || code === '0') return { kind: 'nonconforming', details: { status } };
-  return { kind: 'refused', details: { status, code, ...words(envelope, secrets) }, data: envelope['data'] };
+  return { kind: 'refused', details: { status, code, ...words(envelope, redact) }, data: envelope['data'] };
 }
 
 /** HTTP statuses that the interface does not have (it knows 200 and 299 only). */
-function classifyStatus(answer: WireAnswer, secrets: Secrets): Classified {
+function classifyStatus(answer: WireAnswer, redact: Redact): Classified {
   const { status } = answer;
   if (status === 401 || status === 403) {
     const envelope = readEnvelope(answer);
     const code = businessCode(envelope?.['code']);
     return envelope && code !== undefined && code !== '0'
-      ? { kind: 'refused', details: { status, code, ...words(envelope, secrets) } }
+      ? { kind: 'refused', details: { status, code, ...words(envelope, redact) } }
       : { kind: 'unauthorized', details: { status } };
   }
   if (status === 429 || (status >= 500 && status <= 599)) {
@@ -82,10 +82,10 @@ function businessCode(code: unknown): string | undefined {
   return isJsonText(code) && /^[\x21-\x7e]{1,32}$/.test(code) ? code : undefined;
 }
 
-function words(envelope: Record<string, unknown>, secrets: Secrets): FailureDetails {
+function words(envelope: Record<string, unknown>, redact: Redact): FailureDetails {
   const { message, cause } = envelope;
   return {
-    ...(isJsonText(message) && { message: cleanText(message, secrets()) }),
-    ...(isJsonText(cause) && { reason: cleanText(cause, secrets()) }),
+    ...(isJsonText(message) && { message: cleanText(message, redact) }),
+    ...(isJsonText(cause) && { reason: cleanText(cause, redact) }),
   };
 }

@@ -4,7 +4,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import type { Operation } from './operations.ts';
+import type { UpstreamOperation } from './operations.ts';
 import { type ContractNotes, type GapKind, gapKinds } from './wire/reader.ts';
 
 /** A departure of the platform's answers from its interface, by name: never a value. Times are in ms since the epoch. */
@@ -62,7 +62,7 @@ export class UpstreamGaps {
   }
 
   /** Adds the departures of one answer. `now` is in ms since the epoch. */
-  add({ operationId }: Operation, notes: ContractNotes, now = Date.now()): void {
+  add({ operationId }: UpstreamOperation, notes: ContractNotes, now = Date.now()): void {
     for (const { path, kind } of notes) {
       this.metrics.upstreamGap(operationId, kind);
       const name = `${operationId} ${kind} ${path}`;

@@ -10,7 +10,7 @@ import type { GroupName } from '../transport/connection-groups.ts';
 export type UpstreamModule = 'order' | 'member';
 export type Effect = 'read' | 'repeatable' | 'once';
 
-export interface Operation {
+export interface UpstreamOperation {
   readonly name: OperationName;
   /** The gateway's operation that shows what this one answers, in the words that callers know. */
   readonly operationId: string;
@@ -46,10 +46,10 @@ const operationIds: Readonly<Record<string, string>> = {
 };
 
 type Row = readonly [
-  Operation['method'],
+  UpstreamOperation['method'],
   path: string,
   Effect,
-  special?: Pick<Operation, 'partialCode' | 'placesOrders'>,
+  special?: Pick<UpstreamOperation, 'partialCode' | 'placesOrders'>,
 ];
 
 const order = {
@@ -77,13 +77,14 @@ const member = {
   listAssetNums: ['GET', '/enterprise/{enterpriseGlobalId}/asset/assetNums', 'read'],
   listAssetProducts: ['GET', '/enterprise/asset/{assetId}/merchandiseProducts', 'read'],
   listLentLocks: ['GET', '/enterprise/{enterpriseGlobalId}/asset/borrowUsbKeys', 'read'],
-  changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'once'],
+  // Repeatable because only the difference to what is there is sent: see MemberRightsService.
+  changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'repeatable'],
   borrowAssets: ['POST', '/enterprise/member/{memberGlobalId}/borrow', 'once'],
 } as const satisfies Record<string, Row>;
 
 export type OperationName = keyof typeof order | keyof typeof member;
 
-function rows(module: UpstreamModule, table: Record<string, Row>): Operation[] {
+function rows(module: UpstreamModule, table: Record<string, Row>): UpstreamOperation[] {
   return Object.entries(table).map(([name, [method, path, effect, special]], index) => ({
     name: name as OperationName,
     operationId: operationIds[name] ?? name,
@@ -97,8 +98,11 @@ function rows(module: UpstreamModule, table: Record<string, Row>): Operation[] {
   }));
 }
 
-export const operationList: readonly Operation[] = [...rows('order', order), ...rows('member', member)];
+export const operationList: readonly UpstreamOperation[] = [
+  ...rows('order', order),
+  ...rows('member', member),
+];
 
 export const operations = Object.fromEntries(operationList.map((each) => [each.name, each])) as Readonly<
-  Record<OperationName, Operation>
+  Record<OperationName, UpstreamOperation>
 >;

@@ -1,5 +1,5 @@
 import { type CallContext, type Grants, isGranted } from './call-context.ts';
-import type { Operation, OperationName } from './operations.ts';
+import type { UpstreamOperation, OperationName } from './operations.ts';
 import type { OwnKind } from './reach.ts';
 import type { UpstreamRequest } from './upstream-path.ts';
 
@@ -36,7 +36,11 @@ const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
  * leaves for an enterprise or channel that is not the caller's, nor for a thing that was not looked up. The first are the caller
  * guard and the tenancy check before each handler.
  */
-export function assertOwnTenants(operation: Operation, request: UpstreamRequest, context: CallContext): void {
+export function assertOwnTenants(
+  operation: UpstreamOperation,
+  request: UpstreamRequest,
+  context: CallContext,
+): void {
   const { grants } = context.caller;
   const items = orderItems(request.body);
   for (const part of [request.ids, request.query, request.body, ...items]) {
@@ -57,7 +61,7 @@ export function isBound({ enterprises }: Grants): boolean {
 }
 
 function assertGranted(
-  operation: Operation,
+  operation: UpstreamOperation,
   granted: ReadonlySet<string>,
   part: object | undefined,
   name: string,
@@ -67,7 +71,7 @@ function assertGranted(
 }
 
 /** At any depth: products stand in packages, packages in packages. */
-function assertLookedUp(operation: Operation, part: object | undefined, context: CallContext): void {
+function assertLookedUp(operation: UpstreamOperation, part: object | undefined, context: CallContext): void {
   for (const [name, value] of Object.entries(part ?? {}) as [string, unknown][]) {
     if (value === undefined || value === null) continue;
     const kind = kindOf(name, value);
@@ -78,7 +82,7 @@ function assertLookedUp(operation: Operation, part: object | undefined, context:
   }
 }
 
-function assertInside(operation: Operation, value: unknown, context: CallContext): void {
+function assertInside(operation: UpstreamOperation, value: unknown, context: CallContext): void {
   if (typeof value === 'object' && value !== null) assertLookedUp(operation, value, context);
 }
 
@@ -88,7 +92,7 @@ function kindOf(name: string, value: unknown): OwnKind | 'never' | undefined {
 }
 
 function assertOwn(
-  operation: Operation,
+  operation: UpstreamOperation,
   kind: OwnKind | 'never',
   value: unknown,
   { reach }: CallContext,
@@ -104,6 +108,6 @@ function orderItems(body: object | undefined): readonly object[] {
   return items ?? [];
 }
 
-function foreign(operation: Operation, name = 'enterpriseGlobalId'): ForeignTenant {
+function foreign(operation: UpstreamOperation, name = 'enterpriseGlobalId'): ForeignTenant {
   return new ForeignTenant(`${operation.name} names a ${name} that is not the caller's`);
 }

@@ -1,5 +1,5 @@
 import type { LogFields, LoggedFailure } from '../problem/log-fields.ts';
-import type { Operation } from './operations.ts';
+import type { UpstreamOperation } from './operations.ts';
 import { ContractViolation } from './wire/reader.ts';
 
 /**
@@ -57,7 +57,7 @@ export class UpstreamFailure extends Error implements LoggedFailure {
   override readonly name = 'UpstreamFailure';
 
   constructor(
-    readonly operation: Operation,
+    readonly operation: UpstreamOperation,
     readonly kind: FailureKind,
     readonly sent: boolean,
     readonly details: FailureDetails = {},

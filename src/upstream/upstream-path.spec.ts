@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Operation, operationList, operations } from './operations.ts';
+import { type UpstreamOperation, operationList, operations } from './operations.ts';
 import { upstreamPath } from './upstream-path.ts';
 
 /** The interface's own list (sections 4.1 and 4.2), written out once more, so that a slip in the table shows. */
@@ -29,8 +29,9 @@ const documented = `
   .map((line) => line.trim().split(/ +/) as [method: string, template: string]);
 
 const templated = operationList.filter(({ path }) => path.includes('{'));
-const idNames = ({ path }: Operation) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-const withIds = (operation: Operation, id: string) =>
+const idNames = ({ path }: UpstreamOperation) =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+const withIds = (operation: UpstreamOperation, id: string) =>
   Object.fromEntries(idNames(operation).map((name) => [name, id]));
 
 /** What a server on the other side understands, by the rules of URLs and not by ours. */
@@ -44,7 +45,7 @@ function routeOn(path: string): { method: string; template: string }[] {
     });
 }
 
-function pathOrRefusal(operation: Operation, ids: Record<string, string>): string | undefined {
+function pathOrRefusal(operation: UpstreamOperation, ids: Record<string, string>): string | undefined {
   try {
     return upstreamPath(operation, { ids });
   } catch {

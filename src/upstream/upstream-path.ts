@@ -1,4 +1,4 @@
-import { modulePrefix, type Operation } from './operations.ts';
+import { modulePrefix, type UpstreamOperation } from './operations.ts';
 
 /** What an id must look like before it becomes part of a path upstream: no dot, slash, percent or anything to encode. */
 export const PATH_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -35,13 +35,16 @@ interface Template {
   readonly shape: RegExp;
 }
 
-const templates = new WeakMap<Operation, Template>();
+const templates = new WeakMap<UpstreamOperation, Template>();
 
 /**
  * The path and query of a call, below the base URL. Throws where an id is missing or unfit, or where the built path is
  * not the operation's own: `encodeURIComponent('..')` is `..`, so encoding alone would let an id reach another operation.
  */
-export function upstreamPath(operation: Operation, { ids = {}, query = {} }: UpstreamRequest): string {
+export function upstreamPath(
+  operation: UpstreamOperation,
+  { ids = {}, query = {} }: UpstreamRequest,
+): string {
   const { parts, names, shape } = templateOf(operation);
   let path = parts[0] ?? '';
   for (const [index, name] of names.entries()) {
@@ -62,7 +65,7 @@ export function upstreamPath(operation: Operation, { ids = {}, query = {} }: Ups
   return path;
 }
 
-function templateOf(operation: Operation): Template {
+function templateOf(operation: UpstreamOperation): Template {
   const known = templates.get(operation);
   if (known) return known;
   const parts = (modulePrefix[operation.module] + operation.path).split(/\{(\w+)\}/);

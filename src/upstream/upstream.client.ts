@@ -5,7 +5,7 @@ import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';
 import { UpstreamGaps } from './gaps.ts';
 import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
-import { type Operation, type OperationName, operations } from './operations.ts';
+import { type UpstreamOperation, type OperationName, operations } from './operations.ts';
 import { assertOwnTenants } from './tenancy.ts';
 import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
@@ -144,7 +144,7 @@ export class UpstreamClient {
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }
 
-  #decoded<T>(operation: Operation, data: unknown, decode: Decode<T>): T {
+  #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>): T {
     const notes = new ContractNotes();
     try {
       return decode(data, notes);
@@ -176,7 +176,7 @@ function spend(allowed: Allowance, reason: keyof Allowance): boolean {
   return had;
 }
 
-function isPartial({ details }: Failed, { partialCode }: Operation): boolean {
+function isPartial({ details }: Failed, { partialCode }: UpstreamOperation): boolean {
   return partialCode !== undefined && details.code === partialCode;
 }
 
@@ -191,7 +191,7 @@ function isUserRefusal({ details }: Failed): boolean {
 }
 
 /** Never a member call without a user: a route that forgot to settle one is a fault of ours. */
-function actingUser({ name, module }: Operation, { user }: CallContext): ActingUser | undefined {
+function actingUser({ name, module }: UpstreamOperation, { user }: CallContext): ActingUser | undefined {
   if (module === 'order') return undefined;
   if (!user) throw new Error(`${name} needs an acting user`);
   return user;

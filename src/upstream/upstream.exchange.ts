@@ -3,19 +3,20 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
 import { secretValues } from '../shared/clean-text.ts';
-import type { Operation, UpstreamModule } from './operations.ts';
+import type { UpstreamOperation, UpstreamModule } from './operations.ts';
 import { TransportError } from '../transport/transport-error.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
 
 const NONCE_BYTES = 16;
 
 export interface Sending {
-  readonly operation: Operation;
+  readonly operation: UpstreamOperation;
   readonly request: UpstreamRequest;
   readonly body: string | undefined;
   /** performance.now() at which the whole call is over. */
@@ -42,6 +43,7 @@ export class UpstreamExchange {
     private readonly http: HttpService,
     private readonly config: UpstreamConfig,
     private readonly metrics: Metrics,
+    private readonly log: Log,
   ) {
     this.#basePath = config.baseUrl.pathname.replace(/\/+$/, '');
     this.principals = {
@@ -51,7 +53,7 @@ export class UpstreamExchange {
   }
 
   /** Milliseconds for a whole call, attempts and waits included. */
-  timeFor({ placesOrders }: Operation): number {
+  timeFor({ placesOrders }: UpstreamOperation): number {
     return placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs;
   }
 
@@ -69,12 +71,12 @@ export class UpstreamExchange {
         'content-type': 'application/json',
         ...(userToken && { clientToken: token.value, userToken: userToken.value }),
       },
-      secrets: () => [
-        token.value,
-        ...(userToken ? [userToken.value] : []),
-        this.config.appSecret.reveal(),
-        ...(body ? secretValues(request.body) : []),
-      ],
+      redact: (text) =>
+        this.log.redactor.redact(text, [
+          ...secretsOfToken(token),
+          ...(userToken ? secretsOfToken(userToken) : []),
+          ...(body ? secretValues(request.body) : []),
+        ]),
     });
     this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
     return result;
@@ -82,7 +84,7 @@ export class UpstreamExchange {
 
   async #exchange(
     { operation, request, body, deadline, abandon }: Sending,
-    wire: { path: string; headers: Record<string, string>; secrets: () => string[] },
+    wire: { path: string; headers: Record<string, string>; redact: (text: string) => string },
   ): Promise<Result> {
     const { once } = request;
     const response = this.http.request<Buffer>({
@@ -95,24 +97,29 @@ export class UpstreamExchange {
       abandon,
       confirm: once && (() => once.confirm()),
     });
-    return resultOf(firstValueFrom(response), wire.secrets);
+    return resultOf(firstValueFrom(response), wire.redact);
   }
 }
 
 async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
-  secrets: () => readonly string[],
+  redact: (text: string) => string,
 ): Promise<Result> {
   try {
     const { status, headers, data } = await response;
     const answer = { status, headers: headers as WireAnswer['headers'], body: data };
-    return { ...classify(answer, secrets), sent: true };
+    return { ...classify(answer, redact), sent: true };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;
     const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
-    return { kind, details: { cause }, sent, late: late && resultOf(late, secrets) };
+    return { kind, details: { cause }, sent, late: late && resultOf(late, redact) };
   }
+}
+
+/** A session's tokens are known to its call alone. */
+function secretsOfToken({ value, refreshToken }: AccessToken): string[] {
+  return refreshToken === undefined ? [value] : [value, refreshToken];
 }
 
 /** 128 random bits, new for every attempt (the interface does not show a format). */

@@ -198,6 +198,28 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     expect(await looks(gateway)).toEqual({ placed_twice: 1 });
   });
 
+  it('U33 is not one that stood there under its number before it was sent', async () => {
+    const gateway = await start([1, 3_000]);
+    await sandbox.fault({ ...LOST, phase: 'before' });
+    const order = await send(gateway, [purchase(1)], one);
+    await sandbox.advance(-2 * 60_000);
+    await order.again();
+    await sandbox.advance(2 * 60_000);
+    await until('it was looked for twice', async () => (await looks(gateway))['not_found'] === 2);
+    expect(await order.state()).toBe('in_doubt');
+  });
+
+  it('U33 is found where the clock of the platform is a little behind', async () => {
+    const gateway = await start([1, 3_000]);
+    await sandbox.fault({ ...LOST, phase: 'before' });
+    const order = await send(gateway, [purchase(1)], one);
+    await sandbox.advance(-20_000);
+    await order.again();
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+    const [commit] = await sandbox.commits();
+    expect((await order.record())?.details.order?.items[0]?.licenseOrderId).toBe(commit?.licenseOrderIds[0]);
+  });
+
   it('is not looked for where it deletes, or names no enterprise', async () => {
     const gateway = await start([1]);
     await sandbox.fault({ ...LOST, times: 2, phase: 'after' });
@@ -238,6 +260,35 @@ describe('looking for an order', () => {
     const again = await gateway.post('/v1/license-orders', body);
     expect(again.body).toMatchObject({ state: 'succeeded', items });
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect(await callsOf('batchOrder')).toBe(1);
+  });
+
+  it('lets an order that the platform took over for later become one that succeeded', async () => {
+    const gateway = await newGateway([1]);
+    const body = {
+      channelCode: 'crm',
+      channelOrderId: `SO-${++last}`,
+      syncMode: 'async',
+      items: [
+        {
+          orderType: 'new_buy',
+          licenseType: 'cloud_account',
+          customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+          assets: [{ products: [{ productUri: 'draft.pro', limitConcurrent: 2 }] }],
+        },
+      ],
+    };
+    const accepted = await gateway.post('/v1/license-orders', body);
+    expect([accepted.status, accepted.body['state'], accepted.body['settledAt']]).toEqual([
+      202,
+      'accepted',
+      null,
+    ]);
+    const place = String(accepted.headers.get('location'));
+    await until('it shows', async () => (await gateway.get(place)).body['state'] === 'succeeded');
+    const { body: record } = await gateway.get(place);
+    expect(record['items']).toEqual(accepted.body['items']);
+    expect(record['settledAt']).not.toBeNull();
     expect(await callsOf('batchOrder')).toBe(1);
   });
 

@@ -115,11 +115,11 @@ describe('a member', () => {
     const assigned = await gateway.request('PATCH', `/v1/enterprises/ent-harbour/members/${id}/asset-nums`, {
       body: { assign: ['8000001009', '8000001001'] },
     });
-    expect(assigned.status).toBe(204);
+    expect(assigned.body).toEqual({ assigned: ['8000001009', '8000001001'], withdrawn: [], kept: [] });
     const withdrawn = await gateway.request('PATCH', `/v1/enterprises/ent-harbour/members/${id}/asset-nums`, {
       body: { withdraw: ['8000001001'] },
     });
-    expect(withdrawn.status).toBe(204);
+    expect(withdrawn.body).toEqual({ assigned: [], withdrawn: ['8000001001'], kept: [] });
     expect(await sentBodies('changePrivileges')).toEqual([
       { addAssets: ['8000001009', '8000001001'], deleteAssets: [] },
       { addAssets: [], deleteAssets: ['8000001001'] },

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -123,6 +123,18 @@ describe('a start', () => {
 });
 
 describe('npm start', () => {
+  it.each(['PORT', 'MANAGEMENT_PORT'])('G9 names %s where another process has that port', async (name) => {
+    const taken = new URL(sandbox.url).port;
+    const { code, output } = await ended(
+      run('npm', ['start'], { ...good(), PORT: '0', MANAGEMENT_PORT: '0', [name]: taken }),
+    );
+    expect(code).toBe(1);
+    expect(output).toContain(
+      `configuration: ${name} must be a port that is free: another process listens on 127.0.0.1:${taken}`,
+    );
+    expect(output).not.toMatch(/"stack":"undefined"|EADDRINUSE/);
+  });
+
   it('serves, and on SIGTERM finishes what is in flight and exits 0', async () => {
     const { child, url, end } = await startedByNpm();
     await sandbox.fault({ operation: 'listAssets', action: { delayMs: 700 } });
@@ -144,6 +156,7 @@ describe('npm run demo', () => {
   it.each(['PORT', 'SANDBOX_PORT', 'MANAGEMENT_PORT'])(
     'says at once that %s is taken, and prints no key',
     async (name) => {
+      const temporary = mkdtempSync(join(folder, 'tmp-'));
       const taken = new URL(sandbox.url).port;
       const free = {
         PORT: String(await freePort()),
@@ -151,11 +164,13 @@ describe('npm run demo', () => {
         MANAGEMENT_PORT: String(await freePort()),
       };
       const { code, output } = await ended(
-        run('npm', ['run', 'demo'], { ...free, [name]: taken, DEMO_SKIP_BUILD: '1' }),
+        run('npm', ['run', 'demo'], { ...free, [name]: taken, DEMO_SKIP_BUILD: '1', TMPDIR: temporary }),
       );
       expect(code).toBe(1);
       expect(output).toContain(`Port ${taken} is in use: ${name}=<another port> npm run demo`);
       expect(output).not.toContain('lgw_');
+      // npm keeps something of its own there.
+      expect(readdirSync(temporary).filter((each) => each.includes('demo'))).toEqual([]);
     },
   );
 

@@ -157,7 +157,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(await calls()).toBe(2);
   });
 
-  it('keeps no overview, which may lack what failed, but tags it', async () => {
+  it('keeps no overview, which may lack what failed, but its lists, and tags it', async () => {
     const [one] = await replicas();
     const path = '/v1/enterprises/ent-harbour/overview';
     await sandbox.fault({ operation: 'listLentLocks', times: 1, action: { code: '60010' } });
@@ -166,7 +166,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     const whole = await one.get(path, knowing(lacking));
     expect(whole.status).toBe(200);
     expect(whole.body['unreachable']).toEqual([]);
-    expect(whole.headers.has('age')).toBe(false);
+    expect(whole.headers.has('age')).toBe(true);
     expect((await one.get(path, knowing(whole))).status).toBe(304);
   });
 
@@ -267,9 +267,9 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     const [one, other] = await replicas();
     const before = await one.get(MEMBERS);
     await one.get(MERIDIAN);
-    const change = { userName: 'anna', name: 'Anna Other' };
+    const change = { account: 'anna', name: 'Anna Other' };
     const path = `${MEMBERS}/mem-harbour-anna`;
-    expect((await other.request('PUT', path, { body: change })).status).toBe(204);
+    expect((await other.request('PATCH', path, { body: change })).status).toBe(204);
     const after = await one.get(MEMBERS);
     expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
     expect(after.text).toContain('Anna Other');
@@ -378,7 +378,7 @@ describe('an entity tag', () => {
       `${of(1)}; rel="first", ${of(1)}; rel="prev", ${of(3)}; rel="next", ${of(3)}; rel="last"`,
     );
     expect((await gateway.get(`${MEMBERS}?pageSize=2&page=2`)).headers.has('link')).toBe(true);
-    expect((await gateway.get(ASSETS)).headers.has('link')).toBe(false);
+    expect((await gateway.get(`${ASSETS}/ast-1002`)).headers.has('link')).toBe(false);
   });
 });
 
@@ -416,14 +416,24 @@ describe('the cache that replicas share', () => {
 
   it('takes a value that does not open for missing', async () => {
     const { text } = await (await shared()).get(ASSETS);
-    const [key = ''] = await store.keys('r2:*');
-    const value = (await store.get(key)) ?? '';
-    for (const spoilt of ['', 'x', '{"value":{}}', value.slice(0, -8), value.replace('.k1.', '.k2.')]) {
-      await store.set(key, spoilt);
+    // The whole list, and the page that was made of it.
+    const keys = await store.keys('r2:*');
+    expect(keys).toHaveLength(2);
+    const values = new Map<string, string>();
+    for (const key of keys) values.set(key, (await store.get(key)) ?? '');
+    const spoils: ((value: string) => string)[] = [
+      ...['', 'x', '{"value":{}}'].map((spoilt) => () => spoilt),
+      (value) => value.slice(0, -8),
+      (value) => value.replace('.k1.', '.k2.'),
+    ];
+    for (const spoil of spoils) {
+      for (const [key, value] of values) await store.set(key, spoil(value));
       expect((await (await shared()).get(ASSETS)).text).toBe(text);
     }
-    await store.del(key);
-    await store.lpush(key, 'a list');
+    for (const key of keys) {
+      await store.del(key);
+      await store.lpush(key, 'a list');
+    }
     const last = await shared();
     expect((await last.get(ASSETS)).text).toBe(text);
     expect(await calls()).toBe(7);

@@ -127,8 +127,8 @@ describe('two processes', () => {
     const password = newSecret('m');
     const added = await send(replicas[0], 'POST', MEMBERS, {
       members: [
-        { userName: 'newcomer', password, name: 'New Comer' },
-        { userName: 'anna', password, name: 'Taken' },
+        { account: 'newcomer', password, name: 'New Comer' },
+        { account: 'anna', password, name: 'Taken' },
       ],
     });
     expect(added.status).toBe(207);

@@ -183,6 +183,13 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'the call succeeds over IPv4',
       },
       { id: 'U32', fault: 'the platform says it is 1970', holds: 'nobody cares' },
+      {
+        id: 'U33',
+        fault:
+          'a licence order of another order stands at the platform under the number of an order in doubt',
+        holds:
+          'older than the submission it proves nothing: the order stays in doubt; the clocks may differ by a minute',
+      },
     ],
   },
   {
@@ -668,9 +675,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'K41',
-        fault: 'writes with a new Idempotency-Key each that are wrong, or name what is not granted or not there',
+        fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many good ones',
         holds:
-          '400, 403 and 404 leave nothing in the order store, also while it is full; a repeat of a write that succeeded is still answered before anything is looked up',
+          'what is wrong, or names what is not granted or not there, never reaches the store, and is told so also while it is full; a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
       },
     ],
   },
@@ -753,6 +760,34 @@ export const sections: readonly CatalogueSection[] = [
         id: 'G5',
         fault: 'the clock of a replica is hours ahead or behind',
         holds: 'sessions live and end by the clock of Redis alone',
+      },
+      {
+        id: 'G6',
+        fault: "the platform's words to a caller quote a secret of the gateway, plain or encoded",
+        holds:
+          'every known secret is masked, as in the log: configuration, tokens, passwords on their way, in their encoded forms',
+      },
+      {
+        id: 'G7',
+        fault: 'an image is replaced under its tag, or a container is taken over',
+        holds:
+          'images by digest; no root, no capabilities, read-only, with limits; only what people call is published, on the loopback address',
+      },
+      {
+        id: 'G8',
+        fault: 'npm run compose-secrets is run again',
+        holds:
+          'nothing is replaced without --force, and what that would lose is told; files are for their owner alone',
+      },
+      {
+        id: 'G9',
+        fault: 'a port of the gateway or of the demo is taken',
+        holds: 'the start ends with the name of the variable to change, and leaves nothing behind',
+      },
+      {
+        id: 'G10',
+        fault: 'the demo is started again',
+        holds: 'it builds only where a source has changed since the last build',
       },
     ],
   },

@@ -353,7 +353,7 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world, { of }) => {
       const assetNum = of(free(world));
       const { id } = of(world.members.values());
-      await world.expect(204, 'PATCH', `${world.place}/members/${id}/asset-nums`, {
+      await world.expect(200, 'PATCH', `${world.place}/members/${id}/asset-nums`, {
         body: { assign: [assetNum] },
       });
       world.assets.set(assetNum, id);
@@ -381,7 +381,7 @@ const acts: Readonly<Record<string, Act>> = {
     may: (world) => some(assigned(world)),
     run: async (world, { of }) => {
       const [assetNum, owner] = of(assigned(world));
-      await world.expect(204, 'PATCH', `${world.place}/members/${owner}/asset-nums`, {
+      await world.expect(200, 'PATCH', `${world.place}/members/${owner}/asset-nums`, {
         body: { withdraw: [assetNum] },
       });
       world.assets.set(assetNum, null);

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 
@@ -43,11 +43,15 @@ async function registryWith(severity: 'critical' | 'low' | undefined, status = 2
   return `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
 }
 
-async function audit(url: string): Promise<{ code: number; output: string }> {
+async function audit(
+  url: string,
+  environment: Record<string, string> = {},
+): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, ['scripts/audit.ts'], {
     // Its cache remembers advisories by their ids.
     env: {
       PATH: process.env['PATH'],
+      ...environment,
       npm_config_registry: url,
       npm_config_cache: join(folder, String(count++)),
     },
@@ -79,6 +83,16 @@ describe('S18 the audit of runtime dependencies', () => {
     expect(output).toContain('NOT AUDITED');
     expect(code).toBe(0);
   });
+
+  it('fails where the registry does not answer in a CI that expects it to', async () => {
+    const url = await registryWith(undefined, 405);
+    const expected = await audit(url, { CI: 'true', AUDIT_NETWORK: 'expected' });
+    expect(expected.output).toContain('NOT AUDITED');
+    expect(expected.code).toBe(1);
+    const offline = await audit(url, { CI: 'true' });
+    expect(offline.output).toContain('NOT AUDITED');
+    expect(offline.code).toBe(0);
+  });
 });
 
 it('S18 every dependency has one exact version, and every package of the lock file its hash', () => {
@@ -102,4 +116,89 @@ it('S18 every dependency has one exact version, and every package of the lock fi
   expect(fetched.length).toBeGreaterThan(300);
   for (const [path, { integrity }] of fetched)
     expect([path, integrity]).toEqual([path, expect.stringMatching(/^sha512-/)]);
+});
+
+describe('G7 the containers', () => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+  const compose = readFileSync('docker-compose.yml', 'utf8');
+  /** The part of a top-level entry or a service, by its indentation. */
+  const partOf = (head: string) => {
+    const indent = /^ */.exec(head)?.[0].length ?? 0;
+    const lines = compose.slice(compose.indexOf(`\n${head}`) + 1).split('\n');
+    const end = lines.findIndex((line, index) => index > 0 && /\S/.test(line) && line.search(/\S/) <= indent);
+    return lines.slice(0, end).join('\n');
+  };
+
+  it('start from images that are named by digest', () => {
+    const images = [...dockerfile.matchAll(/^FROM (\S+)/gm), ...compose.matchAll(/^ *image: (\S+)/gm)];
+    const foreign = images.map(([, name = '']) => name).filter((name) => name !== 'base');
+    expect(foreign).toHaveLength(2);
+    for (const name of foreign) expect(name).toMatch(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
+  });
+
+  it('have limits and no rights that they do not need', () => {
+    for (const line of [
+      'read_only: true',
+      'cap_drop: [ALL]',
+      "security_opt: ['no-new-privileges:true']",
+      'pids_limit: ',
+      'cpus: ',
+      'mem_limit: ',
+    ])
+      expect(partOf('x-hardened: &hardened')).toContain(line);
+    expect(partOf('x-redis: &redis')).toContain('<<: *hardened');
+    for (const name of ['redis', 'guard-redis']) {
+      expect(partOf(`  ${name}:`)).toContain('<<: *redis');
+      for (const setting of ['--protected-mode', '--bind', '--dir\n      - /data'])
+        expect(partOf(`  ${name}:`)).toContain(setting);
+    }
+    for (const name of ['gateway', 'sandbox']) {
+      expect(partOf(`  ${name}:`)).toContain('<<: *hardened');
+      expect(partOf(`  ${name}:`)).toMatch(/user: '\$\{SECRETS_UID:-1000\}/);
+    }
+    expect(partOf('x-redis: &redis')).toContain("user: '999:999'");
+    // Nothing but the two that people call is published, and only to this machine.
+    const published = [...compose.matchAll(/ports: \['([^']+)'\]/g)].map(([, port]) => port);
+    expect(published).toEqual(['127.0.0.1:3000:3000', '127.0.0.1:4000:4000']);
+    expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^GUARD_INIT=manual$/m);
+  });
+
+  it('are looked at by the shell of the image, seldom once they run', () => {
+    const checks = [...dockerfile.matchAll(/^HEALTHCHECK (.*) \\\n {2}CMD (.*)$/gm)];
+    expect(checks).toHaveLength(2);
+    for (const [, timing, command] of checks) {
+      expect(timing).toContain('--interval=30s');
+      expect(command).toMatch(/^\["bash", "-c", /);
+      expect(command).not.toContain('node');
+    }
+  });
+});
+
+describe('G8 npm run compose-secrets', () => {
+  const run = (home: string, ...options: string[]) =>
+    spawnSync(process.execPath, [resolve('scripts/compose-secrets.ts'), ...options], {
+      cwd: home,
+      encoding: 'utf8',
+    });
+
+  it('writes files that only their owner may read, and replaces none without being told', () => {
+    const home = mkdtempSync(join(tmpdir(), 'compose-secrets-'));
+    try {
+      expect(run(home).status).toBe(0);
+      const files = readdirSync(join(home, '.compose'));
+      const contents = () => files.map((name) => readFileSync(join(home, '.compose', name), 'utf8'));
+      const first = contents();
+      expect(files.length).toBeGreaterThan(4);
+      for (const name of files) expect(statSync(join(home, '.compose', name)).mode & 0o777).toBe(0o600);
+      const again = run(home);
+      expect(again.status).toBe(1);
+      expect(again.stderr).toContain('.compose/ has secrets already');
+      expect(again.stderr).toContain('cannot read the orders');
+      expect(contents()).toEqual(first);
+      expect(run(home, '--force').status).toBe(0);
+      expect(contents()).not.toEqual(first);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
 });

@@ -8,7 +8,7 @@ import { caseOf, read } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
-import { credential, settings } from '../support/settings.ts';
+import { credential, RecordedLog, settings } from '../support/settings.ts';
 
 /** Every attempt has a nonce of its own (security.md, row 17). */
 
@@ -37,7 +37,7 @@ it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
     return of({ status: 200, headers: {}, data: Buffer.from('{"code":0}') });
   };
   const http = { request } as unknown as HttpService;
-  const exchange = new UpstreamExchange(http, settings().upstream, new Metrics());
+  const exchange = new UpstreamExchange(http, settings().upstream, new Metrics(), new RecordedLog().log);
   const token = { value: credential(), version: '1', usableMs: 60_000, renewAfterMs: 60_000 };
   const attempt = () =>
     exchange.send(

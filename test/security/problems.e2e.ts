@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CATALOGUE } from '../../sandbox/errors.ts';
 import { leaksIn } from '../fuzz/leaks.ts';
+import { newSecret } from '../support/canary.ts';
 import { speakingCodes } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { operationCases, send } from '../support/operations.ts';
+import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What problems tell (security.md, row 14). The runs of test/fuzz look for the same in every answer. */
@@ -51,6 +52,30 @@ const FAILURES = ['500', '80001', '70001', '60000', '60005', '33009'];
 describe('S14 a refusal of the platform', () => {
   beforeAll(start);
   afterAll(stop);
+
+  it('G6 shows no secret of the gateway, in whatever form its message quotes it', async () => {
+    const forms = (secret: string) => [
+      secret,
+      Buffer.from(`key:${secret}`).toString('base64'),
+      Buffer.from(`key:${secret}`).toString('base64url'),
+      Buffer.from(secret).toString('hex'),
+      encodeURIComponent(secret),
+    ];
+    // Of the application, of users that this call is not about, and of its own body.
+    const password = newSecret('m');
+    const secrets = [sandbox.appSecret, sandbox.appKey, sandbox.seedPassword, password];
+    for (const quoted of secrets.flatMap(forms)) {
+      await sandbox.fault({ operation: '*', action: { code: '40001', message: `refused <${quoted}>` } });
+      const { method, path } = operationCases.find(
+        ({ upstream }) => upstream === 'resetPassword',
+      ) as OperationCase;
+      const answer = await gateway.request(method, path, { body: { password } });
+      expect(answer.body['detail']).toMatch(/^refused <.*\[secret\].*>$/);
+      for (const secret of secrets) expect(answer.text).not.toContain(secret);
+      expect(answer.text).not.toContain(quoted);
+      await sandbox.reset();
+    }
+  });
 
   it.each(Object.keys(CATALOGUE).filter((code) => !FAILURES.includes(code)))(
     'with %s tells its message where that is for the user, and never its cause',

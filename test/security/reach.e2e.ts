@@ -88,6 +88,7 @@ const requests: readonly (readonly [operation: string, Request])[] = [
     }),
   ],
   ['listAssets', { method: 'GET', path: `${HARBOUR}/assets` }],
+  ['getAsset', { method: 'GET', path: `${HARBOUR}/assets/ast-1002` }],
   ['disableLocks', { method: 'POST', path: `${HARBOUR}/locks/disable`, body: { assetNums: ['8000001003'] } }],
   ['enableLocks', { method: 'POST', path: `${HARBOUR}/locks/enable`, body: { assetNums: ['8000001003'] } }],
   [
@@ -115,6 +116,14 @@ const requests: readonly (readonly [operation: string, Request])[] = [
   ['listAssetNums', { method: 'GET', path: `${HARBOUR}/asset-nums` }],
   ['listLentLocks', { method: 'GET', path: `${HARBOUR}/lent-locks` }],
   ['getAssetProducts', { method: 'GET', path: `${HARBOUR}/assets/ast-1002/products` }],
+  [
+    'setMemberAssetNums',
+    {
+      method: 'PUT',
+      path: `${HARBOUR}/members/mem-harbour-anna/asset-nums`,
+      body: { assetNums: ['8000001009'] },
+    },
+  ],
   [
     'changeMemberAssetNums',
     {

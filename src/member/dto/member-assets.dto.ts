@@ -1,4 +1,6 @@
 import { UpstreamName } from '../../operation/answer-fields.ts';
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
+import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Names } from '../../tenancy/names.ts';
 import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validation/rules.ts';
 
@@ -18,7 +20,7 @@ export class AssetNumDto {
   online!: boolean | null;
 }
 
-export class AssetNumListDto {
+export class AssetNumPageDto extends PageDto {
   items!: AssetNumDto[];
 }
 
@@ -35,8 +37,43 @@ export class LentLockDto {
   memberGlobalId!: string | null;
 }
 
-export class LentLockListDto {
+export class LentLockPageDto extends PageDto {
   items!: LentLockDto[];
+}
+
+export class ListAssetNumsQuery extends PageQuery {
+  /** Only asset numbers of this member. */
+  @Optional()
+  @Identifier({ example: 'mem-harbour-anna' })
+  @Names('filter')
+  memberGlobalId?: string;
+
+  @Optional()
+  @FlagParameter({
+    description: '`true`: only those that no member has and that are not lent; `false`: all others',
+    example: false,
+  })
+  free?: boolean;
+
+  @Optional()
+  @FlagParameter({ description: 'Only those that are lent now, or are not', example: false })
+  lent?: boolean;
+
+  @Optional()
+  @FlagParameter({ description: 'Only those that are in use online now, or are not', example: false })
+  online?: boolean;
+}
+
+export class ListLentLocksQuery extends PageQuery {
+  @Optional()
+  @FlagParameter({ description: 'Only those that are lent now, or are not', example: true })
+  lent?: boolean;
+
+  /** Only lent locks that are lent to this member. */
+  @Optional()
+  @Identifier({ example: 'mem-harbour-chen' })
+  @Names('filter')
+  memberGlobalId?: string;
 }
 
 const isList = (value: unknown) => Array.isArray(value);
@@ -62,6 +99,28 @@ export class ChangeAssetNumsDto {
   @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'deleteAssets' })
   @Names('assetNum')
   withdraw: string[] = [];
+}
+
+export class SetAssetNumsDto {
+  /** All asset numbers that the member has afterwards. */
+  @IdentifierList({ max: MAX_ASSETS }, { example: ['8000001002', '8000001009'] })
+  @Names('assetNum')
+  assetNums!: string[];
+}
+
+export class ChangeRightsQuery {
+  /** `true`: answers with what would change, and sends nothing. */
+  @Optional()
+  @FlagParameter({ example: false })
+  validateOnly: boolean = false;
+}
+
+/** What changed, or would change. */
+export class RightsChangeDto {
+  assigned!: string[];
+  withdrawn!: string[];
+  /** Wanted, and the member had them already. */
+  kept!: string[];
 }
 
 export class LendAssetsDto {

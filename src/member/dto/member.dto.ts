@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { PageDto } from '../../operation/page.dto.ts';
 import { type Outcome, outcomes } from '../../problem/definition.ts';
 import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
@@ -88,21 +89,21 @@ export class ResetPasswordDto {
 
 export class ListMembersQuery {
   @Optional()
-  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
+  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1', example: 1 })
   page: number = 1;
 
   @Optional()
-  @WholeNumberParameter(1, MAX_PAGE_SIZE)
+  @WholeNumberParameter(1, MAX_PAGE_SIZE, { example: DEFAULT_PAGE_SIZE })
   pageSize: number = DEFAULT_PAGE_SIZE;
 
   @Optional()
-  @Digits({ description: 'Only members of this department' })
+  @Digits({ description: 'Only members of this department', example: '10' })
   @Names('filter')
   departmentId?: string;
 
   /** A part of the name or account. */
   @Optional()
-  @Text(100)
+  @Text(100, { example: 'anna' })
   @Names('filter')
   keyword?: string;
 }
@@ -154,20 +155,8 @@ export class MemberDto {
   boundUserInfo!: unknown;
 }
 
-export class MemberPageDto {
+export class MemberPageDto extends PageDto {
   items!: MemberDto[];
-
-  @ApiProperty({ type: 'integer' })
-  page!: number;
-
-  @ApiProperty({ type: 'integer' })
-  pageSize!: number;
-
-  @ApiProperty({ type: 'integer', description: 'All that match, on every page' })
-  total!: number;
-
-  @ApiProperty({ type: 'integer' })
-  totalPages!: number;
 }
 
 export class FailedMemberDto {

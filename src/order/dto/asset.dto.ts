@@ -1,15 +1,50 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
-import { licenseTypes } from '../../upstream/wire/words.ts';
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
+import { type LicenseType, licenseTypes } from '../../upstream/wire/words.ts';
+import { FlagParameter } from '../../validation/parameter-rules.ts';
+import { Identifier, OneOf, Optional, PathId } from '../../validation/rules.ts';
+import { Timestamp } from '../../validation/time-rules.ts';
+import { EnterpriseParams } from './enterprise.dto.ts';
 import { Names } from '../../tenancy/names.ts';
-import { Identifier, Optional } from '../../validation/rules.ts';
 
-export class ListAssetsQuery {
+export class AssetParams extends EnterpriseParams {
+  @PathId({ example: 'ast-1002' })
+  @Names('filter')
+  assetId!: string;
+}
+
+export class ListAssetsQuery extends PageQuery {
   /** Only assets that carry this extension property, such as `site`. */
   @Optional()
-  @Identifier()
+  @Identifier({ example: 'site' })
   @Names('filter')
   extendCode?: string;
+
+  @Optional()
+  @OneOf(licenseTypes, { description: 'Only assets of this licence type', example: 'cloud_account' })
+  licenseType?: LicenseType;
+
+  /** Only the asset of this number. */
+  @Optional()
+  @Identifier({ example: '8000001002' })
+  @Names('filter')
+  assetNum?: string;
+
+  /** Only assets that are assigned to this member. */
+  @Optional()
+  @Identifier({ example: 'mem-harbour-anna' })
+  @Names('filter')
+  memberGlobalId?: string;
+
+  /** Only assets that end before this time; those that never end are left out. */
+  @Optional()
+  @Timestamp({ example: '2030-01-01T00:00:00.000Z' })
+  endsBefore?: string;
+
+  @Optional()
+  @FlagParameter({ description: '`true`: only lent locks; `false`: all others', example: false })
+  lentLock?: boolean;
 }
 
 /** To whom an asset is assigned; meaningful for large-customer locks. */
@@ -88,6 +123,6 @@ export class AssetDto {
   lentLock!: boolean | null;
 }
 
-export class AssetListDto {
+export class AssetPageDto extends PageDto {
   items!: AssetDto[];
 }

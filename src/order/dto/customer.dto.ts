@@ -1,3 +1,4 @@
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
@@ -31,15 +32,17 @@ export class BindCustomerDto {
   passwordMobile?: string;
 }
 
-export class FindCustomersQuery {
+export class FindCustomersQuery extends PageQuery {
   /** Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
   @Names('channel')
   channelCode!: string;
 
+  /** Only the customers of this number in the channel. */
+  @Optional()
   @Identifier({ example: 'CH-1001' })
   @Names('filter')
-  channelCustomerId!: string;
+  channelCustomerId?: string;
 
   /** `true`: only the default customer. */
   @Optional()
@@ -84,6 +87,6 @@ export class CustomerDto {
   isDefault!: boolean | null;
 }
 
-export class CustomerListDto {
+export class CustomerPageDto extends PageDto {
   items!: CustomerDto[];
 }

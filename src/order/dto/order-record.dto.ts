@@ -90,10 +90,12 @@ export class ListOrdersQuery {
 
   @Optional()
   @Identifier({ example: 'crm', description: 'Only orders of this channel' })
+  @Names('channel')
   channelCode?: string;
 
   @Optional()
-  @Identifier({ example: 'ent-1', description: 'Only orders that name this enterprise in an item' })
+  @Identifier({ example: 'ent-harbour', description: 'Only orders that name this enterprise in an item' })
+  @Names('filter')
   enterpriseGlobalId?: string;
 
   @Optional()

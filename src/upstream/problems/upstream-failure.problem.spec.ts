@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
-import { type Effect, type Operation, operationList, operations } from '../operations.ts';
+import { type Effect, type UpstreamOperation, operationList, operations } from '../operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream-failure.ts';
 import { asProblem } from './as-problem.ts';
 import { problemOf } from './upstream-failure.problem.ts';
@@ -9,17 +9,21 @@ import { problemOf } from './upstream-failure.problem.ts';
 const MESSAGE = 'the words of the platform';
 
 /** One operation for each effect; `operationList` decides for the codes that speak of one operation only. */
-const byEffect: Readonly<Record<Effect, Operation>> = {
+const byEffect: Readonly<Record<Effect, UpstreamOperation>> = {
   read: operations.listMembers,
   repeatable: operations.editMember,
   once: operations.batchOrder,
 };
 const effects = ['read', 'repeatable', 'once'] as const;
 
-const problemFor = (operation: Operation, kind: FailureKind, details: FailureDetails = {}, sent = true) =>
-  problemOf(new UpstreamFailure(operation, kind, sent, details));
+const problemFor = (
+  operation: UpstreamOperation,
+  kind: FailureKind,
+  details: FailureDetails = {},
+  sent = true,
+) => problemOf(new UpstreamFailure(operation, kind, sent, details));
 
-const refused = (operation: Operation, code: string, message: string | undefined = MESSAGE) =>
+const refused = (operation: UpstreamOperation, code: string, message: string | undefined = MESSAGE) =>
   problemFor(operation, 'refused', { status: 299, code, message, reason: 'never for callers' });
 
 interface Said {
@@ -299,7 +303,7 @@ describe('the member `upstream`', () => {
 });
 
 describe('the pointer of a refusal', () => {
-  const pointers: [code: string, operation: Operation, pointer: string][] = [
+  const pointers: [code: string, operation: UpstreamOperation, pointer: string][] = [
     ['40001', operations.addMembers, '/members'],
     ['40006', operations.addMembers, '/members'],
     ['40008', operations.addMembers, '/members'],

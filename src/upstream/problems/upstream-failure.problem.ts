@@ -1,4 +1,4 @@
-import type { Operation } from '../operations.ts';
+import type { UpstreamOperation } from '../operations.ts';
 import type { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome } from '../../problem/definition.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
@@ -85,7 +85,7 @@ function refusal(failure: UpstreamFailure): ProblemException {
 }
 
 /** In a list of rows upstream does not say which row it means, so the pointer goes to the list. */
-function pointerTo(field: string, operation: Operation): string {
+function pointerTo(field: string, operation: UpstreamOperation): string {
   return operation.name === 'addMembers' ? '/members' : `/${field}`;
 }
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../operations.ts';
+import type { UpstreamOperation } from '../operations.ts';
 
 /** Where a field of the wire stands in our requests, below the object that it stands in there; absent: under the same name. */
 const OURS: ReadonlyMap<string, string> = new Map([
@@ -50,7 +50,7 @@ export interface InOurWords {
 }
 
 /** A text of the platform for its user, with the names that its fields have here: the platform's own never reach a caller. */
-export function inOurWords(operation: Operation, message: string): InOurWords {
+export function inOurWords(operation: UpstreamOperation, message: string): InOurWords {
   const pointers = new Set<string>();
   const isOrder = operation.placesOrders === true;
   const text = message.replaceAll(NAME, (path) => {

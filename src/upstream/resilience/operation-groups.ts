@@ -3,7 +3,7 @@ import { Metrics } from '../../observability/metrics.ts';
 import { Breaker, type BreakerState, type Pass } from './breaker.ts';
 import type { Classified } from '../classify.ts';
 import { type GroupName, groupNames } from '../../transport/connection-groups.ts';
-import type { Operation, OperationName } from '../operations.ts';
+import type { UpstreamOperation, OperationName } from '../operations.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
@@ -42,7 +42,7 @@ export class OperationGroup {
   }
 
   /** Before anything else is done for an attempt; throws where it must not be made. What it gives goes to {@link leave}. */
-  enter(operation: Operation): Pass {
+  enter(operation: UpstreamOperation): Pass {
     const refusal = this.refusal(operation);
     if (refusal) throw refusal;
     const pass = this.#breaker.enter();
@@ -52,7 +52,7 @@ export class OperationGroup {
   }
 
   /** Why an attempt would not be made now; undefined where it would. */
-  refusal(operation: Operation): UpstreamFailure | undefined {
+  refusal(operation: UpstreamOperation): UpstreamFailure | undefined {
     const gateMs = this.#gateMs(operation.name);
     if (gateMs > 0) return this.#refusal(operation, 'gate', gateMs);
     // Not `overloaded`: the gateway has room, and the platform is what does not keep up with these operations.
@@ -62,7 +62,7 @@ export class OperationGroup {
   }
 
   /** After an attempt; without a result where nothing was sent, for want of a token. */
-  leave(pass: Pass, operation: Operation, result: Classified | undefined): void {
+  leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined): void {
     this.#calls--;
     this.#breaker.leave(pass, result && isFailureOfUpstream(result));
     const seconds = result && closesGate(result);
@@ -88,7 +88,11 @@ export class OperationGroup {
     return leftMs;
   }
 
-  #refusal(operation: Operation, reason: 'gate' | 'bulkhead' | 'breaker', waitMs: number): UpstreamFailure {
+  #refusal(
+    operation: UpstreamOperation,
+    reason: 'gate' | 'bulkhead' | 'breaker',
+    waitMs: number,
+  ): UpstreamFailure {
     this.metrics.upstreamRefused(this.name, reason);
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
     return new UpstreamFailure(operation, 'shut', false, { retryAfter });
@@ -103,7 +107,7 @@ export class OperationGroups {
     this.#groups = new Map(groupNames.map((name) => [name, new OperationGroup(name, metrics)]));
   }
 
-  of({ group }: Operation): OperationGroup {
+  of({ group }: UpstreamOperation): OperationGroup {
     return this.#groups.get(group) as OperationGroup;
   }
 

@@ -1,0 +1,33 @@
+/** Whether `dist` was built from the sources as they are. The mark lies in `dist`, which every build empties first. */
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const SOURCES = ['src/**', 'package-lock.json', 'nest-cli.json', 'tsconfig*.json'];
+const MARK = 'dist/.built-from';
+
+export function isBuilt(root: string): boolean {
+  try {
+    return readFileSync(join(root, MARK), 'utf8') === digestOf(root);
+  } catch {
+    return false;
+  }
+}
+
+export function markBuilt(root: string): void {
+  writeFileSync(join(root, MARK), digestOf(root));
+}
+
+/** Of names and contents: times say little after a checkout. */
+function digestOf(root: string): string {
+  const digest = createHash('sha256');
+  for (const path of globSync(SOURCES, { cwd: root }).sort()) {
+    if (!statSync(join(root, path)).isFile()) continue;
+    digest.update(`${path}\0`).update(
+      createHash('sha256')
+        .update(readFileSync(join(root, path)))
+        .digest(),
+    );
+  }
+  return digest.digest('hex');
+}

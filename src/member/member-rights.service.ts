@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import { pageOf } from '../operation/page.dto.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { etagOf, isNamed } from '../read-cache/etag.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { nothing } from '../upstream/wire/reader.ts';
+import type { WirePrivileges } from '../upstream/wire/member.ts';
+import {
+  type AssetNumDto,
+  type ChangeAssetNumsDto,
+  ListAssetNumsQuery,
+  type RightsChangeDto,
+  type SetAssetNumsDto,
+} from './dto/member-assets.dto.ts';
+import { MemberAssetsService } from './member-assets.service.ts';
+
+interface MemberIds {
+  readonly enterpriseGlobalId: string;
+  readonly memberGlobalId: string;
+}
+
+/** How a change is to be made. */
+interface Terms {
+  readonly validateOnly: boolean;
+  readonly ifMatch: string | undefined;
+}
+
+/**
+ * The asset numbers of a member. What is there is read past the cache first, and only the difference is sent: so a repeat after a lost
+ * answer finds less to do, or nothing, where the platform itself would refuse a number that the member has already.
+ */
+@Injectable()
+export class MemberRightsService {
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly assets: MemberAssetsService,
+  ) {}
+
+  /** The member has exactly these numbers afterwards. */
+  async set(
+    call: CallContext,
+    ids: MemberIds,
+    { assetNums }: SetAssetNumsDto,
+    terms: Terms,
+  ): Promise<RightsChangeDto> {
+    const { all, own } = await this.#read(call, ids, terms);
+    const wanted = new Set(assetNums);
+    const surplus = own.filter(({ assetNum }) => !wanted.has(assetNum));
+    const withdraw = await this.#withoutLentLocks(call, ids, surplus);
+    return this.#apply(call, ids, { assign: assetNums, withdraw }, { all, own }, terms);
+  }
+
+  /** The member has these numbers in addition, and those no longer. */
+  async change(
+    call: CallContext,
+    ids: MemberIds,
+    changes: ChangeAssetNumsDto,
+    terms: Terms,
+  ): Promise<RightsChangeDto> {
+    return this.#apply(call, ids, changes, await this.#read(call, ids, terms), terms);
+  }
+
+  async #read(
+    call: CallContext,
+    { enterpriseGlobalId, memberGlobalId }: MemberIds,
+    { ifMatch }: Terms,
+  ): Promise<Rights> {
+    const all = await this.assets.allAssetNums(call, enterpriseGlobalId, true);
+    const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
+    call.reach?.add(
+      'assetNum',
+      own.map(({ assetNum }) => assetNum),
+    );
+    const read = etagOf(JSON.stringify(pageOf(own, new ListAssetNumsQuery())));
+    if (ifMatch !== undefined && !isNamed(ifMatch, read)) throw new ProblemException('precondition-failed');
+    return { all, own };
+  }
+
+  /** A lent lock that is lent to the member is listed with the member's numbers, but it is no right that can be withdrawn. */
+  async #withoutLentLocks(
+    call: CallContext,
+    { enterpriseGlobalId }: MemberIds,
+    surplus: readonly AssetNumDto[],
+  ): Promise<string[]> {
+    const nums = surplus.map(({ assetNum }) => assetNum);
+    if (!surplus.some(({ lent }) => lent === true)) return nums;
+    const locks = await this.assets.allLentLocks(call, enterpriseGlobalId);
+    const lockNums = new Set(locks.map(({ assetNum }) => assetNum));
+    return nums.filter((assetNum) => !lockNums.has(assetNum));
+  }
+
+  /** The platform requires both lists, also where one is empty. */
+  async #apply(
+    call: CallContext,
+    { memberGlobalId }: MemberIds,
+    { assign, withdraw }: ChangeAssetNumsDto,
+    { all, own }: Rights,
+    { validateOnly }: Terms,
+  ): Promise<RightsChangeDto> {
+    const owned = new Set(own.map(({ assetNum }) => assetNum));
+    const assigned = assign.filter((assetNum) => !owned.has(assetNum));
+    const withdrawn = withdraw.filter((assetNum) => owned.has(assetNum));
+    const conflicts = conflictsOf(assigned, all);
+    if (conflicts.length > 0) throw new ProblemException('asset-assigned-twice', { conflicts });
+    if (!validateOnly && assigned.length + withdrawn.length > 0) {
+      const body: WirePrivileges = { deleteAssets: withdrawn, addAssets: assigned };
+      await this.upstream.call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing);
+    }
+    return { assigned, withdrawn, kept: assign.filter((assetNum) => owned.has(assetNum)) };
+  }
+}
+
+interface Rights {
+  /** All asset numbers of the enterprise. */
+  readonly all: readonly AssetNumDto[];
+  readonly own: readonly AssetNumDto[];
+}
+
+/** The numbers that another member has. */
+function conflictsOf(assigned: readonly string[], all: readonly AssetNumDto[]) {
+  const wanted = new Set(assigned);
+  return all.flatMap(({ assetNum, memberGlobalId }) =>
+    memberGlobalId !== null && wanted.has(assetNum) ? [{ assetNum, memberGlobalId }] : [],
+  );
+}

@@ -1,0 +1,39 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Operation } from '../operation/operation.decorator.ts';
+import { pageOf, PageQuery } from '../operation/page.dto.ts';
+import { UpstreamGaps } from '../upstream/gaps.ts';
+import { GapPageDto } from './gaps.dto.ts';
+
+/** Which page of the gaps is wanted. */
+export class ListGapsQuery extends PageQuery {}
+
+@ApiTags('Gateway')
+@Controller('v1/gaps')
+export class GapsController {
+  constructor(private readonly gaps: UpstreamGaps) {}
+
+  @Get()
+  @Operation({
+    id: 'listGaps',
+    summary: "Where the platform's answers depart from its interface",
+    description:
+      'Fields by name, never a value: what the owner of the platform should hear of. Kept for all replicas, at most 1,000.',
+    effect: 'read',
+    scope: 'gaps:read',
+    cacheMs: 0,
+    paged: true,
+    success: [{ status: 200, description: 'One page, by operation and path', type: GapPageDto }],
+  })
+  async listGaps(@Query() query: ListGapsQuery): Promise<GapPageDto> {
+    const gaps = await this.gaps.list();
+    return pageOf(
+      gaps.map((gap) => ({
+        ...gap,
+        firstSeenAt: new Date(gap.firstSeenAt).toISOString(),
+        lastSeenAt: new Date(gap.lastSeenAt).toISOString(),
+      })),
+      query,
+    );
+  }
+}

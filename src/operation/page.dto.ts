@@ -1,0 +1,45 @@
+import { WholeNumberParameter } from '../validation/parameter-rules.ts';
+import { Optional } from '../validation/rules.ts';
+import { Count } from './answer-fields.ts';
+
+const MAX_PAGE = 1_000_000;
+const MAX_PAGE_SIZE = 1_000;
+const DEFAULT_PAGE_SIZE = 100;
+
+/** Which page of a list is wanted. */
+export abstract class PageQuery {
+  @Optional()
+  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1', example: 1 })
+  page: number = 1;
+
+  @Optional()
+  @WholeNumberParameter(1, MAX_PAGE_SIZE, { example: DEFAULT_PAGE_SIZE })
+  pageSize: number = DEFAULT_PAGE_SIZE;
+}
+
+/** What every page says of itself, beside its `items`. */
+export abstract class PageDto {
+  @Count('Counted from 1')
+  page!: number;
+
+  @Count()
+  pageSize!: number;
+
+  @Count('All that match, on every page')
+  total!: number;
+
+  @Count()
+  totalPages!: number;
+}
+
+/** One page of a whole list. */
+export function pageOf<T>(list: readonly T[], { page, pageSize }: PageQuery): PageDto & { items: T[] } {
+  const first = (page - 1) * pageSize;
+  return {
+    items: list.slice(first, first + pageSize),
+    page,
+    pageSize,
+    total: list.length,
+    totalPages: Math.ceil(list.length / pageSize),
+  };
+}

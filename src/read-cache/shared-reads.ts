@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { CallContext } from '../upstream/call-context.ts';
+import { ReadCache } from './read-cache.ts';
+
+/** What is read from the platform, and under which parameters it is kept. */
+export interface Source {
+  readonly name: string;
+  readonly enterpriseGlobalId?: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * What the platform gives whole, as one entry of the read cache: several operations, filters and pages are made of it, and it is fetched
+ * once for all of them. Values must not be changed: readers share them.
+ */
+@Injectable()
+export class SharedReads {
+  /** Buffers of the first level are the same for every reader, so each is parsed once. */
+  readonly #values = new WeakMap<Buffer, unknown>();
+
+  constructor(private readonly cache: ReadCache) {}
+
+  /** `fresh`: past the cache, and into it; by default where the request asks for that. */
+  async read<T>(
+    { name, enterpriseGlobalId, query = {} }: Source,
+    call: CallContext,
+    load: () => Promise<T>,
+    fresh = call.fresh ?? false,
+  ): Promise<T> {
+    const lifeMs = this.cache.lifeOf(undefined);
+    if (lifeMs === 0) return load();
+    const read = { operation: `source:${name}`, params: { enterpriseGlobalId }, query, call, lifeMs };
+    const { answer, askedAt } = await this.cache.read(read, fresh, async () => {
+      const value = await load();
+      const body = Buffer.from(JSON.stringify(value));
+      this.#values.set(body, value);
+      return { body };
+    });
+    call.cachedAt = oldest(call.cachedAt, askedAt);
+    return this.#valueOf(answer.body) as T;
+  }
+
+  /**
+   * What `find` finds in the value. What a cached value lacks is looked for once more past the cache: it may have been made since.
+   */
+  async find<T, Item>(
+    source: Source,
+    call: CallContext,
+    load: () => Promise<T>,
+    find: (value: T) => Item | undefined,
+  ): Promise<Item | undefined> {
+    const before = call.cachedAt;
+    call.cachedAt = undefined;
+    const found = find(await this.read(source, call, load));
+    const isCached = call.cachedAt !== undefined;
+    if (found !== undefined || !isCached) {
+      call.cachedAt = oldest(before, call.cachedAt);
+      return found;
+    }
+    call.cachedAt = before;
+    return find(await this.read(source, call, load, true));
+  }
+
+  #valueOf(body: Buffer): unknown {
+    let value = this.#values.get(body);
+    if (value === undefined) {
+      value = JSON.parse(body.toString());
+      this.#values.set(body, value);
+    }
+    return value;
+  }
+}
+
+function oldest(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
