@@ -8,10 +8,14 @@ import { idempotencyKeyOf } from './idempotency-key.ts';
 /** The longest write (adding 1,000 members) calls upstream so many times, one after the other. */
 const CALLS = 5;
 
-/**
- * Writes with an `Idempotency-Key` run once: a repeat gets the same answer. It stands before validation, and what ends with
- * nothing processed, a 400 among it, leaves no record.
- */
+/** A write whose request is valid and names nothing that is not granted. */
+interface AskedWrite {
+  /** Throws where what it names is not there; absent: there is nothing to look up. */
+  readonly lookUp: (() => Promise<void>) | undefined;
+  readonly run: () => Promise<unknown>;
+}
+
+/** Writes with an `Idempotency-Key` run once: a repeat gets the same response. What ends with nothing processed leaves no record. */
 @Injectable()
 export class KeyedWrites {
   constructor(

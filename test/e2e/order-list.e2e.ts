@@ -39,7 +39,9 @@ beforeAll(async () => {
   );
   const empty = await usedMemory();
   await fill(ORDERS);
-  figures.push(`${Math.round(((await usedMemory()) - empty) / ORDERS)} bytes of Redis for each of ${ORDERS} orders`);
+  figures.push(
+    `${Math.round(((await usedMemory()) - empty) / ORDERS)} bytes of Redis for each of ${ORDERS} orders`,
+  );
 });
 afterAll(async () => {
   if (process.env['LISTED_ORDERS']) process.stdout.write(`${figures.join('\n')}\n`);

@@ -454,7 +454,7 @@ describe('K41 writes that are refused', () => {
   const refused = [
     [400, { ...locks, body: { assetNums: 'none' } }],
     [400, { ...locks, body: { assetNums: ['8000001003'], more: 1 } }],
-    [400, { ...locks, body: '{' }],
+    [400, { ...locks, body: {} }],
     [403, { ...locks, path: locks.path.replace('ent-harbour', 'ent-none') }],
     [404, unknownMember],
   ] as const;
