@@ -1,4 +1,4 @@
-/** Answers before they are bytes, and the two envelopes of interface section 2.1. */
+/** Responses before they are bytes, and the two envelopes of interface section 2.1. */
 import type { TokenAnswer } from './access/oauth.ts';
 import type { Refusal } from './errors.ts';
 import { exactNumber, isObject, writeJson } from './json.ts';
@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, HeaderValue>>;
   readonly body: unknown;
-  /** Whether `body` tells of success: faults patch successes only. */
+  /** Whether `body` tells of success; faults patch successes only. */
   readonly success: boolean;
 }
 
@@ -42,7 +42,7 @@ export function tokenAnswer({ status, headers, body }: TokenAnswer): Answer {
   return { status, headers: { ...JSON_HEADERS, ...headers }, body, success: status === 200 };
 }
 
-/** An answer outside the interface: unknown path, wrong method, a body that is too large. */
+/** A response outside the interface: unknown path, wrong method, a body that is too large. */
 export function plainAnswer(status: number, error: string, headers: Record<string, string> = {}): Answer {
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: { status, error }, success: false };
 }
@@ -70,7 +70,7 @@ const ID_NAMES = new Set([
   'srcLicenseOrderId',
 ]);
 
-/** A copy in which ids that are strings are bare numbers wherever they are all digits (section 2.1, "Identifiers"). */
+/** A copy in which string ids that are all digits are bare numbers (section 2.1, "Identifiers"). */
 export function withNumericIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withNumericIds);
   if (!isObject(value)) return value;

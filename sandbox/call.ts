@@ -1,4 +1,4 @@
-/** What an operation's handler is given, and what a handler is. */
+/** What an operation's handler receives, and what a handler is. */
 import type { Clock } from './clock.ts';
 import type { Settings } from './options.ts';
 import type { State } from './state/state.ts';
@@ -20,12 +20,12 @@ export interface Call extends World {
 }
 
 /**
- * Carries out one operation on the state and gives the success envelope's `data`; throws `Refusal`, or returns one that keeps
- * what was done. Runs inside a transaction and never awaits.
+ * Carries out one operation on the state and returns the success envelope's `data`. It throws a `Refusal` to undo its changes, or
+ * returns one to keep them. It runs inside a transaction and never awaits.
  */
 export type Handler = (call: Call) => unknown;
 
-/** A time of the state (ms) as a long of the wire. */
+/** A time of the state (ms) as a long in the wire's unit. */
 export function wireTime(call: World, time: number): number;
 export function wireTime(call: World, time: number | null): number | null;
 export function wireTime({ settings }: World, time: number | null): number | null {

@@ -1,4 +1,4 @@
-/** The sandbox's time: the machine's, moved by an offset that tests choose. Times are milliseconds since 1970. */
+/** The sandbox's time: the machine's time plus an offset that tests set. Times are milliseconds since 1970. */
 export class Clock {
   #offset = 0;
 

@@ -3,7 +3,7 @@
 /** The module whose meaning and error codes an operation uses. */
 export type Module = 'order' | 'member';
 
-/** Texts are the interface's meanings. The numbers that it leaves out of 50003 and 60009 are put in where the two are raised. */
+/** Texts are the interface's meanings. The code that raises 50003 or 60009 puts in the number that the interface leaves out. */
 export const CATALOGUE = {
   '500': 'network exception, retry',
   '10003': 'account may contain only letters and digits',
@@ -46,13 +46,13 @@ export type ErrorCode = keyof typeof CATALOGUE;
 interface RefusalParts {
   /** Sent as `data` beside the code; only 60027 has one (member endpoint 1). */
   readonly data?: unknown;
-  /** In place of the catalogue's text. */
+  /** Replaces the catalogue's text. */
   readonly message?: string;
 }
 
 /**
- * A call that the platform refuses: HTTP 299 with `{ code, message, cause }`. A handler that throws it has what it did undone;
- * one that returns it keeps what it did (60027: some employees were added).
+ * A call that the platform refuses: HTTP 299 with `{ code, message, cause }`. When a handler throws it, the sandbox undoes the
+ * handler's changes; when a handler returns it, the changes stay (60027: some employees were added).
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -74,7 +74,7 @@ export function invalid(detail: string): Refusal {
   return new Refusal('13004', detail);
 }
 
-/** The code that a module uses for a request it cannot read at all. */
+/** The code of a module for a request that it cannot read at all. */
 export function unreadable(module: Module, detail: string): Refusal {
   return new Refusal(module === 'order' ? '13004' : '40000', detail);
 }

@@ -1,4 +1,4 @@
-/** One request and its answer: read, find the operation, check, carry out, spoil where a fault says so, journal. */
+/** One request and its response: read, find the operation, check, carry out, apply a fault rule, journal. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Gatekeeper, parseBody } from './access/gatekeeper.ts';
 import type { TokenEndpoint } from './access/oauth.ts';
@@ -26,7 +26,7 @@ interface Arrived {
   readonly response: ServerResponse;
 }
 
-/** Makes the answer; with `keep` false everything it did is undone. Fills in `committed`. */
+/** Makes the response. With `keep` false every change is undone. Fills in `committed`. */
 type Perform = (keep: boolean) => { answer: Answer; committed: boolean };
 
 export class Exchange {
@@ -126,7 +126,7 @@ export class Exchange {
     send(arrived.response, reply);
   }
 
-  /** A caller that hangs up meanwhile changes nothing: what was going to be carried out still is. */
+  /** A caller that hangs up during the wait changes nothing: the operation is still carried out. */
   async #spoiled(
     { request, response }: Arrived,
     entry: JournalEntry,
@@ -172,8 +172,8 @@ export class Exchange {
 }
 
 /**
- * The whole body; null, with the rest thrown away, when it is larger than the limit. By events: the async iterator costs more
- * than the rest of a small request.
+ * The whole body, or null when it is larger than the limit; the rest is then discarded. It uses events, since the async iterator costs
+ * more than the rest of a small request.
  */
 function readBody(request: IncomingMessage, limit: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * JSON with exact integers. The platform's ids go beyond 2^53, and its interface lets some of them travel as bare numbers
- * (section 2.1), so a plain parse would already have changed them.
+ * JSON with exact integers. The platform's ids exceed 2^53, and its interface lets some of them travel as bare numbers (section 2.1),
+ * which `JSON.parse` would change.
  */
 
 const engine = JSON as unknown as {
@@ -12,7 +12,7 @@ const engine = JSON as unknown as {
   isRawJSON(value: unknown): boolean;
 };
 
-/** A number of 16 digits or more in value position; strings that merely hold digits mostly fall through to the fast way. */
+/** A number of 16 digits or more in value position. Strings of digits mostly do not match, and take the fast way. */
 const LONG_NUMBER = /(?:^|[:[,])\s*-?\d{16}/;
 
 /**
@@ -28,12 +28,12 @@ function keepExact(_key: string, value: unknown, context: { source?: string }): 
   return context.source !== undefined && /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
 }
 
-/** Writes JSON; `bigint` becomes a bare integer of all its digits. */
+/** Writes JSON; a `bigint` becomes a bare integer with all its digits. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    // JSON.stringify refuses a bigint. That is rare, and a replacer on every answer would cost several times the write.
+    // JSON.stringify refuses a bigint. That is rare, and a replacer on every response would cost several times the write.
     if (!(error instanceof TypeError)) throw error;
     return JSON.stringify(value, (_key, item: unknown) =>
       typeof item === 'bigint' ? engine.rawJSON(item.toString()) : item,
@@ -71,7 +71,7 @@ export function contains(whole: unknown, part: unknown): boolean {
   return isObject(whole) && Object.entries(part).every(([name, value]) => contains(whole[name], value));
 }
 
-/** Whether a value is nested deeper than so many levels; such a value parses, but writing it may overflow the stack. */
+/** Whether a value is nested deeper than `levels`. Such a value parses, but writing it may overflow the stack. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));

@@ -14,7 +14,7 @@ afterEach(() => {
   child?.kill('SIGKILL');
 });
 
-/** The process, all it printed so far, and its first line once it is there. */
+/** The process, its output so far, and its first line once it is printed. */
 function start(variables: Record<string, string>): {
   output: () => string;
   firstLine: Promise<string>;
@@ -59,7 +59,7 @@ describe('the sandbox process', () => {
     },
   );
 
-  it('reads secrets from files, and prints the seed password only when asked', async () => {
+  it('reads secrets from files, and prints the seed password only when told to', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
     const file = join(folder, 'secret');
     const [appSecret, password] = [secret(), secret()];

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { startSandbox } from './server.ts';
 
-/** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is there. */
+/** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is set. */
 function read(name: string): string | undefined {
   const file = process.env[`${name}_FILE`];
   const value = file === undefined || file === '' ? process.env[name] : readFileSync(file, 'utf8').trimEnd();
@@ -50,7 +50,7 @@ const sandbox = await startSandbox({
   ...(seed === undefined ? {} : { seed }),
 }).catch((error: NodeJS.ErrnoException) => fail(`cannot listen: ${error.code ?? error.name}`));
 
-// Before the address is printed: whoever reads it may send a signal at once.
+// The handlers are set before the address is printed, since a reader of the address may send a signal at once.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => void sandbox.close().then(() => process.exit(0)));
 }

@@ -1,4 +1,4 @@
-/** The platform's 19 operations as data (interface section 4), and the way from a request line to one of them. */
+/** The platform's 19 operations as data (interface section 4), and the match of a request line with one of them. */
 import type { Module } from './errors.ts';
 
 const ORDER_PREFIX = '/order/api/order/v1';
@@ -83,7 +83,7 @@ export function matchOperation(method: string, path: string): RouteMatch | null 
   return null;
 }
 
-/** The methods that a path takes; empty when the path is unknown. */
+/** The methods of a path; empty when the path is unknown. */
 export function methodsOf(path: string): string[] {
   return [...new Set(OPERATIONS.map(({ method }) => method))].filter(
     (method) => matchOperation(method, path) !== null,

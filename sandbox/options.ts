@@ -1,4 +1,4 @@
-/** What a sandbox can be told at start. */
+/** Options of a sandbox at start. */
 import type { Credentials } from './access/accounts.ts';
 
 export interface SandboxOptions {
@@ -11,23 +11,23 @@ export interface SandboxOptions {
   /** Further users of the password grant, who are employees of no enterprise. */
   readonly users?: readonly Credentials[];
   /**
-   * Password of the seeded administrators and employees, and of those that operations create without one. Default: made up at
-   * start, and given back in `RunningSandbox.seedPassword`.
+   * Password of the seeded administrators and employees, and of those that operations create without one. Default: made up at start,
+   * and returned in `RunningSandbox.seedPassword`.
    */
   readonly seedPassword?: string;
   /** Scopes that the application may ask for. Default `auth_order` and `auth_me`. */
   readonly scopes?: readonly string[];
   /** Default 3600. */
   readonly tokenLifetimeSeconds?: number;
-  /** What every token begins with, for a test that wants to know it when it sees one. Default empty. */
+  /** Prefix of every token, so that a test can recognise tokens. Default empty. */
   readonly tokenPrefix?: string;
   /** Whether a password grant gives a refresh token. Default true. */
   readonly refreshTokens?: boolean;
   /** Whether `/__sandbox` is served. Default true. */
   readonly controlEnabled?: boolean;
-  /** Seed of the generator behind probable faults. Default: made up at start. */
+  /** Seed of the generator behind faults with a probability. Default: made up at start. */
   readonly seed?: number;
-  /** Unit of the long timestamps on the wire, which the interface leaves open (section 2.14). Default `ms`. */
+  /** Unit of the long timestamps on the wire, which the interface does not give (section 2.14). Default `ms`. */
   readonly timestampUnit?: 'ms' | 's';
   /** Default 1000. */
   readonly maxOrdersPerBatch?: number;
@@ -39,11 +39,11 @@ export interface SandboxOptions {
   readonly region?: '8' | '6';
   /** Whether body fields that the interface does not have are refused (13004, in the member module 40000). Default true. */
   readonly strictFields?: boolean;
-  /** Bounds of a password (member error 50003, whose numbers are not shown). Default 6 to 32. */
+  /** Bounds of a password (member error 50003, whose numbers the interface does not show). Default 6 to 32. */
   readonly passwordLength?: { readonly min: number; readonly max: number };
   /**
-   * What a wrong field of one row does to `addMembers`: `whole` (default) refuses the call with the field's code, `row` lists the
-   * row under `failed` (60027). An account that is taken is a row failure either way.
+   * What a wrong field of one row does to `addMembers`: `whole` (default) refuses the call with the field's code, `row` lists the row
+   * under `failed` (60027). An account that is taken fails its row in both cases.
    */
   readonly rowFaults?: 'whole' | 'row';
   /** Largest `pageSize` of `listMembers`; the interface gives none. Default 1000. */
@@ -60,7 +60,7 @@ export interface SandboxOptions {
   readonly maxBodyBytes?: number;
   /** Idle time after which a kept-alive connection is closed. Default 60,000. */
   readonly keepAliveTimeoutMs?: number;
-  /** Takes one line per notable event; never a body, token or secret. Default: nothing is logged. */
+  /** Receives one line per notable event; never a body, token or secret. Default: nothing is logged. */
   readonly log?: (line: string) => void;
 }
 
@@ -94,7 +94,7 @@ export interface Settings {
   readonly log: (line: string) => void;
 }
 
-/** Fills in the defaults; the seed and the seed password are the caller's to make up. */
+/** Fills in the defaults; the caller makes up the seed and the seed password. */
 export function settle(options: SandboxOptions, madeUp: { seed: number; seedPassword: string }): Settings {
   return {
     host: options.host ?? '127.0.0.1',

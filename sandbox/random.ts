@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32), so that a run with probable faults can be replayed from its printed seed. */
+/** A small seeded generator (mulberry32), so that a run with random faults can be repeated from its printed seed. */
 export class SeededRandom {
   readonly seed: number;
   #state: number;

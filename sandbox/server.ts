@@ -1,4 +1,4 @@
-/** The sandbox as a server: listening, and the way of a request through routing, checks, faults and answer. */
+/** The sandbox as a server: it listens, and passes a request through routing, checks, faults and response. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,15 +22,15 @@ export interface RunningSandbox {
   /** `{base_url}` of the interface. */
   readonly url: string;
   readonly tokenUrl: string;
-  /** Of the generator behind probable faults; giving it to `startSandbox` replays a run. */
+  /** Seed of the generator behind faults with a probability; `startSandbox` repeats a run with it. */
   readonly seed: number;
-  /** What the seeded users log in with. */
+  /** The password of the seeded users. */
   readonly seedPassword: string;
-  /** Ends at once: open connections are cut, delayed and hanging answers called off. */
+  /** Ends at once: it cuts open connections and cancels delayed and hanging responses. */
   close(): Promise<void>;
 }
 
-/** Starts a sandbox with its seed data. Rejects when the address cannot be listened on. */
+/** Starts a sandbox with its seed data. Rejects when it cannot listen on the address. */
 export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
   const settings = settle(options, {
     seed: randomInt(2 ** 32),

@@ -1,4 +1,4 @@
-/** A sandbox for a test, with credentials made up for it and the calls that tests make again and again. */
+/** A sandbox for a test, with credentials made up for it and the calls that tests often make. */
 import { randomBytes } from 'node:crypto';
 import { parseJson } from './json.ts';
 import { OPERATIONS, type OperationName } from './operations.ts';
@@ -53,7 +53,7 @@ export class TestSandbox {
     this.#memberHeaders.clear();
   }
 
-  /** The three headers of a member call by this user, from tokens that are fetched once. */
+  /** The three headers of a member call by this user, with tokens that are fetched once. */
   async memberHeaders(
     username = 'admin@harbour',
     password = this.running.seedPassword,
@@ -164,7 +164,7 @@ export class TestSandbox {
     return data as Record<string, unknown>[];
   }
 
-  /** Asks again until it is so; the test's own time limit ends it. */
+  /** Repeats the request until the condition holds; the test's own time limit ends it. */
   async until(so: () => Promise<boolean>): Promise<void> {
     while (!(await so())) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -28,12 +28,12 @@ export class Accounts {
     return key === this.appKey && this.#secrets.includes(secret);
   }
 
-  /** Rotates the application's secret; several are valid side by side. */
+  /** Rotates the application's secret. Several secrets are valid at the same time. */
   setSecrets(secrets: readonly string[]): void {
     this.#secrets = secrets;
   }
 
-  /** A given user is looked at before an employee of the same name. */
+  /** Looks for a given user before an employee of the same name. */
   isUser(username: string, password: string): boolean {
     const given = this.#users.get(username);
     if (given !== undefined) return given === password;
@@ -48,8 +48,8 @@ export class Accounts {
   }
 
   /**
-   * Whether a token's user is still there and has had no password reset since. Not an equality: after a reset of the sandbox
-   * the count starts again, and tokens of before stay valid.
+   * Whether a token's user still exists and has had no password reset since. It is not an equality: a reset of the sandbox starts the
+   * count again, and tokens from before it stay valid.
    */
   stillHolds({ username, passwordVersion }: Token): boolean {
     if (username === null) return true;
@@ -57,7 +57,7 @@ export class Accounts {
     return version !== null && version <= passwordVersion;
   }
 
-  /** Adds a user or changes the password of one, employees included; their tokens stay valid. */
+  /** Adds a user, or changes the password of a user or an employee. Their tokens stay valid. */
   setUser({ username, password }: Credentials): void {
     const employee = this.#state.employeeByUserName(username);
     if (employee === undefined) this.#users.set(username, password);

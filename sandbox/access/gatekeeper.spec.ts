@@ -15,7 +15,7 @@ async function accessToken(form: Record<string, string>): Promise<string> {
 const query = { channelCode: 'crm', channelCustomerId: 'CH-1001' };
 
 describe('g_nonce', () => {
-  it('is taken once only', async () => {
+  it('is accepted once only', async () => {
     const nonce = secret();
     expect((await test.call('queryCustomers', { query: { ...query, g_nonce: nonce } })).code).toBe(0);
     const repeated = await test.call('queryCustomers', { query: { ...query, g_nonce: nonce } });
@@ -92,7 +92,7 @@ describe('member operations', () => {
     return ((await response.json()) as { code?: unknown }).code;
   }
 
-  it('want an application token twice and a user token', async () => {
+  it('need the application token twice and a user token', async () => {
     const app = await accessToken({ grant_type: 'client_credentials', scope: 'auth_me' });
     const order = await accessToken({ grant_type: 'client_credentials', scope: 'auth_order' });
     const user = await accessToken({
@@ -120,7 +120,7 @@ describe('paths', () => {
 });
 
 describe('refusals', () => {
-  it('travel as 200 with an integer code where the sandbox is told so', async () => {
+  it('travel as 200 with an integer code where the option says so', async () => {
     const other = await TestSandbox.start({ refusals: { status: 200, codeAs: 'integer' } });
     expect(await other.call('obtainAssetNums', { body: {} })).toMatchObject({ status: 200, code: 13004 });
     await other.close();

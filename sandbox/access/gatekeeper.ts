@@ -1,4 +1,4 @@
-/** What every call passes before its operation: the nonce, the tokens, the content type, a readable body (section 5). */
+/** What the sandbox checks before every operation: the nonce, the tokens, the content type and the body (section 5). */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Refusal, unreadable } from '../errors.ts';
 import { parseJson } from '../json.ts';
@@ -7,16 +7,16 @@ import type { Accounts } from './accounts.ts';
 import type { NonceRegister } from './nonces.ts';
 import type { Token, TokenStore } from './tokens.ts';
 
-/** The scope that each module requires (sections 5.1 and 5.2). */
+/** The scope that each module requires (interface section 5). */
 const REQUIRED_SCOPE = { order: 'auth_order', member: 'auth_me' } as const;
 
-/** The format of `g_nonce` is not shown; anything of a sane length is taken. */
+/** The interface does not give the format of `g_nonce`; the sandbox accepts any string of 1 to 256 characters. */
 const NONCE_MAX_LENGTH = 256;
 
 export interface Admission {
-  /** Why the call does not go on, or null. */
+  /** Why the sandbox refuses the call, or null. */
   readonly refusal: Refusal | null;
-  /** The parsed body; undefined when there is none, the text when it is not JSON. */
+  /** The parsed body; undefined when the request has none, the text when it is not JSON. */
   readonly body: unknown;
   /** The logged-in user of a member call. */
   readonly username: string | null;
@@ -33,7 +33,7 @@ export class Gatekeeper {
     this.#accounts = accounts;
   }
 
-  /** Checks in the order nonce, tokens, content type, body; a nonce is used up whatever the later checks say. */
+  /** Checks in the order nonce, tokens, content type, body. Every call uses its nonce up, also one that a later check refuses. */
   admit(
     operation: Operation,
     query: URLSearchParams,
@@ -89,7 +89,7 @@ function checkBody(operation: Operation, headers: IncomingHttpHeaders, readable:
   return readable ? null : unreadable(operation.module, 'the body is not JSON');
 }
 
-/** A body that is not there counts as JSON that could not be read; only operations with a body ask. */
+/** A missing body counts as JSON that could not be read; only operations with a body call this. */
 export function parseBody(bytes: Buffer): { body: unknown; readable: boolean } {
   if (bytes.length === 0) return { body: undefined, readable: false };
   const text = bytes.toString('utf8');

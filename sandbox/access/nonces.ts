@@ -1,4 +1,7 @@
-/** One-time use of `g_nonce`. Remembers at least the latest 250,000; two generations keep a long benchmark's memory flat. */
+/**
+ * One-time use of `g_nonce`. It remembers at least the latest 250,000, in two generations, so that a long benchmark's memory stays
+ * constant.
+ */
 const GENERATION = 250_000;
 
 export class NonceRegister {

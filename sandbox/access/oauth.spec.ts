@@ -24,7 +24,7 @@ function basic(key: string, appSecret: string): { authorization: string } {
 }
 
 describe('client credentials', () => {
-  it('give a bearer token of the asked scope that nobody may store, and no refresh token', async () => {
+  it('give a bearer token of the requested scope with `no-store`, and no refresh token', async () => {
     const { status, headers, body } = await test.token({
       grant_type: 'client_credentials',
       scope: 'auth_me',
@@ -71,7 +71,7 @@ describe('client authentication', () => {
     await other.close();
   });
 
-  it('challenges whoever used Basic with a wrong secret', async () => {
+  it('challenges a client that used Basic with a wrong secret', async () => {
     const response = await raw('grant_type=client_credentials&scope=auth_me', basic(test.appKey, 'wrong'));
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
@@ -79,7 +79,7 @@ describe('client authentication', () => {
   });
 
   it.each(['', '&client_id=nobody&client_secret=nothing'])(
-    'answers 401 without a challenge to a body of %j',
+    'responds with 401 without a challenge to a body of %j',
     async (more) => {
       const response = await raw(`grant_type=client_credentials&scope=auth_me${more}`);
       expect(response.status).toBe(401);
@@ -87,7 +87,7 @@ describe('client authentication', () => {
     },
   );
 
-  it('refuses two ways at once', async () => {
+  it('refuses two ways of authentication in one request', async () => {
     const response = await raw(
       `grant_type=client_credentials&scope=auth_me&client_id=${test.appKey}&client_secret=${test.appSecret}`,
       basic(test.appKey, test.appSecret),
@@ -95,7 +95,7 @@ describe('client authentication', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }]);
   });
 
-  it('takes a rotated secret and no longer the old one', async () => {
+  it('accepts a rotated secret and no longer the old one', async () => {
     const next = secret();
     await test.control('PUT', '/app-secrets', { secrets: [next] });
     const form = { grant_type: 'client_credentials', scope: 'auth_me' };
@@ -144,7 +144,7 @@ describe('the password grant', () => {
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
   });
 
-  it('follows a password that changed', async () => {
+  it('uses the new password after a change', async () => {
     const password = secret();
     await test.control('PUT', '/users', { username: 'dora@harbour', password });
     const log = (tried: string) =>

@@ -23,7 +23,7 @@ export interface TokenSettings {
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' };
 const CHALLENGED = { ...NOT_STORED, 'www-authenticate': 'Basic realm="user center", charset="UTF-8"' };
 
-/** An error answer of RFC 6749 section 5.2. */
+/** An error response of RFC 6749 section 5.2. */
 class TokenError extends Error {
   readonly code: string;
 
@@ -44,7 +44,7 @@ export class TokenEndpoint {
     this.#settings = settings;
   }
 
-  /** Answers one request; with `keep` false nothing is issued or spent, whatever the answer says. */
+  /** Answers one request. With `keep` false it issues and uses up nothing, whether the response tells of success or not. */
   answer(headers: IncomingHttpHeaders, form: URLSearchParams, keep: boolean): TokenAnswer {
     try {
       const body = this.#grant(headers, form, keep);
@@ -130,7 +130,9 @@ export class TokenEndpoint {
     return this.#issue(token.grant, scopes, username === null ? null : { username, passwordVersion }, keep);
   }
 
-  /** The scopes asked for; `fallback` where none is, and no fallback means that one is required (RFC 6749 section 3.3). */
+  /**
+   * The requested scopes, or `fallback` where the request names none. Without a fallback the scope is required (RFC 6749 section 3.3).
+   */
   #scopes(form: URLSearchParams, fallback: readonly string[] | null): readonly string[] {
     const asked = (parameter(form, 'scope') ?? '').split(' ').filter((scope) => scope !== '');
     const scopes = asked.length > 0 ? [...new Set(asked)] : fallback;

@@ -1,4 +1,4 @@
-/** The tokens that the user center has handed out. Opaque random strings; what they may do is kept here only. */
+/** The tokens that the user center has issued: opaque random strings. Their scopes and users are stored here only. */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 
@@ -27,7 +27,7 @@ export interface Issued {
   readonly token: Token;
 }
 
-/** Which tokens to revoke; an absent field means any. */
+/** Which tokens to revoke; an absent field matches all. */
 export interface RevokeFilter {
   readonly scope?: string;
   readonly grant?: Grant;
@@ -35,7 +35,7 @@ export interface RevokeFilter {
   readonly tokens: 'access' | 'refresh' | 'all';
 }
 
-/** Beyond this many the oldest are forgotten, so that a long run does not fill the memory. */
+/** Beyond this number the oldest tokens are forgotten, so that a long run does not fill the memory. */
 const KEPT = 100_000;
 
 export class TokenStore {
@@ -51,7 +51,7 @@ export class TokenStore {
     this.#prefix = prefix;
   }
 
-  /** Makes a token; with `keep` false the strings are made but never valid (an answer that is only acted out). */
+  /** Makes a token. With `keep` false the strings are made but never valid, for a response that a fault rule only acts out. */
   issue(
     grant: Grant,
     scopes: readonly string[],
@@ -80,7 +80,7 @@ export class TokenStore {
     return { accessToken, refreshToken, token };
   }
 
-  /** The token behind an access token string while it is neither expired nor revoked. */
+  /** The token of an access token string, unless it has expired or was revoked. */
   valid(accessToken: string): Token | null {
     const token = this.#access.get(accessToken);
     return token !== undefined && token.expiresAt > this.#clock.now() ? token : null;
@@ -91,12 +91,12 @@ export class TokenStore {
     return this.#refresh.get(refreshToken) ?? null;
   }
 
-  /** Refresh tokens rotate: each one serves once. */
+  /** Refresh tokens rotate: each works once. */
   spendRefreshToken(refreshToken: string): void {
     this.#refresh.delete(refreshToken);
   }
 
-  /** The label for the journal; `unknown` for a string that was never issued, is revoked or forgotten. */
+  /** The label for the journal; `unknown` for a string that was never issued, was revoked or was forgotten. */
   label(accessToken: string): string {
     return this.#access.get(accessToken)?.label ?? 'unknown';
   }

@@ -17,7 +17,7 @@ async function entries(search = ''): Promise<any[]> {
 }
 
 describe('the journal', () => {
-  it('tells what was asked and answered', async () => {
+  it('shows each request and its response', async () => {
     await test.call('obtainAssetNums', { query: { g_nonce: 'nonce-1', extra: '1' }, body: { size: 2 } });
     expect(await entries()).toEqual([
       {
@@ -63,7 +63,7 @@ describe('the journal', () => {
     expect(await entries()).toMatchObject([{ code: '13004', body: '(nested deeper than 500)' }]);
   });
 
-  it('can be asked for one operation, for what came after an entry, and be emptied', async () => {
+  it('can be filtered by operation and by entry, and be emptied', async () => {
     await test.call('queryCustomers', { query });
     await test.assets();
     const [first, second] = await entries();
@@ -82,7 +82,7 @@ describe('the journal', () => {
     await small.close();
   });
 
-  it('has no secret, password or token of any request or answer', async () => {
+  it('has no secret, password or token of any request or response', async () => {
     const app = await test.token({ grant_type: 'client_credentials', scope: 'auth_me' });
     const logIn = await test.token({ grant_type: 'password', ...user });
     const refreshToken = String(logIn.body['refresh_token']);
@@ -168,7 +168,7 @@ describe('reset', () => {
     expect((await test.call('queryCustomers', { query })).code).toBe(0);
   });
 
-  it('ends the tokens too where it is asked to', async () => {
+  it('ends the tokens too when the request says so', async () => {
     await test.control('POST', '/reset', { tokens: true });
     expect((await test.call('queryCustomers', { query })).code).toBe('60000');
     await test.renew();
@@ -186,7 +186,7 @@ describe('reset', () => {
 });
 
 describe('the clock', () => {
-  it('is set and moved, and stamps what is made', async () => {
+  it('is set and moved, and stamps new records', async () => {
     expect((await test.control('PUT', '/clock', { now: '2030-01-01T00:00:00Z' })).body.now).toMatch(
       /^2030-01-01T00:00:/,
     );
@@ -227,7 +227,7 @@ describe('revoking', () => {
 });
 
 describe('the control side', () => {
-  it('says that it is healthy, and what it does not know', async () => {
+  it('reports its health, and refuses unknown paths', async () => {
     expect(await test.control('GET', '/health')).toEqual({ status: 200, body: { status: 'ok' } });
     expect((await test.control('GET', '/nothing')).status).toBe(404);
     expect((await test.control('GET', '/constructor')).status).toBe(404);
@@ -239,7 +239,7 @@ describe('the control side', () => {
     );
   });
 
-  it('is not there when it is switched off', async () => {
+  it('is missing when it is switched off', async () => {
     const closed = await TestSandbox.start({ controlEnabled: false });
     const { status, body } = await closed.control('GET', '/state');
     expect([status, body]).toEqual([404, { status: 404, error: 'no such path' }]);

@@ -1,4 +1,4 @@
-/** The control side under `/__sandbox`: what a test, a demo or a person scripts the sandbox with. */
+/** The control side under `/__sandbox`: how a test, a demo or a person controls the sandbox. */
 import type { Accounts } from '../access/accounts.ts';
 import type { NonceRegister } from '../access/nonces.ts';
 import type { Grant, TokenStore } from '../access/tokens.ts';
@@ -66,7 +66,7 @@ const ROUTES: Readonly<Record<string, Action>> = {
   'DELETE /faults': ({ faults }) => faults.clear(),
 };
 
-/** Answers a control request; 200 with JSON, 204 where there is nothing to say, 400 naming the field, 404. */
+/** Answers a control request: 200 with JSON, 204 without content, 400 naming the field, or 404. */
 export function control(sandbox: Sandbox, request: ControlRequest): ControlAnswer {
   try {
     const fault = /^\/faults\/([^/]+)$/.exec(request.path)?.[1];
@@ -88,7 +88,7 @@ export function control(sandbox: Sandbox, request: ControlRequest): ControlAnswe
   }
 }
 
-/** Back to the start. Delayed and hanging answers are called off, so that nothing of before happens after. */
+/** Back to the seed. Delayed and hanging responses are cancelled, so that no earlier call takes effect after the reset. */
 function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   checkObject(body ?? {}, 'body', { tokens: CHECKS.flag });
   const { world, accounts, tokens, nonces, faults, journal, pending, random } = sandbox;

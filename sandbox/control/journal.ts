@@ -1,14 +1,14 @@
-/** What arrived and what was answered, without tokens, passwords and secrets. */
+/** Requests and their responses, without tokens, passwords and secrets. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TokenStore } from '../access/tokens.ts';
 import { isDeeperThan, isObject } from '../json.ts';
 import { OPERATIONS } from '../operations.ts';
 
-/** One request; the last four fields are filled in when it is answered. */
+/** One request; the sandbox fills in the last four fields when it responds. */
 export interface JournalEntry {
   readonly id: number;
   readonly at: number;
-  /** An operation's name, `token`, or null for a path that is none. */
+  /** An operation's name, `token`, or null for an unknown path. */
   readonly operation: string | null;
   readonly method: string;
   readonly path: string;
@@ -16,7 +16,7 @@ export interface JournalEntry {
   readonly headers: IncomingHttpHeaders;
   readonly labels: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Null while there is no answer, and for one that never comes. */
+  /** Null until the response goes out, and for a response that never does. */
   status: number | null;
   code: string | null;
   committed: boolean;
@@ -25,7 +25,7 @@ export interface JournalEntry {
 
 type Arrival = Pick<JournalEntry, 'at' | 'operation' | 'method' | 'path' | 'query' | 'headers' | 'body'>;
 
-/** Operations whose bodies may hold passwords; the passwords in an order's body are codes of locks, and stay. */
+/** Operations whose bodies may hold passwords. The passwords in an order's body are codes of locks, and are shown. */
 const WITH_PASSWORDS: ReadonlySet<string | null> = new Set(
   OPERATIONS.filter(({ module }) => module === 'member').map(({ name }) => name),
 );
@@ -33,7 +33,7 @@ const WITH_PASSWORDS: ReadonlySet<string | null> = new Set(
 /** How deep a body may be to be shown. */
 const MAX_DEPTH = 500;
 
-/** Request bytes whose parsed bodies may be kept; without a bound, a benchmark of large batches fills the memory. */
+/** Total request bytes whose parsed bodies are kept; without a bound, a benchmark of large batches fills the memory. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 export class Journal {
@@ -49,12 +49,12 @@ export class Journal {
     this.#limit = limit;
   }
 
-  /** Takes down a request; `bytes` is the size of its body. */
+  /** Records a request; `bytes` is the size of its body. */
   open(arrival: Arrival, bytes: number): JournalEntry {
     const entry: JournalEntry = {
       ...arrival,
       id: ++this.#lastId,
-      // Now, since a token may be forgotten before somebody reads the journal.
+      // The label is made now, since the token may be forgotten before a test reads the journal.
       labels: this.#labels(arrival.headers),
       status: null,
       code: null,
@@ -63,7 +63,7 @@ export class Journal {
     };
     this.#entries.push(entry);
     this.#bytes += bytes;
-    // Twice the limit, so that cutting is rare and its cost does not show.
+    // The journal is cut at twice the limit, so that cutting is rare.
     if (this.#entries.length > this.#limit * 2) this.#cut(this.#limit);
     else if (this.#bytes > KEPT_BYTES) this.#cut(Math.ceil(this.#entries.length / 2));
     return entry;
@@ -133,7 +133,7 @@ function bodyView(operation: string | null, body: unknown): unknown {
   return (WITH_PASSWORDS.has(operation) ? masked(body) : body) ?? null;
 }
 
-/** A copy with `[password]` in place of every password that is not empty. A body that could not be read is not shown. */
+/** A copy with `[password]` in place of every password that is not empty. A body that could not be parsed is not shown. */
 function masked(value: unknown): unknown {
   if (typeof value === 'string') return '(not JSON)';
   return hidePasswords(value);

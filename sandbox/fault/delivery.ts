@@ -1,4 +1,7 @@
-/** Puts a reply on the wire, well or badly. Bad deliveries go past node:http, straight to the socket, and end the connection. */
+/**
+ * Writes a response to the wire, intact or damaged. Damaged deliveries write to the socket directly, past node:http, and end the
+ * connection.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -53,7 +56,7 @@ function isBad(action: FaultAction): boolean {
   );
 }
 
-/** The head, which promises the whole body, and as much of the body as the action lets through. */
+/** The head, which promises the whole body, and as much of the body as the action allows. */
 function frame(reply: Reply, action: FaultAction): { head: Buffer; body: Buffer } {
   const whole = Buffer.from(reply.body);
   const framing = action.framing ?? 'length';
@@ -80,7 +83,9 @@ function chunked(bytes: Buffer, last: boolean): Buffer {
   ]);
 }
 
-/** Writes all pieces, the last one drop by drop where asked. @returns false when the connection went or it was called off. */
+/**
+ * Writes all pieces, the last one slowly where the action says so. @returns false when the connection ended or the write was cancelled.
+ */
 async function write(
   socket: Socket,
   pieces: readonly Buffer[],

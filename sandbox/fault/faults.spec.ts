@@ -21,11 +21,11 @@ interface Seen {
   readonly status: number | null;
   readonly headers: Record<string, unknown>;
   readonly text: string;
-  /** The error's code, or `aborted` for a body cut short; null when all went well. */
+  /** The error's code, or `aborted` for a truncated body; null without an error. */
   readonly error: string | null;
 }
 
-/** One query by node:http on a connection of its own, so that what breaks can be told apart. */
+/** One query by node:http on a connection of its own, so that the test can tell the ways of breaking apart. */
 async function look(): Promise<Seen> {
   const { url, headers } = test.prepared('queryCustomers', { query });
   return new Promise((resolve) => {
@@ -52,7 +52,7 @@ async function lookWith(action: object): Promise<Seen> {
   return look();
 }
 
-describe('a spoiled answer', () => {
+describe('a spoiled response', () => {
   it.each(['reset', 'close'])('can be a %s before the headers', async (way) => {
     expect(await lookWith({ [way]: 'before-headers' })).toMatchObject({ status: null, error: 'ECONNRESET' });
   });
@@ -160,7 +160,7 @@ describe('a spoiled answer', () => {
     expect(JSON.parse(text)).toMatchObject({ code: 0 });
   });
 
-  it('can take its time', async () => {
+  it('can be delayed or slow', async () => {
     const start = performance.now();
     expect(JSON.parse((await lookWith({ delayMs: 60 })).text)).toMatchObject({ code: 0 });
     expect(performance.now() - start).toBeGreaterThanOrEqual(58);
@@ -186,7 +186,7 @@ describe('the phase', () => {
     ]);
   });
 
-  it('before: an answer that is needed is only acted out', async () => {
+  it('before: a response that is needed is only acted out', async () => {
     await test.fault({ operation: 'batchOrder', action: { truncate: 1000, framing: 'close' } });
     const { data } = await test.order([buying]);
     expect(data).toMatchObject([{ licenseOrderId: '9007199254740993' }]);
@@ -195,7 +195,7 @@ describe('the phase', () => {
     expect((await test.order([buying])).data).toEqual(data);
   });
 
-  it('does not matter to an answer that is only bent', async () => {
+  it('has no effect on a response that is only changed', async () => {
     await test.fault({ operation: 'batchOrder', action: { patch: { data: null } } });
     expect((await test.order([buying])).text).toBe('{"code":0,"message":"success"}');
     expect(await test.commits()).toHaveLength(1);
@@ -227,14 +227,14 @@ describe('a rule', () => {
     return seen;
   };
 
-  it('skips and spoils as many calls as it says, and counts them', async () => {
+  it('skips and spoils the given number of calls, and counts them', async () => {
     const id = await test.fault({ operation: 'queryCustomers', skip: 1, times: 2, action: refuse });
     expect(await codes(5)).toEqual([0, '500', '500', 0, 0]);
     const { body } = await test.control('GET', '/faults');
     expect(body.faults).toMatchObject([{ id, operation: 'queryCustomers', hits: 2, matched: 3 }]);
   });
 
-  it('gives way to the next when it is used up', async () => {
+  it('gives way to the next rule when it is used up', async () => {
     await test.control('POST', '/faults', [
       { operation: '*', times: 1, action: { code: '60000' } },
       { operation: ['listAssets', 'queryCustomers'], action: refuse },
@@ -269,7 +269,7 @@ describe('a rule', () => {
     );
   });
 
-  it('for * leaves the token endpoint alone; one for token can spoil it', async () => {
+  it('for * leaves the token endpoint alone; a rule for token can spoil it', async () => {
     const form = { grant_type: 'client_credentials', scope: 'auth_order' };
     await test.fault({ operation: '*', action: refuse });
     expect((await test.token(form)).status).toBe(200);
@@ -285,7 +285,7 @@ describe('a rule', () => {
     expect([status, refused['error']]).toEqual([401, 'invalid_client']);
   });
 
-  it('can be taken away', async () => {
+  it('can be removed', async () => {
     const id = await test.fault({ operation: '*', action: refuse });
     expect((await test.control('DELETE', `/faults/${id}`)).status).toBe(204);
     expect((await test.control('DELETE', `/faults/${id}`)).status).toBe(404);
@@ -315,8 +315,8 @@ describe('a rule', () => {
   });
 });
 
-describe('a hanging answer', () => {
-  it.each(['reset', 'close'])('is cut by a %s, which does not wait for it', async (how) => {
+describe('a hanging response', () => {
+  it.each(['reset', 'close'])('is cancelled by a %s, which does not wait for it', async (how) => {
     const other = await TestSandbox.start();
     await other.fault({ operation: 'queryCustomers', times: 1, action: { hang: true } });
     await other.fault({ operation: 'queryCustomers', action: { delayMs: 3_600_000 } });

@@ -1,18 +1,18 @@
-/** Answers that are odd in single fields: what a real platform does that differs from its interface in small things. */
+/** Responses with single odd fields: the small ways in which a real platform differs from its interface. */
 import { isObject } from '../json.ts';
 import type { SeededRandom } from '../random.ts';
 import type { FaultAction } from './rules.ts';
 
 type Odd = NonNullable<FaultAction['odd']>;
 
-/** What a field may hold instead; `undefined` leaves it out. */
+/** Values that replace a field; `undefined` removes it. */
 const VALUES: readonly unknown[] = [
   ...[undefined, null, '', ' ', '0', '7', 'true', 'yesterday', 'x'.repeat(300), '\u0000'],
   ...[0, -1, 1.5, 3, 2_147_483_648, 9_223_372_036_854_775_807n, true, false],
   ...[[], [null], {}, { more: 1 }],
 ];
 
-/** A copy of a success envelope with other values in it; `pointer` (RFC 6901) names one place, `share` draws fields below `data`. */
+/** A copy of a success envelope with other values in it: `pointer` (RFC 6901) names one field, `share` draws fields below `data`. */
 export function oddly(body: unknown, odd: Odd, random: SeededRandom): unknown {
   if (odd.pointer !== undefined) {
     const tokens = odd.pointer.split('/').slice(1);

@@ -1,9 +1,9 @@
-/** Reading a fault rule from the control side's JSON; whatever is wrong is said with the field's name. */
+/** Parses a fault rule from the control side's JSON; each error names its field. */
 import { isObject } from '../json.ts';
 import { OPERATIONS } from '../operations.ts';
 import type { FaultSpec } from './rules.ts';
 
-/** A malformed control request; answered with HTTP 400. */
+/** A malformed control request; the sandbox responds with HTTP 400. */
 export class ControlError extends Error {
   readonly field: string;
 
@@ -13,7 +13,7 @@ export class ControlError extends Error {
   }
 }
 
-/** Tells what is wrong with a value, or null. */
+/** Describes what is wrong with a value, or returns null. */
 type Check = (value: unknown, field: string) => string | null;
 type Checks = Readonly<Record<string, Check>>;
 
@@ -122,7 +122,7 @@ export function parseRule(value: unknown, field: string): FaultSpec {
   return rule as unknown as FaultSpec;
 }
 
-/** Refuses what is not an object, unknown members, and members that their check finds wrong. */
+/** Refuses a value that is not an object, unknown members, and members that their check refuses. */
 export function checkObject(value: unknown, field: string, checks: Checks): void {
   if (!isObject(value)) throw new ControlError(field, 'must be an object');
   for (const [name, member] of Object.entries(value)) {

@@ -1,8 +1,8 @@
-/** Delays that can be called off, so that a reset or a close does not wait for them. */
+/** Delays that can be cancelled, so that a reset or a close does not wait for them. */
 export class Pending {
   readonly #waiting = new Set<() => void>();
 
-  /** Waits; false when it was called off. */
+  /** Waits; false when the wait was cancelled. */
   sleep(milliseconds: number): Promise<boolean> {
     if (milliseconds === 0) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -19,7 +19,7 @@ export class Pending {
     });
   }
 
-  /** Keeps the caller until it is called off; for answers that never come. */
+  /** Waits until cancelled, for responses that never come. */
   forever(): Promise<false> {
     return new Promise((resolve) => {
       const callOff = (): void => {

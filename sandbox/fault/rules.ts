@@ -1,9 +1,9 @@
-/** Fault rules: what a test wants to go wrong, for which calls and how often. */
+/** Fault rules: what goes wrong, for which calls and how often. */
 import { contains } from '../json.ts';
 import type { OperationName } from '../operations.ts';
 import type { SeededRandom } from '../random.ts';
 
-/** What happens to an answer; fields combine. README.md describes each. */
+/** What happens to a response; fields combine. README.md describes each. */
 export interface FaultAction {
   readonly code?: unknown;
   readonly message?: string;
@@ -37,7 +37,7 @@ export interface FaultAction {
 
 /** Narrows a rule to some calls of its operations. */
 export interface FaultMatch {
-  /** A piece of the path. */
+  /** A part of the path. */
   readonly path?: string;
   /** A part that the body must contain (objects by member, arrays from their start). */
   readonly body?: unknown;
@@ -60,7 +60,7 @@ export interface FaultRule {
   readonly spec: FaultSpec;
   readonly action: FaultAction;
   readonly phase: 'before' | 'after';
-  /** Calls that the rule matched, those that it skipped included. */
+  /** Calls that the rule matched, skipped ones included. */
   matched: number;
   /** Calls that it spoiled. */
   hits: number;
@@ -108,7 +108,7 @@ export class FaultRules {
     this.#rules = [];
   }
 
-  /** The first rule that takes this call; one that skips it, is used up or loses its draw leaves it to the next. */
+  /** The first rule that applies to this call. A rule that skips the call, is used up or loses its draw leaves it to the next. */
   pick(target: FaultTarget): FaultRule | null {
     if (this.#rules.length === 0) return null;
     for (const rule of this.#rules) {
@@ -140,8 +140,8 @@ function applies({ operation, match }: FaultSpec, target: FaultTarget): boolean 
 }
 
 /**
- * Whether the operation is really carried out. An action that stands in for the answer or cuts it obeys `phase`; one that
- * only bends or delays a true answer always is.
+ * Whether the operation is really carried out. An action that replaces or cuts the response obeys `phase`; with one that only changes
+ * or delays a true response, the operation is always carried out.
  */
 export function carriesOut({ action, phase }: FaultRule): boolean {
   if (phase === 'after') return true;

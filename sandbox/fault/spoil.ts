@@ -1,4 +1,4 @@
-/** Turns a true answer (or none) into the one that a fault rule asks for. */
+/** Turns a true response (or none) into the one that a fault rule describes. */
 import { type Answer, codeOf, JSON_TYPE, type Reply, withNumericIds } from '../answer.ts';
 import { CATALOGUE } from '../errors.ts';
 import { isObject, mergePatch, writeJson } from '../json.ts';
@@ -9,7 +9,7 @@ import type { FaultAction } from './rules.ts';
 const HTML_PAGE =
   '<!DOCTYPE html>\n<html><head><title>Error</title></head>\n<body><h1>Service error</h1><hr>proxy</body></html>\n';
 
-/** Later steps win: bend the true answer, put a code in its place, put other bytes in its place, set status and headers. */
+/** Later steps win: change the true response, replace it by a code, replace its bytes, set status and headers. */
 export function spoil(
   answer: Answer,
   action: FaultAction,
@@ -59,7 +59,7 @@ function bend(answer: Answer, action: FaultAction, random: SeededRandom): Answer
   return { ...answer, body };
 }
 
-/** A refusal made up by the rule: the platform's envelope, or RFC 6749's at the token endpoint. */
+/** A refusal that the rule makes up: the platform's envelope, or RFC 6749's at the token endpoint. */
 function coded(action: FaultAction, forToken: boolean): Answer {
   const headers = { 'content-type': JSON_TYPE };
   const text = CATALOGUE[String(action.code) as keyof typeof CATALOGUE] ?? 'fault injected';
@@ -77,13 +77,13 @@ function coded(action: FaultAction, forToken: boolean): Answer {
   return { status: 299, headers, body, success: false };
 }
 
-/** Only digits and numbers change between the two forms; anything else travels as the rule has it. */
+/** Only digits and numbers change between the two forms; other values travel as the rule has them. */
 function codeIn(code: unknown, form: 'string' | 'integer'): unknown {
   if (form === 'string') return typeof code === 'number' ? String(code) : code;
   return typeof code === 'string' && /^\d+$/.test(code) ? Number(code) : code;
 }
 
-/** Spaces after JSON leave it as it was, so a reader without a limit takes it for good. */
+/** Spaces after JSON do not change its meaning, so a reader without a size limit accepts it. */
 function padded(body: string | Buffer, size: number): Buffer {
   const bytes = Buffer.from(body);
   return bytes.length >= size ? bytes : Buffer.concat([bytes, Buffer.alloc(size - bytes.length, ' ')], size);

@@ -26,7 +26,7 @@ function many(count: number): object[] {
 }
 
 describe('addMembers', () => {
-  it('makes employees of the enterprise, with its code after their accounts', async () => {
+  it('makes employees of the enterprise, with its suffix after their accounts', async () => {
     const full = { ...mia, departmentId: 10, remark: 'new', passwordMobile: '13800000009' };
     const { status, code, message, data, text } = await add([full, { ...mia, userName: 'max' }]);
     expect([status, code, message]).toEqual([200, 0, 'success']);
@@ -68,13 +68,13 @@ describe('addMembers', () => {
     expect((await test.token({ ...logIn, password: secret() })).status).toBe(400);
   });
 
-  it('takes 100 employees and not 101', async () => {
+  it('accepts 100 employees and refuses 101', async () => {
     expect(await add(many(101))).toMatchObject({ status: 299, code: '60013' });
     const { data } = await add(many(100));
     expect((data as { succeeded: unknown[] }).succeeded).toHaveLength(100);
   });
 
-  it('answers 60027 with both lists where accounts are taken, in the enterprise or in the list', async () => {
+  it('responds with 60027 and both lists where accounts are taken, in the enterprise or in the list', async () => {
     const answer = await add([{ ...mia, userName: 'anna' }, mia, { ...mia, name: 'Mia the second' }]);
     expect(answer).toMatchObject({
       status: 299,
@@ -93,18 +93,18 @@ describe('addMembers', () => {
     expect(body.entries).toMatchObject([{ status: 299, code: '60027', committed: true }]);
   });
 
-  it('answers 60027 with nobody added where all accounts are taken', async () => {
+  it('responds with 60027 and adds no employee where all accounts are taken', async () => {
     const answer = await add([{ ...mia, userName: 'anna' }]);
     expect(answer).toMatchObject({ code: '60027', data: { succeeded: [], failed: [{ userName: 'anna' }] } });
     const { body } = await test.control('GET', '/journal?operation=addMembers');
     expect(body.entries).toMatchObject([{ committed: false }]);
   });
 
-  it('takes the same account in another enterprise', async () => {
+  it('accepts the same account in another enterprise', async () => {
     expect((await add([{ ...mia, userName: 'anna' }], 'ent-meridian')).code).toBe(0);
   });
 
-  it('takes a department that has no name yet, exact beyond 2^53', async () => {
+  it('accepts a department without a name, exact beyond 2^53', async () => {
     const body = `{"userList":[{"userName":"mia","password":"${password}","name":"Mia","departmentId":9007199254740993}]}`;
     const { text } = await test.call('addMembers', {
       parameters: { enterpriseGlobalId: 'ent-harbour' },
@@ -140,7 +140,7 @@ describe('addMembers', () => {
     expect(await accounts()).toHaveLength(6);
   });
 
-  it('takes what is just within the bounds, counted in characters', async () => {
+  it('accepts values just within the bounds, counted in characters', async () => {
     const bounds = { name: '🙂'.repeat(30), remark: '値'.repeat(200) };
     const rows = [
       { ...mia, ...bounds, userName: 'a'.repeat(54), password: 'x'.repeat(6) },
@@ -166,7 +166,7 @@ describe('addMembers', () => {
     expect((await add([mia], enterpriseGlobalId)).code).toBe('40006');
   });
 
-  it('keeps a trial within its limit, and a deleted employee makes room', async () => {
+  it('keeps a trial within its limit, and counts a deleted employee no longer', async () => {
     expect(await add(many(3), 'ent-meridian')).toMatchObject({
       code: '60009',
       message: 'the enterprise account may create only 5 trial member accounts',
@@ -178,7 +178,7 @@ describe('addMembers', () => {
     expect((await add([mia], 'ent-meridian')).code).toBe(0);
   });
 
-  it('is not carried out where a fault comes before it, and is where it comes after', async () => {
+  it('is not carried out with a fault before it, and is with a fault after it', async () => {
     await test.fault({ operation: 'addMembers', times: 1, action: { code: '80001' } });
     expect((await add([mia])).code).toBe('80001');
     expect(await accounts()).toHaveLength(6);
@@ -190,7 +190,7 @@ describe('addMembers', () => {
 });
 
 describe('options', () => {
-  it('make a wrong field the fault of its row', async () => {
+  it('make a wrong field fail its row only', async () => {
     const other = await TestSandbox.start({ rowFaults: 'row' });
     const answer = await add(
       [mia, { ...mia, userName: 'm-2' }, { ...mia, userName: null }],
@@ -210,7 +210,7 @@ describe('options', () => {
     await other.close();
   });
 
-  it('set the bounds of a password, which the message tells', async () => {
+  it('set the bounds of a password, which the message names', async () => {
     const other = await TestSandbox.start({ passwordLength: { min: 20, max: 40 } });
     expect(await add([{ ...mia, password: 'x'.repeat(19) }], 'ent-harbour', other)).toMatchObject({
       code: '50003',
@@ -240,6 +240,6 @@ it('lists and adds fast enough to measure a gateway with', async () => {
     await test.call('listMembers', { parameters: { enterpriseGlobalId: 'ent-harbour' }, query });
     times.push(performance.now() - before);
   }
-  // The fastest of twenty, so that a busy machine does not decide; it takes about two milliseconds with the client's part.
+  // The fastest of twenty, so that a busy machine does not decide; one takes about two milliseconds with the client's part.
   expect(Math.min(...times)).toBeLessThan(25);
 });

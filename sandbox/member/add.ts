@@ -31,9 +31,9 @@ interface Failure {
 }
 
 /**
- * Operation 1. The list as a whole, the enterprise's suffix (an unknown enterprise has none) and a trial's limit decide about
- * the call; an account that is taken, in the enterprise or earlier in the list, about its row. With failed rows the answer is
- * 60027 with both lists, also when all of them failed.
+ * Operation 1. The list as a whole, the enterprise's suffix (an unknown enterprise has none) and a trial's limit fail the whole call;
+ * an account that is taken, in the enterprise or earlier in the list, fails its row. With failed rows the response is 60027 with both
+ * lists, also when all of them failed.
  * @returns `{ succeeded, failed }` of section 2.9, in the order of the rows.
  */
 export const addMembers: Handler = (call) => {

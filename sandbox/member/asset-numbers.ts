@@ -3,8 +3,8 @@ import type { Handler } from '../call.ts';
 import { requireBoundUser } from './who.ts';
 
 /**
- * Operation 6. Every live asset of all customers of the enterprise, lent locks included. A lent lock shows whom it is lent to,
- * every other asset whom it is assigned to. An unknown enterprise has none.
+ * Operation 6. Every live asset of all customers of the enterprise, lent locks included. A lent lock shows the employee it is lent to,
+ * every other asset the employee it is assigned to. An unknown enterprise has none.
  */
 export const listAssetNums: Handler = (call) => {
   requireBoundUser(call);

@@ -30,7 +30,7 @@ async function products(assetId: string): Promise<any> {
 }
 
 describe('listAssetNums', () => {
-  it('shows every asset of the enterprise, whom it is assigned or lent to, and whether it is lent or online', async () => {
+  it('shows every asset of the enterprise, the employee it is assigned or lent to, and whether it is lent or online', async () => {
     const all = await numbers();
     expect(all).toHaveLength(12);
     expect(all.slice(0, 2)).toEqual([
@@ -56,7 +56,7 @@ describe('listAssetNums', () => {
     ]);
   });
 
-  it('has what an order bought, and no more what an order revoked', async () => {
+  it('shows what an order bought, and no longer what an order revoked', async () => {
     const assets = [{ assetNos: ['8700000001'], products: [{ productUri: 'a.b' }] }];
     expect((await test.order([{ ...buying, assets }])).code).toBe(0);
     expect(await number('8700000001')).toMatchObject({ cloudAccountGlobalId: null });
@@ -132,7 +132,7 @@ describe('listAssetProducts', () => {
     });
   });
 
-  it('shows packages as trees, null where they have nothing below', async () => {
+  it('shows packages as trees, null where they have no children', async () => {
     const { productInstanceList, children } = await products('ast-1002');
     expect(productInstanceList.map(({ productUri }: any) => productUri)).toEqual([
       'cloud.model',
@@ -206,7 +206,7 @@ describe('listAssetProducts', () => {
     expect(await get('ast-1001')).toMatchObject({ status: 299, code: '60024' });
   });
 
-  it('gives string ids of digits as bare numbers where the sandbox is told so', async () => {
+  it('shows string ids of digits as bare numbers where the option says so', async () => {
     const other = await TestSandbox.start({ numericIds: true });
     const { text } = await other.call('listAssetProducts', { parameters: { assetId: '9007199254743993' } });
     expect(text).toContain('"assetId":9007199254743993,"assetInsId":9007199254743993,');

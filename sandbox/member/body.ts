@@ -1,4 +1,4 @@
-/** Reading the member center's bodies and queries. What has no code of its own in section 7.2 is refused with 40000. */
+/** Parses the member center's bodies and queries. A wrong value without a code of its own in section 7.2 is refused with 40000. */
 import { Refusal } from '../errors.ts';
 import { isObject } from '../json.ts';
 import type { Settings } from '../options.ts';
@@ -10,7 +10,7 @@ export function badParameter(detail: string): Refusal {
   return new Refusal('40000', detail);
 }
 
-/** An object of known fields; others are refused unless `strictFields` is off. */
+/** An object of known fields; unknown fields are refused unless `strictFields` is off. */
 export function readObject(
   value: unknown,
   path: string,
@@ -31,7 +31,7 @@ export function readText(values: Values, name: string): string {
   return value;
 }
 
-/** An array, which may be empty, of strings that are not. */
+/** An array, possibly empty, of strings that are not empty. */
 export function readTexts(values: Values, name: string): readonly string[] {
   const value = values[name];
   if (!Array.isArray(value)) throw badParameter(`${name} must be an array`);

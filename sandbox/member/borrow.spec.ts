@@ -101,7 +101,7 @@ describe('borrowAssets', () => {
     });
   });
 
-  it('moves more into a lock of the same employee, and the same again changes nothing', async () => {
+  it('moves more into a lock of the same employee, and a repetition changes nothing', async () => {
     await assignToAnna('8000001009');
     expect((await borrow(FREE_LOCK, ['ast-1002', 'ast-1002'])).code).toBe(0);
     expect((await borrow(FREE_LOCK, ['ast-1002', 'ast-1009'])).code).toBe(0);
@@ -140,7 +140,7 @@ describe('borrowAssets', () => {
     expect((await borrow(FREE_LOCK, ['ast-1012'], 'mem-harbour-chen')).code).toBe('33007');
   });
 
-  it('finds a disabled, faulty, frozen or expired lock abnormal', async () => {
+  it('refuses a disabled, faulty, frozen or expired lock as abnormal', async () => {
     const body = { assetNums: [FREE_LOCK], operatorIdentity: 'ops' };
     await test.call('disableLocks', { body });
     expect((await borrow(FREE_LOCK, ['ast-1002'])).code).toBe('33008');
@@ -190,7 +190,7 @@ describe('borrowAssets', () => {
     expect(await uris('ast-1002')).toHaveLength(4);
   });
 
-  it('frees the lock when an order revokes what is in it', async () => {
+  it('frees the lock when an order revokes its content', async () => {
     await test.order([
       {
         customerId: 'cus-harbour-default',

@@ -9,8 +9,9 @@ import { actingEmployee } from './who.ts';
 const FIELDS = new Set(['borrowedUsbKey', 'assetIDs']);
 
 /**
- * Operation 10. All of it or nothing. The lock is lent to the employee from now on; an asset that is in this lock already stays
- * there. No operation brings rights back: withdrawing the asset, deleting the employee and revoking asset or lock do.
+ * Operation 10. All of it or nothing. The lock is then lent to the employee; an asset that is already in this lock stays there. No
+ * operation brings rights back directly; they return when the asset is withdrawn, the employee is deleted, or the asset or the lock is
+ * revoked.
  */
 export const borrowAssets: Handler = (call) => {
   const values = readObject(call.body, 'the body', FIELDS, call.settings);
@@ -50,7 +51,7 @@ function borrower(call: Call): Employee {
   return employee;
 }
 
-/** A lent lock of the enterprise that works and is not lent to somebody else. */
+/** A lent lock of the enterprise that works and is not lent to another employee. */
 function lentLock({ state, clock }: Call, employee: Employee, lockNum: string): Asset {
   const lock = state.assetByNum(lockNum);
   if (lock?.lentLock !== true || state.enterpriseOf(lock) !== employee.enterpriseGlobalId) {

@@ -1,10 +1,10 @@
-/** The fields of an employee as operations 1 to 3 take them, each with its own codes (sections 4.2, 7.2 and 8). */
+/** The fields of an employee as operations 1 to 3 read them, each with its own codes (sections 4.2, 7.2 and 8). */
 import { type ErrorCode, Refusal } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import type { Enterprise } from '../state/records.ts';
 import type { Values } from './body.ts';
 
-/** The code for a required field that is missing, empty or no string: operation 1 has one for each, operation 2 one for all. */
+/** The code for a required field that is missing, empty or no string: operation 1 has one for each field, operation 2 one for all. */
 export interface EmptyCodes {
   readonly account: ErrorCode;
   readonly name: ErrorCode;
@@ -21,12 +21,12 @@ export interface EmployeeTerms {
   readonly passwordMobile: string | null | undefined;
 }
 
-/** Account and suffix together stay under 63 characters, so this many are the most (section 8). */
+/** Account and suffix together stay under 63 characters, so the account has at most this many (section 8). */
 const MAX_USER_NAME = 62;
 const MAX_NAME = 30;
 const MAX_REMARK = 200;
 
-/** Section 8 gives no form for numbers; this is any that E.164 has, with or without the plus. */
+/** Section 8 gives no form for numbers; this accepts every E.164 number, with or without the plus. */
 const MOBILE = /^\+?\d{6,15}$/;
 
 const MAX_LONG = 2n ** 63n - 1n;
@@ -52,7 +52,7 @@ export function readPassword(value: unknown, { passwordLength: { min, max } }: S
   return value;
 }
 
-/** The name that the enterprise knows a department by. There is no operation that lists them, so any other id is one too. */
+/** The enterprise's name for a department. No operation lists departments, so any other id is a department too. */
 export function departmentName({ departments }: Enterprise, departmentId: string): string {
   return departments.find(({ id }) => id === departmentId)?.name ?? `Department ${departmentId}`;
 }
@@ -62,7 +62,7 @@ function readAccount(value: unknown, { suffix }: Enterprise, empty: ErrorCode): 
   if (typeof value !== 'string' || !/^[A-Za-z0-9]+$/.test(value)) {
     throw new Refusal('10003', 'userName has other characters than letters and digits');
   }
-  // No code of the catalogue speaks of this bound; 30002 is the nearest.
+  // The catalogue has no code for this bound; 30002 is the nearest.
   if (value.length + suffix.length > MAX_USER_NAME) {
     throw new Refusal('30002', `userName and the enterprise code have more than ${MAX_USER_NAME} characters`);
   }
@@ -90,7 +90,7 @@ function readMobile(value: unknown): string | null | undefined {
   return value;
 }
 
-/** A JSON integer, exact also beyond 2^53. */
+/** A JSON integer, exact beyond 2^53 too. */
 function readDepartment(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   const exact = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;

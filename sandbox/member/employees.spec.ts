@@ -31,7 +31,7 @@ function logIn(
   return test.token({ grant_type: 'password', username, password });
 }
 
-/** A read as that user, with the tokens that the user got when first asked for. */
+/** A read as that user, with the tokens of the user's first login. */
 async function read(headers: Record<string, string>): Promise<Envelope> {
   const query = { pageNum: '1', pageSize: '1' };
   return test.call('listMembers', { parameters: { enterpriseGlobalId: 'ent-harbour' }, query, headers });
@@ -41,7 +41,7 @@ describe('editMember', () => {
   const edit = (body: unknown, parameters = anna): Promise<Envelope> =>
     test.call('editMember', { parameters, body });
 
-  it('changes what is given and keeps what is not', async () => {
+  it('changes the given fields and keeps the others', async () => {
     const before = await employee('mem-harbour-anna');
     expect(await edit({ userName: 'anna', name: 'Anna L.', departmentId: 7 })).toMatchObject({
       status: 200,
@@ -96,14 +96,14 @@ describe('resetPassword', () => {
   const reset = (password: unknown, parameters = anna): Promise<Envelope> =>
     test.call('resetPassword', { parameters, body: { password } });
 
-  it('changes what one logs in with', async () => {
+  it('changes the password for login', async () => {
     const password = secret();
     expect(await reset(password)).toMatchObject({ status: 200, code: 0, data: null });
     expect((await logIn('anna@harbour', password)).status).toBe(200);
     expect((await logIn('anna@harbour', test.running.seedPassword)).status).toBe(400);
   });
 
-  it("ends the employee's sessions, and nobody else's", async () => {
+  it("ends the employee's sessions and those of no other employee", async () => {
     const headers = await test.memberHeaders('anna@harbour');
     const { body } = await logIn('anna@harbour', test.running.seedPassword);
     expect((await read(headers)).code).toBe(0);
@@ -135,7 +135,7 @@ describe('resetPassword', () => {
     expect((await reset(password)).code).toBe(code);
   });
 
-  it('wants an employee and a body', async () => {
+  it('needs an employee and a body', async () => {
     expect((await reset(secret(), { ...anna, memberGlobalId: 'mem-0' })).code).toBe('60002');
     expect((await test.call('resetPassword', { parameters: anna })).code).toBe('40000');
     expect((await test.call('resetPassword', { parameters: anna, body: [] })).code).toBe('40000');
@@ -145,7 +145,7 @@ describe('resetPassword', () => {
 describe('deleteMember', () => {
   const remove = (parameters = anna): Promise<Envelope> => test.call('deleteMember', { parameters });
 
-  it('ends the employee, who is not found again', async () => {
+  it('ends the employee, who is then not found', async () => {
     const headers = await test.memberHeaders('anna@harbour');
     expect(await remove()).toMatchObject({ status: 200, code: 0, data: null });
     expect(await employee('mem-harbour-anna')).toBeUndefined();
@@ -154,7 +154,7 @@ describe('deleteMember', () => {
     expect((await logIn('anna@harbour', test.running.seedPassword)).status).toBe(400);
   });
 
-  it('withdraws what was assigned and frees what was lent', async () => {
+  it('withdraws assigned assets and frees lent locks', async () => {
     await remove(chen);
     const parameters = { enterpriseGlobalId: 'ent-harbour' };
     const numbers = (await test.call('listAssetNums', { parameters })).data as { assetNum: string }[];
@@ -185,7 +185,7 @@ describe('deleteMember', () => {
     expect((await remove({ ...petra, enterpriseGlobalId: 'ent-meridian' })).code).toBe(0);
   });
 
-  it('leaves no trace, in the order of the list neither, when a fault comes before it', async () => {
+  it('leaves no trace, also in the order of the list, when a fault comes before it', async () => {
     const before = await employees();
     await test.fault({ operation: 'deleteMember', action: { reset: 'before-headers' } });
     await expect(remove()).rejects.toThrow('fetch failed');

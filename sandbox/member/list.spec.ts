@@ -84,7 +84,7 @@ describe('listMembers', () => {
     expect(await accounts({ departmentId: '9007199254741000' })).toEqual([]);
   });
 
-  it('shows each enterprise its own, and an unknown one nobody', async () => {
+  it('shows the employees of each enterprise to it only, and none for an unknown enterprise', async () => {
     expect(await accounts({}, 'ent-meridian')).toEqual(['admin@meridian', 'noor@meridian', 'petra@meridian']);
     expect((await list({ pageNum: '1', pageSize: '5' }, 'ent-0')).data).toMatchObject({ total: 0, pages: 0 });
   });
@@ -102,7 +102,7 @@ describe('listMembers', () => {
     expect(await list(query as Record<string, string>)).toMatchObject({ status: 299, code: '40000' });
   });
 
-  it('shows the members of an enterprise that the order half made, who can log in', async () => {
+  it('shows the members of an enterprise that the order module made, and they can log in', async () => {
     const body = { crmCustomerId: 'CRM-9', customerName: 'Ninth' };
     const created = (await test.call('createEnterprise', { body })).data as any;
     expect(await accounts({}, created.enterpriseGlobalId)).toEqual(['admin@ent0001', 'user@ent0001']);
@@ -111,7 +111,7 @@ describe('listMembers', () => {
     expect(numbers).toMatchObject({ code: 0, data: [] });
   });
 
-  it('gives times in seconds where the sandbox is told so', async () => {
+  it('shows times in seconds where the option says so', async () => {
     const other = await TestSandbox.start({ timestampUnit: 's' });
     const query = { pageNum: '1', pageSize: '1' };
     const { data } = await other.call('listMembers', {
@@ -133,13 +133,13 @@ describe('pageOf', () => {
     expect(page(20)).toMatchObject({ navigatepageNums: [13, 14, 15, 16, 17, 18, 19, 20], lastPage: 20 });
   });
 
-  it('knows the ends', () => {
+  it('shows the ends', () => {
     expect(page(1)).toMatchObject({ isFirstPage: true, hasPreviousPage: false, prePage: 0, nextPage: 2 });
     expect(page(20)).toMatchObject({ isLastPage: true, hasNextPage: false, prePage: 19, nextPage: 0 });
     expect(page(20)).toMatchObject({ startRow: 191, endRow: 200, size: 10, pages: 20 });
   });
 
-  it('is empty beyond the last page and of nothing', () => {
+  it('is empty beyond the last page and without rows', () => {
     expect(page(21)).toMatchObject({
       list: [],
       size: 0,

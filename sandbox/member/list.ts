@@ -6,8 +6,8 @@ import { pageOf } from './page.ts';
 import { listView } from './views.ts';
 
 /**
- * Operation 5. Employees in the order of their creation, deleted ones left out. `keyword` is a part of the name or of the account
- * with its suffix, in upper or lower case. An unknown enterprise has none.
+ * Operation 5. Employees in the order of their creation, without deleted ones. `keyword` is a part of the name or of the account with
+ * its suffix, in upper or lower case. An unknown enterprise has none.
  * @returns the page object of section 2.10.
  */
 export const listMembers: Handler = (call) => {

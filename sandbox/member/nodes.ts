@@ -9,7 +9,7 @@ export function nodesOf({ limitConcurrent }: ProductInstance): number {
   return limitConcurrent ?? 1;
 }
 
-/** Whether each product of the asset, and there is one, has a node to lend: online use occupies one of each. */
+/** Whether the asset has products and each has a node to lend: online use occupies one node of each. */
 export function hasFreeNodes(state: State, asset: Asset): boolean {
   const total = new Map<string, number>();
   for (const product of state.products.by('asset', asset.id)) {
@@ -19,7 +19,7 @@ export function hasFreeNodes(state: State, asset: Asset): boolean {
   return total.size > 0 && [...total.values()].every((nodes) => nodes > inUse);
 }
 
-/** The instances of which a lent asset gave a node: the first of each product that has one. None where it is not lent. */
+/** The instances of which a lent asset gave a node: the first of each product that has one. None where the asset is not lent. */
 export function lentInstances(state: State, asset: Asset): ReadonlyMap<string, ProductInstance> {
   const lent = new Map<string, ProductInstance>();
   if (asset.lentInto === null) return lent;

@@ -1,4 +1,4 @@
-/** The page object of section 2.10, filled the way PageHelper, the library whose shape it has, fills it. */
+/** The page object of section 2.10, filled as PageHelper fills it, the library whose shape it has. */
 
 /** Page numbers shown around the current one. */
 const NAVIGATE_PAGES = 8;
@@ -8,7 +8,7 @@ interface PageObject<Item> {
   readonly pageSize: number;
   readonly size: number;
   readonly orderBy: null;
-  /** Places of the first and last item, counted from 1; 0 on an empty page. */
+  /** Positions of the first and last item, counted from 1; 0 on an empty page. */
   readonly startRow: number;
   readonly endRow: number;
   readonly total: number;
@@ -17,7 +17,7 @@ interface PageObject<Item> {
   /** The first and last of `navigatepageNums`, not of all pages; 0 where there are none. */
   readonly firstPage: number;
   readonly lastPage: number;
-  /** 0 where there is none. */
+  /** 0 where the page does not exist. */
   readonly prePage: number;
   readonly nextPage: number;
   readonly isFirstPage: boolean;
@@ -28,7 +28,7 @@ interface PageObject<Item> {
   readonly navigatepageNums: readonly number[];
 }
 
-/** Cuts one page out of all rows and shows its items; a page beyond the last is empty. */
+/** Cuts one page out of all rows; a page beyond the last is empty. */
 export function pageOf<Row, Item>(
   rows: readonly Row[],
   pageNum: number,

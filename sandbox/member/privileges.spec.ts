@@ -50,7 +50,7 @@ describe('changePrivileges', () => {
     expect(await assetNums('mem-harbour-anna')).toEqual([]);
   });
 
-  it('accepts that nothing is asked', async () => {
+  it('accepts two empty arrays', async () => {
     expect((await change(assign())).code).toBe(0);
   });
 
@@ -77,7 +77,7 @@ describe('changePrivileges', () => {
     ['60025', withdraw('8000002002')],
     ['60028', assign('8000001002')],
     ['60028', assign('8000001009', '8000001009')],
-  ])('refuses with %s the body %j, and does nothing of it', async (code, body) => {
+  ])('refuses with %s the body %j, and changes nothing', async (code, body) => {
     await change(assign('8000001001'));
     expect(await change(body)).toMatchObject({ status: 299, code });
     expect(await assetNums('mem-harbour-dora')).toEqual(['8000001001']);
@@ -90,12 +90,12 @@ describe('changePrivileges', () => {
     expect((await change(both)).code).toBe('60028');
   });
 
-  it('leaves out nothing half done: one bad number spoils the call', async () => {
+  it('changes nothing when one number is wrong', async () => {
     expect((await change(assign('8000001009', '8999999999'))).code).toBe('60024');
     expect(await assetNums('mem-harbour-dora')).toEqual([]);
   });
 
-  it('finds no unknown or deleted employee, and cannot tell one of two enterprises', async () => {
+  it('finds no unknown or deleted employee, and refuses an employee of two enterprises', async () => {
     expect((await change(assign('8000001009'), 'mem-0')).code).toBe('60026');
     expect((await change(assign('8000001009'), 'mem-shared-petra')).code).toBe('60023');
     const petra = { enterpriseGlobalId: 'ent-meridian', memberGlobalId: 'mem-shared-petra' };
@@ -105,7 +105,7 @@ describe('changePrivileges', () => {
     expect((await change(assign('8000001001'), 'mem-shared-petra')).code).toBe('60026');
   });
 
-  it('loses an assignment whose asset an order revokes', async () => {
+  it('ends an assignment when an order revokes the asset', async () => {
     const item = { customerId: 'cus-harbour-default', orderType: 'delete_asset', licenseType: 'softkey' };
     await change(assign('8000001001', '8000001009'));
     await test.order([{ ...item, assets: [{ assetNos: ['8000001001'] }] }]);

@@ -8,8 +8,8 @@ import { readObject, readTexts } from './body.ts';
 const FIELDS = new Set(['deleteAssets', 'addAssets']);
 
 /**
- * Operation 9. All of it or nothing. Both arrays must be there and may be empty. One number twice, in one array or in both, and
- * a number to assign that is assigned already, to whomever, are 60028.
+ * Operation 9. All of it or nothing. Both arrays are required and may be empty. 60028 refuses a number that appears twice, in one array
+ * or in both, and a number to assign that is already assigned, to any employee.
  */
 export const changePrivileges: Handler = (call) => {
   const { state, clock } = call;
@@ -31,7 +31,7 @@ export const changePrivileges: Handler = (call) => {
   return null;
 };
 
-/** The path names no enterprise, so somebody who is employed by two of them is not told apart (60023). */
+/** The path names no enterprise, so the platform cannot tell the two records of a person in two enterprises apart (60023). */
 function employeeByGlobalId({ state, parameters }: Call): Employee {
   const [employee, another] = state.employees.by('globalId', parameters['memberGlobalId'] ?? '');
   if (employee === undefined) throw new Refusal('60026');

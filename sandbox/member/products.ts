@@ -12,8 +12,8 @@ interface Held {
 }
 
 /**
- * Operation 7. Of an asset that is lent, what is left of it; under a lent lock also what was moved in, without its packages.
- * @returns `{ productInstanceList, children }`: what stands directly on the asset, and the trees of merchandises.
+ * Operation 7. For an asset that is lent, what is left of it; for a lent lock also what was moved in, without its packages.
+ * @returns `{ productInstanceList, children }`: the products directly on the asset, and the trees of merchandises.
  */
 export const listAssetProducts: Handler = (call) => {
   requireBoundUser(call);
@@ -78,7 +78,7 @@ function merchandiseView(
 }
 
 /**
- * `assetId`, `assetNum` and `licenseType` are those of the asset it is shown under, `assetInsId` the asset it was bought for: they
+ * `assetId`, `assetNum` and `licenseType` belong to the asset that shows the product, `assetInsId` to the asset it was bought for; they
  * differ in a lent lock. The interface shows no element of `productExtendInstanceList`; here it has the order's features.
  */
 function productView(call: Call, asset: Asset, { product, nodes }: Held): Record<string, unknown> {

@@ -1,11 +1,11 @@
-/** Whom a member call is about, and who makes it. */
+/** The employee that a member call is about, and the user who makes it. */
 import type { Call } from '../call.ts';
 import { Refusal } from '../errors.ts';
 import type { Employee } from '../state/records.ts';
 
 /**
- * The acting user's enterprise must have a customer (60017); a user who is no employee has none. Which enterprise the call is
- * about does not matter.
+ * The acting user's enterprise must have a customer (60017), also when the call is about another enterprise; a user who is no employee
+ * has none.
  */
 export function requireBoundUser({ state, username }: Call): void {
   const enterpriseGlobalId = actingEmployee({ state, username })?.enterpriseGlobalId;
@@ -19,7 +19,7 @@ export function actingEmployee({ state, username }: Pick<Call, 'state' | 'userna
   return username === null ? undefined : state.employeeByUserName(username);
 }
 
-/** The employee of a path that names the enterprise too (operations 2 to 4); not there: 60002. */
+/** The employee of a path that names the enterprise too (operations 2 to 4); 60002 when not found. */
 export function employeeOfPath({ state, parameters }: Call): Employee {
   const employee = state.employees
     .by('globalId', parameters['memberGlobalId'] ?? '')

@@ -13,7 +13,7 @@ function locks(name: 'disableLocks' | 'enableLocks', assetNums: unknown, operato
 }
 
 describe('locks', () => {
-  it('answer each number with its own status, in the order asked', async () => {
+  it('show each number with its own status, in the order of the request', async () => {
     const { status, data } = await locks('disableLocks', [
       '8000001004',
       '8000001003',
@@ -31,7 +31,7 @@ describe('locks', () => {
     ]);
   });
 
-  it('stay locked until they are enabled; the same again succeeds', async () => {
+  it('stay locked until they are enabled; a repetition succeeds', async () => {
     const locked = async (): Promise<unknown> =>
       (await test.assets()).find(({ assetNum }) => assetNum === '8000001003')?.['locked'];
     await locks('disableLocks', ['8000001003']);
@@ -84,7 +84,7 @@ describe('listAssets', () => {
     });
   });
 
-  it('keeps the assets with the extension that is asked for', async () => {
+  it('keeps the assets with the extension that the request names', async () => {
     const query = { extendCode: 'site' };
     const { data } = await test.call('listAssets', {
       parameters: { enterpriseGlobalId: 'ent-harbour' },
@@ -99,13 +99,13 @@ describe('listAssets', () => {
     );
   });
 
-  it('gives times in seconds where the sandbox is told so', async () => {
+  it('shows times in seconds where the option says so', async () => {
     const other = await TestSandbox.start({ timestampUnit: 's' });
     expect((await other.assets())[0]).toMatchObject({ createTime: 1767600000, limitEndTime: 4102358400 });
     await other.close();
   });
 
-  it('gives ids of digits as bare numbers where the sandbox is told so', async () => {
+  it('shows ids of digits as bare numbers where the option says so', async () => {
     const other = await TestSandbox.start({ numericIds: true });
     const { text } = await other.call('listAssets', {
       parameters: { enterpriseGlobalId: '9007199254741993' },
@@ -118,7 +118,7 @@ describe('listAssets', () => {
 });
 
 describe('obtainAssetNums', () => {
-  it('counts up and never hands a number out twice', async () => {
+  it('counts up and never gives a number twice', async () => {
     const first = await test.call('obtainAssetNums', { body: { size: 2 } });
     const second = await test.call('obtainAssetNums', { body: { size: 1 } });
     expect(first.data).toEqual(['8500000001', '8500000002']);

@@ -21,7 +21,7 @@ export const listAssets: Handler = (call) => {
     .map((asset) => assetView(call, asset));
 };
 
-/** Operation 9. Hands out numbers that no asset has; they are consumed whether or not anybody uses them. */
+/** Operation 9. Gives out numbers that no asset has. They count as consumed even when no order uses them. */
 export const obtainAssetNums: Handler = ({ body, settings, state }) => {
   const size = new Fields(body, '', SHELL_FIELDS, settings).integer('size');
   if (size === null || size < 1 || size > settings.maxAssetNums) {
@@ -30,7 +30,7 @@ export const obtainAssetNums: Handler = ({ body, settings, state }) => {
   return Array.from({ length: size }, () => state.nextAssetNum(settings.region));
 };
 
-/** Section 2.8. The times inside `assignStatus` are strings there; of an asset that is assigned to nobody they are null. */
+/** Section 2.8. The times inside `assignStatus` are strings there, and null for an asset without an assignment. */
 function assetView(call: Call, asset: Asset): Record<string, unknown> {
   const assignTime = wireTime(call, asset.assignTime);
   return {

@@ -1,4 +1,4 @@
-/** The body of order operation 5 (section 2.4), read and checked before anything is done with it. */
+/** The body of order operation 5 (section 2.4), parsed and checked before the sandbox changes anything. */
 import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
 import {
@@ -30,7 +30,7 @@ export interface Batch {
 }
 
 export interface Item {
-  /** Where it stands in the body, for error messages. */
+  /** Its path in the body, for error messages. */
   readonly path: string;
   readonly sequence: number;
   readonly orderType: OrderType;
@@ -87,7 +87,7 @@ const EXTENSION_FIELDS = new Set(['extendCode', 'extendValue']);
 
 const SYNC_MODES = ['sync', 'async'] as const;
 
-/** @throws Refusal 13004 for whatever the rules of section 4.1 forbid without looking at the state. */
+/** @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state. */
 export function readBatch({ body, query, settings }: Call): Batch {
   const appKey = query.get('appKey') ?? '';
   if (appKey === '') throw invalid('appKey must not be empty');

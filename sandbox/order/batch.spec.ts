@@ -93,7 +93,7 @@ describe('new_buy', () => {
     expect((await live('products')).filter(({ productUri }) => productUri === 'x.y')).toHaveLength(2);
   });
 
-  it('makes the customer and its enterprise that it carries the data of, once for two items', async () => {
+  it('makes the customer and its enterprise from the data of the order, once for two items', async () => {
     const item = {
       orderType: 'new_buy',
       licenseType: 'cloud_account',
@@ -148,7 +148,7 @@ describe('new_buy', () => {
     expect((await test.order([{ ...buying, assets: [{ products: [product] }] }])).code).toBe('13004');
   });
 
-  it('moves an asset between customers of one enterprise only when it says so', async () => {
+  it('moves an asset between customers of one enterprise only when the order says so', async () => {
     const asset = { assetNos: ['8000001001'], products: [{ productUri: 'x.y' }] };
     const yard = { ...buying, customerId: 'cus-harbour-yard' };
     expect((await test.order([{ ...yard, assets: [asset] }])).code).toBe('13004');
@@ -197,7 +197,7 @@ describe('delete_asset', () => {
     expect((await test.order([item])).code).toBe('13004');
   });
 
-  it('with an order takes only what came from it, and the asset when nothing is left', async () => {
+  it('with an order removes only what came from it, and the asset when nothing is left', async () => {
     const cloud = { ...item, licenseType: 'cloud_account', assets: [{ assetNos: ['8000001002'] }] };
     expect((await test.order([{ ...cloud, srcLicenseOrderId: 'lic-5002' }])).code).toBe(0);
     expect(await uris('ast-1002')).toEqual(['cloud.model lic-5003']);
@@ -281,7 +281,7 @@ describe('delete_product', () => {
     expect(await uris('ast-1001')).toEqual(['draft.view lic-5001']);
   });
 
-  it('ends a package when its last product goes', async () => {
+  it('ends a package when its last product ends', async () => {
     const products = [{ productUri: 'cloud.share' }];
     const order = {
       ...cloud,
@@ -292,7 +292,7 @@ describe('delete_product', () => {
     expect((await live('merchandises', 'ast-1002')).map(({ id }) => id)).toEqual(['mer-5002-suite']);
   });
 
-  it('refuses no products, and products that are not there', async () => {
+  it('refuses an empty list of products, and products that are not found', async () => {
     const none = {
       ...cloud,
       srcLicenseOrderId: 'lic-5002',

@@ -8,8 +8,8 @@ import { deleteAssets, deleteProducts } from './deletion.ts';
 import { buy } from './purchase.ts';
 
 /**
- * Carries out all items in their order, or none. There is no idempotency: the same `channelOrderId` sent twice places two
- * orders, as the platform may. `async` is accepted the same way and takes effect at once too.
+ * Carries out all items in their order, or none. There is no idempotency: the same `channelOrderId` sent twice places two orders, as
+ * the platform may. `async` works as sync does, and takes effect at once too.
  * @returns one item of section 2.6 for each order.
  */
 export const batchOrder: Handler = (call) => {
@@ -46,9 +46,9 @@ function place(call: Call, batch: Batch, item: Item): LicenseOrder {
 }
 
 /**
- * The customer an item names: by `customerId`, else `crmCustomerId`, else the batch's channel with `channelCustomerId`, else
- * the default customer of `enterpriseGlobalId`. A `customerId` or `enterpriseGlobalId` that does not exist is refused, as is a
- * customer of another enterprise than the one named; the other two may belong to a customer who is yet to be made.
+ * The customer of an item: by `customerId`, else `crmCustomerId`, else the batch's channel with `channelCustomerId`, else the default
+ * customer of `enterpriseGlobalId`. A `customerId` or `enterpriseGlobalId` that does not exist is refused, as is a customer of another
+ * enterprise than the one named; the other two may name a customer that the order creates.
  */
 function findCustomer({ state }: Call, batch: Batch, item: Item): Customer | undefined {
   const { customerId, crmCustomerId, channelCustomerId, enterpriseGlobalId, path } = item;
@@ -82,8 +82,8 @@ function findCustomer({ state }: Call, batch: Batch, item: Item): Customer | und
 }
 
 /**
- * A new purchase may carry the data of a new customer (rule 1): a name and a CRM or channel number. It is bound to the named
- * enterprise; else a company gets an enterprise of its own with an administrator, and a personal customer none.
+ * A new purchase may carry the data of a new customer (rule 1): a name and a CRM or channel number. The customer is bound to the named
+ * enterprise; without one, a company gets an enterprise of its own with an administrator, and a personal customer gets none.
  */
 function makeCustomer(call: Call, batch: Batch, item: Item): Customer {
   const { customerName, crmCustomerId, channelCustomerId, address, passwordMobile, path } = item;

@@ -29,7 +29,7 @@ async function found(
 }
 
 describe('bindCustomer', () => {
-  it('makes an enterprise whose default customer this is, with an administrator who can log in', async () => {
+  it('makes an enterprise with this default customer, and an administrator who can log in', async () => {
     const { status, code, data } = await test.call('bindCustomer', { body: binding });
     expect([status, code]).toEqual([200, 0]);
     expect(data).toEqual({
@@ -45,13 +45,13 @@ describe('bindCustomer', () => {
     expect(login.status).toBe(200);
   });
 
-  it('gives the same customer when it is repeated', async () => {
+  it('returns the same customer when it is repeated', async () => {
     const first = await test.call('bindCustomer', { body: binding });
     const second = await test.call('bindCustomer', { body: { ...binding, customerName: 'Other' } });
     expect(second.data).toEqual(first.data);
   });
 
-  it('joins the enterprise that has the name, as a further customer', async () => {
+  it('adds a further customer to the enterprise of that name', async () => {
     const { data } = await test.call('bindCustomer', {
       body: { ...binding, enterpriseName: 'Harbour Engineering' },
     });
@@ -66,7 +66,7 @@ describe('bindCustomer', () => {
     },
   );
 
-  it('refuses a field of another vocabulary, unless it is told to be lenient', async () => {
+  it('refuses an unknown field, unless the option says to be lenient', async () => {
     const body = { ...binding, crmId: '1' };
     expect((await test.call('bindCustomer', { body })).message).toBe('crmId is not a field');
     const lenient = await TestSandbox.start({ strictFields: false });
@@ -112,12 +112,12 @@ describe('queryCustomers', () => {
     expect(await found('PT-1003', 'Y', 'partner')).toEqual([]);
   });
 
-  it('gives an empty array for what is unknown', async () => {
+  it('returns an empty array for unknown values', async () => {
     expect(await found('CH-0', 'N')).toEqual([]);
     expect(await found('CH-1001', 'N', 'partner')).toEqual([]);
   });
 
-  it('gives the whole channel without a customer number', async () => {
+  it('returns the whole channel without a customer number', async () => {
     expect(await found('', '', 'partner')).toEqual(['cus-harbour-reseller', 'cus-meridian-default']);
   });
 
@@ -132,7 +132,7 @@ describe('queryCustomers', () => {
 });
 
 describe('updateCustomer', () => {
-  it('changes what is given and leaves the rest', async () => {
+  it('changes the given fields and keeps the others', async () => {
     const { status, code, text } = await test.call('updateCustomer', {
       body: { crmCustomerId: 'CRM-1002', address: 'Dock 2' },
     });

@@ -17,9 +17,9 @@ const BIND_FIELDS = new Set([
 const CRM_FIELDS = new Set(['crmCustomerId', 'customerName', 'branchName', 'address']);
 
 /**
- * Operation 1. A channel's customer id is bound once: binding it again gives the same customer, unchanged, whatever else the
- * body says. `enterpriseName` picks the enterprise of exactly that name, whichever channel made it; where there is none, one
- * is made with an administrator `admin`, and this customer is its default.
+ * Operation 1. A channel's customer id is bound once: binding it again returns the same customer, unchanged, and ignores the rest of
+ * the body. `enterpriseName` selects the enterprise of exactly that name, on any channel; where none exists, one is made with an
+ * administrator `admin`, and this customer is its default.
  */
 export const bindCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', BIND_FIELDS, call.settings);
@@ -54,9 +54,9 @@ export const bindCustomer: Handler = (call) => {
 };
 
 /**
- * Operation 2. Makes an enterprise named after the customer, its default customer on the channel `crm`, the
- * industry-information customer on the channel `industry` (both under the CRM number), the administrator `admin` and the
- * matching employee `user`. A CRM number that has a customer already is refused.
+ * Operation 2. Makes an enterprise named after the customer, its default customer on the channel `crm`, the industry-information
+ * customer on the channel `industry` (both under the CRM number), the administrator `admin` and the matching employee `user`. A CRM
+ * number that already has a customer is refused.
  */
 export const createEnterprise: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
@@ -94,9 +94,9 @@ export const createEnterprise: Handler = (call) => {
 };
 
 /**
- * Operation 3. The channel's customer with that id leads to its enterprise: `Y` gives the enterprise's default customer, `N`
- * (and nothing) all of its customers, both only where they are of that channel. Without `channelCustomerId`: every customer
- * of the channel. Nothing found: an empty array.
+ * Operation 3. The channel's customer with that id leads to its enterprise: `Y` returns the enterprise's default customer, `N` (and an
+ * absent value) all of its customers, both only on that channel. Without `channelCustomerId`: every customer of the channel. Nothing
+ * found: an empty array.
  */
 export const queryCustomers: Handler = (call) => {
   const channelCode = call.query.get('channelCode') ?? '';
@@ -110,7 +110,7 @@ export const queryCustomers: Handler = (call) => {
     .map((customer) => customerView(call, customer));
 };
 
-/** Operation 4. Changes name, branch and address, where given, of every customer under the CRM number. */
+/** Operation 4. Changes the given ones of name, branch and address for every customer under the CRM number. */
 export const updateCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
   const crmCustomerId = fields.requiredText('crmCustomerId');

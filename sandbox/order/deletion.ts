@@ -6,8 +6,8 @@ import { emptyLock, takeRightsBack } from '../state/lending.ts';
 import type { AssetPart, Item } from './batch-request.ts';
 
 /**
- * Revokes assets. With `srcLicenseOrderId` only what came from that order goes, and the asset itself goes when nothing is
- * left on it; without, the asset and everything on it go, from whichever order it came.
+ * Revokes assets. With `srcLicenseOrderId` only what came from that order ends, and the asset too when nothing is left on it. Without
+ * it, the asset and everything on it end, from all orders.
  */
 export function deleteAssets(call: Call, customer: Customer, item: Item): void {
   checkSource(call, customer, item);
@@ -27,8 +27,8 @@ export function deleteAssets(call: Call, customer: Customer, item: Item): void {
 }
 
 /**
- * Deletes products of the named assets. Loose: by mnemonic, that is the uri, gmsPid or appKey. Strict: start time, end time and
- * node count must be the same too, an absent value being equal to an absent one only. Every match goes; no match is refused.
+ * Deletes products of the named assets. Loose: by mnemonic, that is the uri, gmsPid or appKey. Strict: start time, end time and node
+ * count must be equal too, and an absent value equals an absent one only. Every match ends; without a match the call is refused.
  */
 export function deleteProducts(call: Call, customer: Customer, item: Item): void {
   checkSource(call, customer, item);
@@ -49,7 +49,7 @@ export function deleteProducts(call: Call, customer: Customer, item: Item): void
   }
 }
 
-/** Ends a product instance, and the merchandises that hold nothing any more. */
+/** Ends a product instance, and the merchandises that are empty afterwards. */
 export function removeProduct(call: Call, product: ProductInstance): void {
   call.state.products.change(product.id, { removed: true, updateTime: call.clock.now() });
   for (let holderId = product.merchandiseInsId; holderId !== null;) {
@@ -60,7 +60,7 @@ export function removeProduct(call: Call, product: ProductInstance): void {
   }
 }
 
-/** The source order of a deletion must be one of the customer's. */
+/** The source order of a deletion must belong to the customer. */
 function checkSource({ state }: Call, customer: Customer, item: Item): void {
   if (item.srcLicenseOrderId === null) return;
   if (state.orders.get(item.srcLicenseOrderId)?.customerId !== customer.customerId) {
@@ -88,7 +88,7 @@ function fromOrder<Instance extends { licenseOrderId: string }>(
   return source === null ? instances : instances.filter(({ licenseOrderId }) => licenseOrderId === source);
 }
 
-/** Ends an asset, its assignment and its part in lending. */
+/** Ends an asset, its assignment and its lending. */
 function revoke(call: Call, asset: Asset): void {
   takeRightsBack(call, asset);
   emptyLock(call, asset);

@@ -1,4 +1,4 @@
-/** Reading a JSON body field by field; everything wrong is refused with 13004, naming the field's path. */
+/** Parses a JSON body field by field; every error is 13004 with the field's path. */
 import { invalid } from '../errors.ts';
 import { isObject } from '../json.ts';
 import type { Settings } from '../options.ts';
@@ -8,7 +8,7 @@ export class Fields {
   readonly #values: Record<string, unknown>;
   readonly #settings: Settings;
 
-  /** `known` lists every field of the interface; any other is refused unless `strictFields` is off. */
+  /** `known` lists every field of the interface; others are refused unless `strictFields` is off. */
   constructor(value: unknown, path: string, known: ReadonlySet<string>, settings: Settings) {
     this.path = path;
     this.#settings = settings;
@@ -60,7 +60,7 @@ export class Fields {
     return typeof value === 'bigint' ? value : this.integer(name);
   }
 
-  /** A long timestamp in the wire's unit, given back in milliseconds. */
+  /** A long timestamp in the wire's unit, returned in milliseconds. */
   time(name: string): number | null {
     const value = this.integer(name);
     return value === null || this.#settings.timestampUnit === 'ms' ? value : value * 1000;

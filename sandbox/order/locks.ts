@@ -1,4 +1,4 @@
-/** Order operations 6 and 7: disabling and enabling physical locks (section 4.1), answered lock by lock (section 2.7). */
+/** Order operations 6 and 7: disabling and enabling physical locks (section 4.1), with a result for each lock (section 2.7). */
 import type { Call, Handler } from '../call.ts';
 import { invalid } from '../errors.ts';
 import { REISSUABLE_LICENSE_TYPES } from '../state/records.ts';

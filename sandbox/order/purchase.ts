@@ -1,4 +1,4 @@
-/** New purchases: assets that appear or grow, with their products and merchandise trees (section 4.1, rules 1 and 7). */
+/** New purchases: they create or extend assets, with their products and merchandise trees (section 4.1, rules 1 and 7). */
 import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
 import { newAsset } from '../state/creation.ts';
@@ -8,8 +8,8 @@ import { removeProduct } from './deletion.ts';
 import type { MerchandiseTerms } from './terms.ts';
 
 /**
- * Every number in `assetNos` gets all of the asset's products and merchandises; no number at all makes one asset with a
- * generated number. A number that is not in use makes an asset too.
+ * Every number in `assetNos` gets all of the asset's products and merchandises. Without a number, one asset with a generated number is
+ * made. An unused number makes an asset too.
  */
 export function buy(call: Call, order: LicenseOrder, customer: Customer, item: Item): void {
   for (const part of item.assets) {
@@ -83,7 +83,7 @@ function addProduct(
   });
 }
 
-/** A transfer: one instance of the product leaves the named order, which must be of this customer or its enterprise. */
+/** A transfer: one instance of the product leaves the named order, which must belong to this customer or its enterprise. */
 function takeFromOrder(call: Call, customer: Customer, terms: ProductTerms, sourceId: string): void {
   const source = call.state.orders.get(sourceId);
   if (source === undefined || !sameEnterprise(call, source.customerId, customer)) {

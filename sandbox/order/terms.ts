@@ -41,7 +41,7 @@ const MAX_DEPTH = 32;
 export function readProduct(fields: Fields): ProductTerms {
   const gmsPid = fields.text('gmsPid');
   const appKey = fields.text('appKey');
-  // "productUri: a gmsPid or an appKey": either of those names the product where the uri is left out.
+  // "productUri: a gmsPid or an appKey": either names the product where the uri is absent.
   const productUri = fields.text('productUri') ?? gmsPid ?? appKey;
   if (productUri === null) throw invalid(`${fields.at('productUri')} must not be empty`);
   return {
@@ -88,7 +88,7 @@ function readFeature(fields: Fields): ProductFeature {
     featureValue: fields.text('featureValue'),
     featureValueType: fields.text('featureValueType'),
     trial: readTrial(fields),
-    // A "date" of no stated form (section 2.4): kept as it comes.
+    // A "date" without a given form (section 2.4): kept as sent.
     trialEndDate: fields.raw('trialEndDate'),
   };
 }

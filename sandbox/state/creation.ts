@@ -4,7 +4,7 @@ import type { Asset, Customer, Employee, Enterprise } from './records.ts';
 
 /** Channel of the customers that `createEnterprise` makes from a CRM customer. */
 export const CRM_CHANNEL = 'crm';
-/** Channel of the industry-information customer that comes with them. */
+/** Channel of the industry-information customer that `createEnterprise` makes beside it. */
 export const INDUSTRY_CHANNEL = 'industry';
 
 type NewEnterprise = Pick<Enterprise, 'name'> & Partial<Enterprise>;

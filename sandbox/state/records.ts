@@ -1,6 +1,6 @@
 /**
- * What the platform keeps, as rows. Times are milliseconds since 1970, whatever unit the wire has. Ids are strings, also those
- * that travel as numbers, since they go beyond 2^53.
+ * The platform's records, as rows. Times are milliseconds since 1970, independent of the wire's unit. Ids are strings, also those that
+ * travel as numbers, since they exceed 2^53.
  */
 
 /** Licence types of interface section 2.5. */
@@ -22,7 +22,7 @@ export const LICENSE_TYPES = [
 ] as const;
 export type LicenseType = (typeof LICENSE_TYPES)[number];
 
-/** Deleting from one of these demands `srcLicenseOrderId` (section 4.1, rule 5). */
+/** Deleting from one of these requires `srcLicenseOrderId` (section 4.1, rule 5). */
 export const CLOUD_LICENSE_TYPES: ReadonlySet<LicenseType> = new Set([
   'cloud_account',
   'cloud_customer',
@@ -84,12 +84,12 @@ export interface Customer {
 export interface Employee {
   /** Digits. */
   readonly id: string;
-  /** The person's; two records share it where somebody is employed by two enterprises (member error 60023). */
+  /** The person's id; two records share it where a person is employed by two enterprises (member error 60023). */
   readonly globalId: string;
   /** Digits. */
   readonly userId: string;
   readonly enterpriseGlobalId: string;
-  /** The account with the enterprise's suffix; what one logs in with. */
+  /** The account with the enterprise's suffix; the name for login. */
   readonly userName: string;
   readonly password: string;
   /** Counts the resets of the password: tokens from before the last one are invalid. */
@@ -118,7 +118,7 @@ export interface Asset {
   readonly licenseType: LicenseType;
   readonly customerId: string;
   readonly grantable: boolean;
-  /** 1 = 4th-generation lock, 2 = 5th; null for what is no lock. */
+  /** 1 = 4th-generation lock, 2 = 5th; null for an asset that is no lock. */
   readonly keyChipType: number | null;
   readonly locked: boolean;
   readonly freezing: boolean;
@@ -153,7 +153,7 @@ export interface ProductFeature {
   readonly trialEndDate: unknown;
 }
 
-/** What an order says of a product; an instance keeps all of it. */
+/** An order's data of a product; an instance keeps all of it. */
 export interface ProductTerms {
   readonly crmProductId: string | null;
   readonly parentCrmProductId: string | null;
@@ -194,7 +194,7 @@ interface InstanceLife {
 }
 
 export interface ProductInstance extends ProductTerms, Origin, InstanceLife {
-  /** The merchandise that holds it, or null when it stands directly on the asset. */
+  /** The merchandise that holds it, or null when it is directly on the asset. */
   readonly merchandiseInsId: string | null;
   readonly active: boolean;
 }

@@ -1,4 +1,4 @@
-/** The seed's departments, and the employees and the enterprise that provoke the member center's rarer codes. */
+/** The seed's departments, and the employees and the enterprise that cause the member center's rarer codes. */
 import type { World } from '../call.ts';
 import { newEmployee, newEnterprise } from './creation.ts';
 

@@ -5,7 +5,7 @@ import type { Asset, LicenseType } from './records.ts';
 import { seedOrder } from './seed-orders.ts';
 import { HARBOUR_DEPARTMENTS, seedPetra, seedTidewater } from './seed-people.ts';
 
-/** When everything of the seed was made. */
+/** The creation time of all seed records. */
 const SEED_TIME = Date.UTC(2026, 0, 5, 8);
 const EXPIRED = Date.UTC(2026, 0, 31);
 const FAR = Date.UTC(2099, 11, 31);
@@ -182,7 +182,7 @@ function seedMeridian(world: World): void {
   seedOrder(world, 'lic-6002', 'PO-0002', 'ast-2002', [{ uri: 'cloud.model' }]);
 }
 
-/** The third company, on channel `crm`: every id is all digits and beyond 2^53, for answers that carry ids as numbers. */
+/** The third company, on channel `crm`: every id is all digits and beyond 2^53, for responses that carry ids as numbers. */
 function seedLongIds(world: World): void {
   const enterprise = newEnterprise(world, {
     ...MADE,

@@ -1,4 +1,4 @@
-/** Everything the platform remembers, with its look-ups, its id counters and its transactions. */
+/** All data of the platform, with its look-ups, its id counters and its transactions. */
 import type {
   Asset,
   Commit,
@@ -12,8 +12,8 @@ import type {
 import { Table, UndoLog } from './table.ts';
 
 /**
- * First ids of each kind. All beyond 2^53 and odd, counting by two: as a double every one of them is off by one, so a
- * reader that goes through a double shows itself at once.
+ * First ids of each kind. All are odd and beyond 2^53, and count by two: as a double every one of them is off by one, so a test notices
+ * at once a reader that uses doubles.
  */
 const FIRST_ID = {
   licenseOrder: 9_007_199_254_740_993n,
@@ -28,7 +28,7 @@ const FIRST_ID = {
 };
 export type IdKind = keyof typeof FIRST_ID;
 
-/** Numbers below are the seed's; `obtainAssetNums` and assets without a number count up from here. */
+/** Lower numbers belong to the seed; `obtainAssetNums` and assets without a number count up from here. */
 const FIRST_ASSET_SEQUENCE = 500_000_001;
 
 export class State {
@@ -80,7 +80,7 @@ export class State {
   #assetSequence = FIRST_ASSET_SEQUENCE;
   #suffixSequence = 1;
 
-  /** Runs one operation: all of it stays, or (it throws, or `keep` is false) nothing of it. */
+  /** Runs one operation. Either all of its changes stay, or none (when it throws, or when `keep` is false). */
   transaction<Result>(work: () => Result, keep = true): { result: Result; changed: boolean } {
     return this.#undo.run(work, keep);
   }
@@ -94,7 +94,7 @@ export class State {
     return id.toString();
   }
 
-  /** The next asset-number digit string (section 2.13): region digit and nine digits counting up, one not in use. */
+  /** The next asset-number digit string (section 2.13): region digit and nine digits counting up, one that is not in use. */
   nextAssetNum(region: string): string {
     const before = this.#assetSequence;
     this.#undo.push(() => {
@@ -149,7 +149,7 @@ export class State {
     return this.assets.by('assetNum', assetNum)[0];
   }
 
-  /** The employee who logs in under this name. */
+  /** The employee of this login name. */
   employeeByUserName(userName: string): Employee | undefined {
     return this.employees.by('userName', userName)[0];
   }

@@ -12,7 +12,7 @@ function table(): { undo: UndoLog; rows: Table<Row, 'owner'> } {
 }
 
 describe('a table', () => {
-  it('follows a row through its index', () => {
+  it('finds a row through its index', () => {
     const { rows } = table();
     rows.put({ id: '1', owner: 'a' });
     rows.put({ id: '2', owner: 'a' });
@@ -22,7 +22,7 @@ describe('a table', () => {
     expect(rows.by('owner', 'b')).toEqual([{ id: '1', owner: 'b' }]);
   });
 
-  it('is as before when a transaction throws, indexes and order included', () => {
+  it('is unchanged when a transaction throws, indexes and order included', () => {
     const { undo, rows } = table();
     rows.put({ id: '1', owner: 'a' });
     rows.put({ id: '2', owner: 'b' });
@@ -40,7 +40,7 @@ describe('a table', () => {
     expect(rows.by('owner', 'b')).toEqual([{ id: '2', owner: 'b' }]);
   });
 
-  it('gives the rows of an index in order of insertion, whatever came and went in between', () => {
+  it('returns the rows of an index in order of insertion, after any changes in between', () => {
     const { undo, rows } = table();
     for (const id of ['1', '2', '3', '4']) rows.put({ id, owner: id === '2' ? 'b' : 'a' });
     undo.run(() => rows.change('1', { owner: null }), false);
@@ -49,7 +49,7 @@ describe('a table', () => {
     expect(rows.by('owner', 'a').map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('gives the result of a transaction that is not kept, and keeps nothing', () => {
+  it('returns the result of a transaction that is not kept, and keeps no change', () => {
     const { undo, rows } = table();
     expect(undo.run(() => rows.put({ id: '1', owner: 'a' }), false)).toEqual({
       result: { id: '1', owner: 'a' },

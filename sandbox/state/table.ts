@@ -1,6 +1,6 @@
-/** Tables of immutable rows with an undo log: the whole of the sandbox's database. */
+/** Tables of immutable rows with an undo log: the whole database of the sandbox. */
 
-/** Collects how to take back what a transaction did. Handlers run without awaiting, so at most one is open at a time. */
+/** Collects how to undo a transaction. Handlers run without awaiting, so at most one is open at a time. */
 export class UndoLog {
   #steps: (() => void)[] | null = null;
 
@@ -13,7 +13,7 @@ export class UndoLog {
   }
 
   /**
-   * Runs `work`; takes everything back when it throws, or when `keep` is false.
+   * Runs `work`; undoes everything when it throws, or when `keep` is false.
    * @returns the work's result, and whether anything it changed stayed changed.
    */
   run<Result>(work: () => Result, keep: boolean): { result: Result; changed: boolean } {
@@ -41,8 +41,8 @@ interface Entry {
 }
 
 /**
- * Rows by key, in order of insertion, through indexes too. Nothing is ever deleted: what ends is marked in its row, so evidence
- * stays, and undoing keeps the order.
+ * Rows by key, in order of insertion, through indexes too. No row is ever deleted: an ended record is marked in its row, so tests can
+ * still see it, and undoing keeps the order.
  */
 export class Table<Row extends object, IndexName extends string = never> {
   readonly #rows = new Map<string, Row>();
@@ -67,7 +67,7 @@ export class Table<Row extends object, IndexName extends string = never> {
     return this.#rows.get(key);
   }
 
-  /** The row; a missing one is a fault of the sandbox, not of its caller. */
+  /** The row; a missing one is a bug of the sandbox, not of its caller. */
   need(key: string): Row {
     const row = this.#rows.get(key);
     if (row === undefined) throw new Error(`no row ${key}`);
@@ -117,7 +117,7 @@ export class Table<Row extends object, IndexName extends string = never> {
     else this.#rows.set(key, row);
   }
 
-  /** A row that comes back under an index key, or comes later than younger ones, takes its place among them. */
+  /** A row that returns to an index key, or arrives later than younger rows, takes its place among them. */
   #enter(entries: Map<string, Entry>, indexKey: string, key: string): void {
     const ordinal = this.#ordinal(key);
     const entry = entries.get(indexKey);

@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 
 const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
 
-/** The caller's `Idempotency-Key` (api.md, section 1), where it sends one. Throws where it is none. */
+/** The caller's `Idempotency-Key` (docs/api.md, section 4), where it sends one. Throws where it is none. */
 export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['idempotency-key'];
   if (value === undefined) return undefined;

@@ -10,13 +10,13 @@ export function placeOf({ details: { order } }: LedgerRecord): string | undefine
   );
 }
 
-/** The answer to a write that did not end well, now (`replayed` false) or earlier (orders.md, "Answers to placeOrder"). */
+/** The answer to a write that did not end well, now (`replayed` false) or earlier (docs/api.md, section 3). */
 export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
   const location = placeOf(record);
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });
   const kept = record.details.answer?.body as ProblemBody | undefined;
-  // A lease that ran out: whoever sent it can no longer say.
+  // The lease ended, so the replica that sent the write can no longer record its outcome.
   if (!kept)
     return new ProblemException('outcome-unknown', { status: 502, retryable: false, location, replayed });
   const { code, status, detail, outcome, retryable, upstream, errors } = kept;

@@ -8,7 +8,7 @@ import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-l
 import { RedisOrderLedger } from './redis-order-ledger.ts';
 import { stopReasons, StoreWatch } from './store-watch.ts';
 
-/** A lease that ran out is in doubt within a second, also where no one asks. */
+/** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
 
 /** Keeps the order store: twice a second it is looked at, leases that ran out are ended, and records whose time is over are deleted. */
@@ -34,7 +34,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     return this.watch.stopped === 'none' ? 'up' : 'down';
   }
 
-  /** Called whenever an order is found to have been carried out, or may have been, whoever finds it. */
+  /** Called where an order was carried out, or may have been, and no request that sent it is there any more to say so. */
   onCarriedOut(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -64,8 +64,8 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
       if (this.redis.configured) await this.watch.look();
       const ended = await this.store.sweep();
       for (const name of ended)
-        this.log.error({ event: 'order-in-doubt', write: name }, 'Nobody knows what became of a write');
-      if (ended.some(isOrder)) this.#carriedOut();
+        this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
+      if (ended.some(isOrder)) this.carriedOut();
       this.metrics.doubts(await this.store.doubts());
     } catch {
       // The store is away or stopped, which has been said; the next turn tries again.
@@ -84,23 +84,25 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     const move = store.move.bind(store);
     store.move = async (asked: Move): Promise<Moved> => {
       const moved = await move(asked);
-      if (moved.kind === 'moved') this.#hear(moved.record);
+      if (moved.kind === 'moved') this.#hear(moved.record, asked);
       return moved;
     };
     return store;
   }
 
-  #hear({ name, state, details }: LedgerRecord): void {
+  #hear({ name, state, details }: LedgerRecord, { by }: Move): void {
     this.metrics.guarded(state);
     if (state === 'in_doubt' || state === 'incomplete')
       this.log.error(
         { event: 'order-in-doubt', write: name, state },
         'A write waits for an operator to settle it',
       );
-    if (CARRIED_OUT.has(state) && details.order) this.#carriedOut();
+    // The owner records within its request, which drops cached reads itself.
+    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.carriedOut();
   }
 
-  #carriedOut(): void {
+  /** An order was carried out, or may have been, outside of its request. */
+  carriedOut(): void {
     for (const listener of this.#listeners) listener();
   }
 }

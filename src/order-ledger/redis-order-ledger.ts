@@ -266,6 +266,8 @@ export interface KnownStore {
   readonly count: number;
   /** It has replicas: a write has begun once one of them has it too. */
   readonly replicated: boolean;
+  /** So many of them: every one that may be promoted. */
+  readonly acknowledgements: number;
   /** So many writes have begun, and the store is bound to remember them. */
   saw(count: number): void;
   /** A record is there and does not open. */
@@ -295,7 +297,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
       ...states.map((state) => stateKey(environment, state)),
       ...[count, seen, lost],
     ];
-    this.#begins = new AcknowledgedScript(redis, BEGIN);
+    this.#begins = new AcknowledgedScript(redis, BEGIN, () => known.acknowledgements);
     this.#index = new OrderIndex(this.#key('orders'), (script, keys, values) =>
       this.#ask(script, [this.#key('epoch'), ...keys], values),
     );

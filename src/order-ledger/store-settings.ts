@@ -14,6 +14,8 @@ export interface StoreFindings {
   readonly replicas: number;
   /** A write begins only with the acknowledgement of a replica. */
   readonly replicated: boolean;
+  /** Of the history of the server's data: another server that took over has another one. */
+  readonly history: string;
 }
 
 /**
@@ -61,7 +63,7 @@ export async function findingsOf(redis: OrderLedgerRedis, environment: string): 
   }
   // It was the one replica of the server that is noted, which cannot begin anything any more without it: so it goes on alone.
   const tookOver = of !== '' && of === value('master_replid2') && most === '1';
-  return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver) };
+  return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver), history: id };
 }
 
 /** An operator's word that the replicas that were there are meant to be gone. */
@@ -69,7 +71,7 @@ export async function forgetReplicas(redis: OrderLedgerRedis, environment: strin
   await redis.run((client) => client.del(storeKeys(environment).replicas));
 }
 
-/** In these a record is still needed, whatever its age. */
+/** In these states a record is needed at any age. */
 const OPEN: readonly State[] = ['sending', 'in_doubt', 'incomplete'];
 /** KEYS: sets of records. ARGV: ids of keys. How many records are sealed under another key. */
 const SEALED_UNDER_OTHERS = new Script(`

@@ -11,6 +11,11 @@ import { exchangedKeys, findingsOf, type StoreFindings, unreadableOrders } from 
 
 /** Settings change rarely, and are some kB to read. */
 const SETTINGS_MS = 2_000;
+/**
+ * A replica that has just gone may have been promoted, as sentinels do when an operator has them switch: until all have moved to it, the
+ * old master and its other replicas acknowledge what will be forgotten. So for this time it is waited for as if it were there.
+ */
+const GONE_REPLICA_MS = 15_000;
 /** How an operator's epoch begins, `operator:<ms>:<random>`: only a later one may take the place of one that is known. */
 export const CONFIRMED = 'operator:';
 
@@ -35,6 +40,9 @@ export class StoreWatch implements KnownStore {
   #epoch: string | undefined;
   #count = 0;
   #replicated = false;
+  #acknowledgements = 1;
+  /** When that many replicas were connected for the last time, and of which history. */
+  #enough = { at: -Infinity, history: '' };
   #stopped: StopReason = 'away';
   #told = '';
   #warned: readonly string[] = [];
@@ -64,6 +72,10 @@ export class StoreWatch implements KnownStore {
 
   get replicated(): boolean {
     return this.#replicated;
+  }
+
+  get acknowledgements(): number {
+    return this.#acknowledgements;
   }
 
   get stopped(): StopReason {
@@ -122,6 +134,7 @@ export class StoreWatch implements KnownStore {
     this.#settingsAt = performance.now();
     this.#sayWeaknesses(found);
     this.#replicated = found.replicated;
+    this.#countReplicas(found);
     const isAlone = found.replicated && found.replicas === 0;
     const faults = isAlone
       ? [
@@ -135,6 +148,14 @@ export class StoreWatch implements KnownStore {
       return;
     }
     if (!this.#isFit) this.#isFit = await this.#checkKeys(atStart);
+  }
+
+  #countReplicas({ replicas, history }: StoreFindings): void {
+    const at = performance.now();
+    const isSame = history === this.#enough.history;
+    if (isSame && replicas < this.#acknowledgements && at - this.#enough.at < GONE_REPLICA_MS) return;
+    this.#acknowledgements = Math.max(1, replicas);
+    this.#enough = { at, history };
   }
 
   #sayWeaknesses({ warn, replicas, replicated }: StoreFindings): void {

@@ -30,8 +30,8 @@ type Kind = 'text' | 'digits' | 'texts' | 'flag' | 'bit' | 'count' | 'time' | { 
 type Table = Readonly<Record<string, readonly [wire: string, kind: Kind]>>;
 
 /**
- * The contract once more, independent of the mapper: each gateway field (api.md, "placeOrder" and the vocabulary), what
- * the interface calls it (section 2.4), and what it holds.
+ * The contract once more, independent of the mapper: each gateway field (config/openapi.json, PlaceOrder), what
+ * the interface calls it (interface section 2.4), and what it holds.
  */
 const tables: Readonly<Record<string, Table>> = {
   item: {
@@ -359,5 +359,12 @@ describe('the results of a batch', () => {
       customerId: 'cus',
     }));
     expect((thrown as IncompleteAnswer).matched).toEqual(matched);
+  });
+
+  it('may be missing where the order is async, and not in part', () => {
+    const order = { ...sent(1, 2), syncMode: 'async' as const };
+    for (const json of ['null', '[]']) expect(toPlacedItems(results(json), order)).toEqual([]);
+    expect(toPlacedItems(undefined, order)).toEqual([]);
+    expect(() => toPlacedItems(results(`[${result(1)}]`), order)).toThrow(IncompleteAnswer);
   });
 });

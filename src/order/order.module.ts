@@ -18,8 +18,8 @@ import { OrderService } from './order.service.ts';
   providers: [OrderService, LicenseOrderService, OrderRecordsService],
 })
 export class OrderModule {
-  /** What an order changed is shown by the next read also where nobody waits for it any more: late, swept, settled. */
-  constructor(guard: OrderLedgerKeeper, cache: ReadCache) {
-    guard.onCarriedOut(() => void cache.written({}));
+  /** Invalidates cached reads also where the outcome of an order becomes known after its request: late, swept, settled or found. */
+  constructor(ledger: OrderLedgerKeeper, cache: ReadCache) {
+    ledger.onCarriedOut(() => void cache.written({}));
   }
 }

@@ -3,7 +3,7 @@ import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '
 import { ProblemException } from './problem.exception.ts';
 import { catalogueHtml, problemHtml } from '../meta/problem-pages.ts';
 
-/** errors.md, both tables: every problem with its statuses and outcomes. The usual outcome stands first. */
+/** What is promised to callers: every problem with its statuses and outcomes. The usual outcome stands first. */
 const documented: Record<string, [statuses: number[], outcomes: string[]]> = {
   // The gateway's own problems.
   'validation-failed': [[400], ['not_processed']],
@@ -53,7 +53,7 @@ const documented: Record<string, [statuses: number[], outcomes: string[]]> = {
   'upstream-unmapped-error': [[502], ['not_processed', 'unknown']],
 };
 
-/** What errors.md says of repeating; elsewhere it is the gateway's to choose. */
+/** What is promised of repeating; elsewhere it is the gateway's to choose. */
 const retryables: Partial<Record<ProblemSlug, boolean>> = {
   'upstream-rejected': false,
   'trial-member-limit': false,

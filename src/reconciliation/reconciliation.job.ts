@@ -10,8 +10,8 @@ export const ATTEMPTS = Symbol('looks');
 const PAGE = 100;
 
 /**
- * Has orders looked for at their times that are in doubt, or that the platform took over for later. It reads the guard store's list instead of listening to moves: whoever moved an
- * order there, and whichever replica died since, it is on the list.
+ * Starts reconciliation attempts at their times for orders that are in doubt, or that the platform places later. It reads the order
+ * ledger's list instead of listening to moves, because the list is complete also when a replica died.
  */
 @Injectable()
 export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {

@@ -1,9 +1,7 @@
 import { isUnknown, type Script, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
-/** One replica is enough: of two servers that have a write, a failover leaves one. */
-const REPLICAS = 1;
-/** Less than a request waits for Redis: the connection is held up meanwhile. */
+/** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */
 const TIMEOUT_MS = 150;
 
 interface Waiting extends ScriptRun {
@@ -13,13 +11,13 @@ interface Waiting extends ScriptRun {
 
 interface Acknowledged {
   readonly answer: unknown[];
-  /** A replica has what the script wrote. */
+  /** As many replicas as have to have what the script wrote. */
   readonly acknowledged: boolean;
 }
 
 /**
- * A script whose writes must survive a failover. WAIT holds up its whole connection, so there is one at a time, for all runs that came
- * meanwhile: with one for each, a replica that stands still would hold up a hundred callers for 150 ms each, one after the other.
+ * A script whose writes must survive a failover. WAIT blocks its whole connection, so one WAIT at a time covers all runs that came
+ * meanwhile. With one WAIT for each run, a stalled replica would block a hundred callers for 150 ms each, one after the other.
  */
 export class AcknowledgedScript {
   #waiting: Waiting[] = [];
@@ -28,6 +26,8 @@ export class AcknowledgedScript {
   constructor(
     private readonly redis: SharedRedis,
     private readonly script: Script,
+    /** How many replicas have to have a write. */
+    private readonly replicas: () => number,
   ) {}
 
   run(keys: readonly string[], values: readonly (string | number)[]): Promise<Acknowledged> {
@@ -53,7 +53,7 @@ export class AcknowledgedScript {
   }
 
   async #runBatch(batch: readonly Waiting[], byHash: boolean): Promise<void> {
-    const how = { replicas: REPLICAS, timeoutMs: TIMEOUT_MS, byHash };
+    const how = { replicas: this.replicas(), timeoutMs: TIMEOUT_MS, byHash };
     const { results, replicas } = await this.redis.run((client) =>
       this.script.runAndWait(client, batch, how),
     );
@@ -62,7 +62,7 @@ export class AcknowledgedScript {
       const answer = results[index];
       if (isUnknown(answer)) unknown.push(waiting);
       else if (answer instanceof Error) waiting.reject(answer);
-      else waiting.resolve({ answer: answer as unknown[], acknowledged: replicas >= REPLICAS });
+      else waiting.resolve({ answer: answer as unknown[], acknowledged: replicas >= how.replicas });
     }
     if (unknown.length > 0) await this.#runBatch(unknown, false);
   }

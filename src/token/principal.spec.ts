@@ -7,7 +7,7 @@ const value = randomBytes(24).toString('base64url');
 const lifeOf = (expiresIn: unknown) => accessToken(value, expiresIn);
 
 describe('the life of a token', () => {
-  // tokens.md: used until expires_in less the larger of 60 s and 10 %; half of it where the life is under 120 s.
+  // Used until expires_in less the larger of 60 s and 10 %; half of it where the life is under 120 s.
   it.each<[string, unknown, seconds: number]>([
     ['an hour', 3600, 3240],
     ['ten minutes: 60 s early', 600, 540],
@@ -78,7 +78,7 @@ describe('a usable token', () => {
     expect(accessToken(unusable, 3600)).toBeUndefined();
   });
 
-  it('is named by its version, which does not tell it', () => {
+  it('has a version that does not reveal it', () => {
     const [one, same, other] = [value, value, `${value}x`].map((each) => accessToken(each, 60)?.version);
     expect(one).toBe(same);
     expect(one).not.toBe(other);

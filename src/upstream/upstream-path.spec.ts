@@ -53,7 +53,7 @@ function pathOrRefusal(operation: UpstreamOperation, ids: Record<string, string>
   }
 }
 
-/** faults.md K11, and relatives. */
+/** docs/faults.md K11, and relatives. */
 const evilIds = [
   ...['', ' ', '.', '..', '...', '%2e%2e', '%2E.', '..%2f..', '../..', '..\\', '\\', '/', '//x'],
   ...[

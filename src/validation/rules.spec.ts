@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { secretValues, withoutSecrets } from '../shared/secret-fields.ts';
 import { readRequestBody } from './request-body.ts';
 import {
   Flag,
@@ -375,6 +376,25 @@ describe('text', () => {
     expect(through({ identifiers: ['e\u0301', '\u00e9'] }).identifiers).toEqual(['e\u0301', '\u00e9']);
   });
 
+  it('of a secret is declared once: it is masked under the name of the field and under that of the platform', () => {
+    class WithSecrets {
+      @SecretText(5, { 'x-upstream': 'wirePin' })
+      pin!: string;
+
+      @SecretList({ max: 2 })
+      codeWords!: string[];
+    }
+    expect(WithSecrets.name).not.toBe('');
+    const sent = { id: 'a', list: [{ wirePin: 'b', pin: 'c' }], codeWords: ['d', { deep: 'e' }] };
+    expect(secretValues(sent)).toEqual(['b', 'c', 'd', 'e']);
+    const mask = '[secret]';
+    expect(withoutSecrets(sent)).toEqual({
+      id: 'a',
+      list: [{ wirePin: mask, pin: mask }],
+      codeWords: [mask, { deep: mask }],
+    });
+  });
+
   it('that passes has nothing that forges a log line or disguises an id', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 5 }), (text) => {
@@ -416,7 +436,7 @@ describe('long and nasty values', () => {
       const body = JSON.stringify({ [field]: text });
       // The least of some: what is slow is slow each time.
       const least = Math.min(...Array.from({ length: 10 }, () => cost(body)));
-      // faults.md K35 asks for 5 ms. The factor is for slow machines and the parsing of 100 kB; processor time, so that
+      // docs/faults.md K35 asks for 5 ms. The factor is for slow machines and the parsing of 100 kB; processor time, so that
       // a busy one does not count.
       expect({ field, slow: least > 50 }).toEqual({ field, slow: false });
     }

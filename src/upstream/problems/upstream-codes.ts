@@ -1,14 +1,14 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import type { OperationName } from '../operations.ts';
 
-/** What a documented business code of the platform means to a caller (interface section 7, errors.md). */
+/** What a documented business code of the platform means to a caller (interface section 7). */
 export interface UpstreamCode {
   readonly slug: ProblemSlug;
-  /** Its message is written for the user and reaches `detail`. */
+  /** The platform's message is written for the user, so it goes to `detail`. */
   readonly speaks?: true;
-  /** The member of the request body that the code speaks of. */
+  /** The field of the request body that the code concerns. */
   readonly field?: string;
-  /** Operations it is documented for. */
+  /** Operations whose documentation has the code. */
   readonly of: readonly OperationName[];
 }
 
@@ -33,7 +33,7 @@ const rejected = (of: readonly OperationName[], field?: string): UpstreamCode =>
 const state = (slug: ProblemSlug, ...of: OperationName[]): UpstreamCode => ({ slug, of });
 
 /**
- * The codes whose meaning does not depend on read or write. 500, 80001 and 70001 do, and stand with 60000 and 60005 in
+ * The codes whose meaning does not depend on read or write. 500, 80001 and 70001 depend on it, and are with 60000 and 60005 in
  * `upstream-failure.problem.ts`; 60027 is no failure.
  */
 export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([

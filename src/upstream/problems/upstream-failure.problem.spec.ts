@@ -40,7 +40,7 @@ const said = (slug: string, status: number, outcome: Said['outcome'], retryable:
   retryable,
 });
 
-/** errors.md, "Upstream codes", row by row: the rows that say the same for reads and writes. */
+/** Interface section 7, row by row: the rows that say the same for reads and writes. */
 const rows: [code: string, slug: string, status: number, speaks: boolean][] = [
   ['13004', 'upstream-rejected', 422, true],
   ['40000', 'upstream-rejected', 422, true],

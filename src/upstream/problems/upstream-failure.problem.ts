@@ -9,7 +9,7 @@ import { upstreamCodes } from './upstream-codes.ts';
 const INCOMPLETE =
   'The order was placed, but the answer of the platform does not name one licence order for each of its items.';
 
-/** A known business code, as the caller sees it; see errors.md, "Upstream codes". */
+/** A known business code, as the caller sees it (upstream-codes.ts). */
 export function problemOf(failure: UpstreamFailure): ProblemException {
   const { operation, kind, sent, details } = failure;
   const write = operation.effect !== 'read';
@@ -30,7 +30,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
         : problem('upstream-timeout', failure);
     case 'timeout':
       if (!write) return problem('upstream-timeout', failure);
-      // Never written to a connection: waiting for one took all the time.
+      // Nothing was written to a connection: the wait for one took all the time.
       return sent ? unknown(failure, 504) : problem('upstream-unavailable', failure, { retryAfter: 1 });
     case 'unavailable':
       if (write) return unknown(failure, 502);
@@ -75,7 +75,7 @@ function refusal(failure: UpstreamFailure): ProblemException {
       });
     case '500':
     case '80001':
-      // Upstream's own text says "retry"; obeying it on a write places orders twice.
+      // The platform's own text says "retry". A retry of a write would place orders twice.
       return write ? unknown(failure, 502) : problem('upstream-unavailable', failure, { retryAfter: 1 });
     case '33009':
       return problem('outcome-unknown', failure, { status: 502, retryable: false });
@@ -84,7 +84,7 @@ function refusal(failure: UpstreamFailure): ProblemException {
   }
 }
 
-/** In a list of rows upstream does not say which row it means, so the pointer goes to the list. */
+/** The platform does not say which row of a list it means, so the pointer goes to the list. */
 function pointerTo(field: string, operation: UpstreamOperation): string {
   return operation.name === 'addMembers' ? '/members' : `/${field}`;
 }
