@@ -88,7 +88,7 @@ const scenarios: readonly Scenario[] = [
     name: 'items of an order',
     kind: 'load',
     metric: 'cpuMicros',
-    note: 'the guard in the process, since Redis would flatter the large ones; one at a time: 64 of 1,000 items would be 50 MB under way',
+    note: 'the order ledger in the process, since Redis would favour the large ones; one at a time, since 64 of 1,000 items would be 50 MB under way',
     runs: [10, 100, 1_000].map((items) =>
       run('gateway, embedded', order(items), { label: `${items}`, connections: 1 }),
     ),
@@ -97,7 +97,7 @@ const scenarios: readonly Scenario[] = [
     name: 'batch order of 10',
     kind: 'load',
     metric: 'cpuMicros',
-    note: 'about 8 KB; embedded: the guard in the process instead of in Redis',
+    note: 'about 8 KB; embedded: the order ledger in the process instead of in Redis',
     runs: runs(order(10), 'bare', 'gateway', 'gateway, embedded', ...PEERS),
   },
   {

@@ -87,7 +87,7 @@ describe('a turn', () => {
     expect(begun.join('')).toBe('abcdef');
   });
 
-  it('in which somebody connected begins nothing, for ten in a row at most', () => {
+  it('in which a client connected begins nothing, for ten in a row at most', () => {
     for (const name of ['a', 'b', 'c', 'd']) take(name, 20);
     loop.turns.connected();
     loop.check();
@@ -102,6 +102,19 @@ describe('a turn', () => {
     loop.turns.connected();
     loop.check();
     expect(begun.join('')).toBe('abc');
+  });
+
+  it('begins what callers wait for although somebody connected, when accepting has taken as long as the last of them', () => {
+    for (const name of ['a', 'b', 'c']) take(name, 20);
+    const accept = (ms: number) => {
+      loop.turns.connected();
+      loop.now += ms;
+      loop.check();
+    };
+    for (const then of ['a', 'a', 'a', 'ab', 'ab', 'ab', 'ab', 'abc']) {
+      accept(5);
+      expect(begun.join('')).toBe(then);
+    }
   });
 
   it('has its whole time again when the last one left nothing', () => {

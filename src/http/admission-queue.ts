@@ -9,7 +9,10 @@ const BUSY_WAIT_MS = 100;
 /** The overload ends when no request waited for too long during this time. */
 const CALM_MS = 2_000;
 
-/** The limit of turns in a row without a request begun, because clients connect: Node accepts one connection in each turn. */
+/**
+ * The limit of turns in a row without a request begun, because clients connect: Node accepts one connection in each turn. While callers
+ * wait, accepting takes no more time than the last of their requests did, so that many new connections do not delay them.
+ */
 const ACCEPTING_TURNS = 10;
 
 /**
@@ -72,6 +75,9 @@ export class AdmissionQueue {
   #turnBegan = 0;
   #connected = false;
   #accepting = 0;
+  /** When a request of a caller last began, and for how long that took. */
+  #begunAt = 0;
+  #beginningMs = 0;
   /** Since when the first has been waiting for too long. */
   #lateSince: number | undefined;
   /** When a request last waited for too long; undefined without overload. */
@@ -93,7 +99,7 @@ export class AdmissionQueue {
     const isFirst = !this.#isTurn;
     if (isFirst) this.#nextTurn(now);
     if (asker !== 'caller') return this.#takeLater(begin, asker, now, isFirst);
-    if (this.#callers.length === 0 && now - this.#turnBegan < TURN_MS) begin();
+    if (this.#callers.length === 0 && now - this.#turnBegan < TURN_MS) this.#beginCaller(begin, now);
     else if (this.#isTooMuch(now)) return false;
     else this.#callers.add({ begin, since: now });
     return true;
@@ -112,6 +118,12 @@ export class AdmissionQueue {
   /** A connection was accepted. More may wait to be accepted, and their requests have not been read. */
   connected(): void {
     this.#connected = true;
+  }
+
+  #beginCaller(begin: () => void, now: number): void {
+    begin();
+    this.#begunAt = this.now();
+    this.#beginningMs = this.#begunAt - now;
   }
 
   #isTooMuch(now: number): boolean {
@@ -136,12 +148,14 @@ export class AdmissionQueue {
 
   /** One in each turn, because the later work of a request, after its body, cannot be measured here. */
   #go(): void {
-    const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS;
+    const now = this.now();
+    const isDue = this.#callers.length > 0 && now - this.#begunAt >= this.#beginningMs;
+    const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS && !isDue;
     this.#accepting = isAccepting ? this.#accepting + 1 : 0;
     this.#connected = false;
     if (!isAccepting) {
       this.#probes.beginFirst();
-      if (this.#callers.length > 0) this.#callers.beginFirst();
+      if (this.#callers.length > 0) this.#beginCaller(() => this.#callers.beginFirst(), now);
       else this.#strangers.beginFirst();
     }
     if (this.#callers.length + this.#probes.length + this.#strangers.length > 0) this.#nextTurn(this.now());

@@ -34,7 +34,7 @@ describe('the intake', () => {
     expect(intake.overload).toBeUndefined();
   });
 
-  it('P10 refuses work while the memory is nearly full, whatever fills it', () => {
+  it('P10 refuses work while the memory is nearly full, for each kind of memory', () => {
     for (const share of [0.9, 0.86, 0.85]) intake.sample(0, 0.1, share);
     expect(intake.overload).toBe('memory');
     expect(intake.takes(() => undefined, 'probe')).toBe(true);

@@ -48,12 +48,11 @@ export function connectHttp(app: NestFastifyApplication): void {
 
   fastify.decorateRequest('state');
   fastify.addHook('onRequest', (request, reply, done) => {
-    if (isGivenUp(request)) return void reply.hijack();
     const { headers, raw } = request;
+    if (isGivenUp(request) || !connections.busy(raw.socket, reply.raw)) return void reply.hijack();
     request.state = requestState(request);
     void reply.header('x-request-id', request.state.requestId);
     reply.raw.once('close', admission.arrived());
-    connections.busy(raw.socket, reply.raw);
     const refuse = (problem: ProblemException): void => sendProblem(problem, request, reply);
     const goOn = (problem?: ProblemException): void => (problem ? refuse(problem) : done());
     const problem = malformedRequest(request);

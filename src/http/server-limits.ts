@@ -203,6 +203,13 @@ function lingerUnread(socket: Socket): void {
 export function answerBadHttp(error: HttpFault, socket: Socket): void {
   // The rest of what was refused is thrown away, for as long as that may take.
   if (givenUp.has(socket) && isAboutRequest(error)) return;
+  // Where the process stood still, what was sent meanwhile is read in the turn that has begun.
+  if (error.code === TOO_SLOW && socket.bytesRead === 0) {
+    setImmediate(() => {
+      if (socket.bytesRead === 0) socket.destroy();
+    });
+    return;
+  }
   givenUp.add(socket);
   answerInTurn(error, socket);
 }

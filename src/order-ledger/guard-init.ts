@@ -6,6 +6,7 @@ import { CONFIRMED } from './store-watch.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { states } from './ledger-record.ts';
 import { stateKey, storeKeys } from './redis-order-ledger.ts';
+import { confirmEpoch } from './store-epoch.ts';
 import { findingsOf, forgetReplicas } from './store-settings.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -81,13 +82,10 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   if (!confirmed) await confirm();
 
   if (isAlone) await forgetReplicas(redis, environment);
-  // Of what is known, the most: every gateway counts on from there. The epoch last, since gateways take it up with the count.
+  // Of what is known, the most: every gateway counts on from there.
   const next = Math.max(Number(begun), found, seen);
-  const random = randomBytes(16).toString('base64url');
-  await redis.run((client) => client.set(keys.count, next));
-  await redis.run((client) => client.del(keys.lost));
-  const made = await redis.run((client) => client.set(keys.epoch, `${CONFIRMED}${Date.now()}:${random}`));
-  if (made !== 'OK') throw new Refused('The guard store did not take it');
+  const made = `${CONFIRMED}${Date.now()}:${randomBytes(16).toString('base64url')}`;
+  await confirmEpoch(redis, environment, { made, from: next });
   say('Ready. Gateways that run take notice within 5 seconds.');
 }
 

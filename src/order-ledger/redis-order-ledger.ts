@@ -1,4 +1,5 @@
-import { AcknowledgedScript } from '../redis/acknowledged-script.ts';
+import { AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
+import { refusalOf } from '../redis/redis-error.ts';
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
@@ -207,19 +208,20 @@ end
 return {'there', found}
 `);
 
-/** ARGV: kept ms of an order in doubt or empty, of another write. Also tells and learns the highest count that was seen. */
+/** ARGV: kept ms of an order in doubt or empty, of another write, 1 to write in any case. Also tells and learns the highest count that was seen. */
 const SWEEP = new Script(`${COMMON}
+local highest = tonumber(redis.call('GET', seen) or '0')
+-- The first write: a script that has written before is not told any more that no write is taken.
+if ARGV[6] == '1' or expected > highest then
+  highest = math.max(expected, highest)
+  redis.call('SET', seen, highest)
+end
 forget()
 local ended = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 500)
 for _, key in ipairs(ended) do
   local state, listed = unpack(redis.call('HMGET', key, 'state', 'listed'))
   if state == 'sending' then put(key, state, 'in_doubt', listed ~= '' and ARGV[4] or ARGV[5]) end
   redis.call('ZREM', leases, key)
-end
-local highest = tonumber(redis.call('GET', seen) or '0')
-if expected > highest then
-  highest = expected
-  redis.call('SET', seen, highest)
 end
 return {'swept', ended, highest}
 `);
@@ -270,6 +272,14 @@ export interface KnownStore {
   readonly acknowledgements: number;
   /** So many writes have begun, and the store is bound to remember them. */
   saw(count: number): void;
+  /** It is time to try whether a write is taken: the sweep then writes, and is acknowledged like an order. */
+  readonly trial: boolean;
+  /** The trial went well. */
+  wrote(): void;
+  /** Too few replicas have what was written. */
+  unacknowledged(): void;
+  /** Redis refused a write, with that code. */
+  refused(code: string): void;
   /** A record is there and does not open. */
   unreadable(name: string, reason: 'sealed' | 'broken'): void;
 }
@@ -278,7 +288,7 @@ export interface KnownStore {
 export class RedisOrderLedger implements OrderLedgerStore {
   readonly #places: readonly string[];
   readonly #prefix: string;
-  readonly #begins: AcknowledgedScript;
+  readonly #acknowledged: AcknowledgedScripts;
   readonly #index: OrderIndex;
 
   constructor(
@@ -297,19 +307,13 @@ export class RedisOrderLedger implements OrderLedgerStore {
       ...states.map((state) => stateKey(environment, state)),
       ...[count, seen, lost],
     ];
-    this.#begins = new AcknowledgedScript(redis, BEGIN, () => known.acknowledgements);
+    this.#acknowledged = new AcknowledgedScripts(redis, () => known.acknowledgements);
     this.#index = new OrderIndex(this.#key('orders'), (script, keys, values) =>
       this.#ask(script, [this.#key('epoch'), ...keys], values),
     );
   }
 
   async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
-    let acknowledged = true;
-    const execute: Execute = async (keys, all) => {
-      const result = await this.#begins.run(keys, all);
-      acknowledged = result.acknowledged;
-      return result.answer;
-    };
     const values = [
       VERSION,
       owner,
@@ -323,10 +327,11 @@ export class RedisOrderLedger implements OrderLedgerStore {
       keptFor('in_doubt', details) ?? '',
       ...fingerprints,
     ];
-    const [kind, ...rest] = await this.#run(BEGIN, name, values, this.known.replicated ? { execute } : {});
+    const { execute, isAcknowledged } = this.#confirmed(BEGIN);
+    const [kind, ...rest] = await this.#run(BEGIN, name, values, { execute });
     if (kind === 'begun') {
       // A failover may forget it, and with it that this number was sent: so it is not sent.
-      if (!acknowledged) throw new OrderLedgerUnavailable('unacknowledged');
+      if (!isAcknowledged()) throw new OrderLedgerUnavailable('unacknowledged');
       this.known.saw(Number(rest[1]));
       return { kind, submittedAt: Number(rest[0]) };
     }
@@ -396,10 +401,15 @@ export class RedisOrderLedger implements OrderLedgerStore {
 
   async sweep(): Promise<readonly string[]> {
     const order = { order: {} } as Details;
-    const [, ended, seen] = await this.#run(SWEEP, '', [
-      keptFor('in_doubt', order) ?? '',
-      keptFor('in_doubt', { caller: '' }) ?? '',
-    ]);
+    const { trial } = this.known;
+    const { execute, isAcknowledged } = this.#confirmed(SWEEP);
+    const [, ended, seen] = await this.#run(
+      SWEEP,
+      '',
+      [keptFor('in_doubt', order) ?? '', keptFor('in_doubt', { caller: '' }) ?? '', trial ? 1 : 0],
+      trial ? { execute } : {},
+    );
+    if (trial && isAcknowledged()) this.known.wrote();
     this.known.saw(Number(seen));
     return (ended as string[]).map((key) => key.slice(this.#prefix.length));
   }
@@ -409,11 +419,24 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { count: Number(count), oldestMs: Number(oldestMs) };
   }
 
+  /** Runs a script so that as many replicas have what it wrote as have to, and tells whether they do. */
+  #confirmed(script: Script): { execute: Execute | undefined; isAcknowledged: () => boolean } {
+    if (!this.known.replicated) return { execute: undefined, isAcknowledged: () => true };
+    let isAcknowledged = false;
+    const execute: Execute = async (keys, values) => {
+      const { answer, acknowledged } = await this.#acknowledged.run({ script, keys, values });
+      isAcknowledged = acknowledged;
+      if (!acknowledged) this.known.unacknowledged();
+      return answer;
+    };
+    return { execute, isAcknowledged: () => isAcknowledged };
+  }
+
   #run(
     script: Script,
     name: string,
     values: readonly (string | number)[],
-    { expected = this.known.count, execute }: { expected?: number; execute?: Execute } = {},
+    { expected = this.known.count, execute }: { expected?: number; execute?: Execute | undefined } = {},
   ): Promise<unknown[]> {
     const keys = [this.#key('epoch'), this.#key(name), ...this.#places];
     return this.#ask(script, keys, [expected, ...values], execute);
@@ -431,6 +454,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
     try {
       answer = await execute(keys, [epoch, Date.now(), ...values]);
     } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal !== undefined) this.known.refused(refusal);
       throw new OrderLedgerUnavailable('away', error);
     }
     if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');

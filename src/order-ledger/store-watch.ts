@@ -6,11 +6,14 @@ import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type KnownStore, storeKeys } from './redis-order-ledger.ts';
+import { makeEpoch } from './store-epoch.ts';
 import { StoreMemory } from './store-memory.ts';
 import { exchangedKeys, findingsOf, type StoreFindings, unreadableOrders } from './store-settings.ts';
 
 /** Settings change rarely, and are some kB to read. */
 const SETTINGS_MS = 2_000;
+/** Where no order comes, a write is tried so often. */
+const TRIAL_MS = 2_000;
 /**
  * A replica that has just gone may have been promoted, as sentinels do when an operator has them switch: until all have moved to it, the
  * old master and its other replicas acknowledge what will be forgotten. So for this time it is waited for as if it were there.
@@ -26,8 +29,27 @@ if tonumber(redis.call('HGET', KEYS[1], 'seen')) < tonumber(ARGV[1]) then redis.
 return 0`);
 
 /** Why the store cannot be believed; `none`: it can. */
-export const stopReasons = ['none', 'away', 'epoch', 'count', 'settings', 'keys'] as const;
+export const stopReasons = [
+  'none',
+  'away',
+  'epoch',
+  'count',
+  'settings',
+  'keys',
+  'replicas',
+  'writes',
+] as const;
 export type StopReason = (typeof stopReasons)[number];
+/** Found by writing; what is read says nothing of them. */
+const BY_WRITES: ReadonlySet<StopReason> = new Set(['replicas', 'writes']);
+/** What an operator does about a code of Redis'. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  OOM: 'is full: give it more memory',
+  MISCONF: 'cannot write to its disk: see its log',
+  NOREPLICAS: 'has fewer replicas than min-replicas-to-write asks for: connect them',
+  READONLY: 'is a replica, which takes no writes: name the master',
+  NOPERM: 'does not allow the user of GUARD_REDIS_URL to write: see its ACL',
+};
 
 /**
  * Whether the order store can be believed. Its epoch is a random value: a store that was emptied has lost it. Its count of begun writes only
@@ -48,6 +70,7 @@ export class StoreWatch implements KnownStore {
   #warned: readonly string[] = [];
   #replicas: number | undefined;
   #settingsAt = -Infinity;
+  #triedAt = -Infinity;
   /** Its settings and keys are such that it can be believed at all. */
   #isFit = false;
   readonly #unreadable = new Set<string>();
@@ -92,6 +115,27 @@ export class StoreWatch implements KnownStore {
     if (count <= this.#count) return;
     this.#count = count;
     if (this.#epoch !== undefined) this.memory.remember({ epoch: this.#epoch, count });
+  }
+
+  get trial(): boolean {
+    return BY_WRITES.has(this.#stopped) || performance.now() - this.#triedAt >= TRIAL_MS;
+  }
+
+  wrote(): void {
+    this.#triedAt = performance.now();
+    if (BY_WRITES.has(this.#stopped)) this.#goOn();
+  }
+
+  unacknowledged(): void {
+    this.#refuses(
+      'replicas',
+      `The order store has replicas and too few acknowledge what is written (${this.#acknowledgements} have to): orders are refused until they do`,
+    );
+  }
+
+  refused(code: string): void {
+    const why = REFUSALS[code] ?? 'refuses writes';
+    this.#refuses('writes', `The order store ${why} (${code}): orders are refused until then`);
   }
 
   unreadable(name: string, reason: 'sealed' | 'broken'): void {
@@ -197,7 +241,7 @@ export class StoreWatch implements KnownStore {
     let [found = null, count = null] = await read();
     if (found === null && this.#epoch === undefined && this.config.init === 'auto') {
       const made = `auto:${randomBytes(16).toString('base64url')}`;
-      await this.redis.run((client) => client.set(keys.epoch, made, 'NX'));
+      await makeEpoch(this.redis, this.environment, made);
       [found = null, count = null] = await read();
     }
     if (found === null) {
@@ -229,8 +273,18 @@ export class StoreWatch implements KnownStore {
       );
       return;
     }
+    // Only a write can show that writes are taken again.
+    if (!BY_WRITES.has(this.#stopped)) this.#goOn();
+  }
+
+  #goOn(): void {
     this.#stopped = 'none';
     this.#told = '';
+  }
+
+  #refuses(reason: StopReason, message: string): void {
+    // What weighs more has been said.
+    if (this.#stopped === 'none' || BY_WRITES.has(this.#stopped)) this.#stop(reason, message);
   }
 
   /** For `guard-init`: how many writes the store had begun, as far as this gateway knows, and how many it knows of now. */
@@ -242,6 +296,7 @@ export class StoreWatch implements KnownStore {
 
   #stop(reason: StopReason, message: string): void {
     this.#stopped = reason;
+    this.#triedAt = -Infinity;
     if (this.#told === message) return;
     this.#told = message;
     this.log.error({ event: reason === 'away' ? 'guard-away' : 'guard-stopped', reason }, message);

@@ -25,6 +25,12 @@ export function redisErrorReason(error: unknown): RedisErrorReason {
   return 'code' in error || CONNECTION.test(message) ? 'connection' : 'other';
 }
 
+/** The code by which a server that answers refuses writes: it is full, cannot write its log, lacks replicas, is one itself. */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
+  return /^(OOM|MISCONF|NOREPLICAS|READONLY|NOPERM) /.exec(error.message)?.[1];
+}
+
 /** For `catch` after a read. The gateway did not write a value of another type, so it counts as one that cannot be decrypted. */
 export function emptyIfForeign(error: unknown): string {
   if (redisErrorReason(error) === 'wrongtype') return '';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Cluster, Redis, RedisCommander } from 'ioredis';
+import type { ChainableCommander, Cluster, Redis, RedisCommander } from 'ioredis';
 
 /** A Lua script, sent by its hash once Redis knows it, because the text is longer than everything else that is sent. */
 export class Script {
@@ -24,26 +24,30 @@ export class Script {
     }
   }
 
-  /**
-   * Sends several runs in one pipeline and then WAIT, which returns how many replicas have all of them. All use one connection, so
-   * that WAIT covers these writes; in a cluster, the node of their keys. Where the server does not know the hash, the run is an
-   * error ({@link isUnknown}).
-   */
-  async runAndWait(
-    client: Redis | Cluster,
-    runs: readonly ScriptRun[],
-    { replicas, timeoutMs, byHash }: AcknowledgedRuns,
-  ): Promise<{ readonly results: readonly unknown[]; readonly replicas: number }> {
-    const pipeline = client.pipeline();
-    for (const { keys, values } of runs)
-      if (byHash) pipeline.evalsha(this.#hash, keys.length, ...keys, ...values);
-      else pipeline.eval(this.text, keys.length, ...keys, ...values);
-    pipeline.wait(replicas, timeoutMs);
-    const answers = (await pipeline.exec()) ?? [];
-    const results = answers.map(([error, result]) => error ?? result);
-    const acknowledged = results.pop();
-    return { results, replicas: typeof acknowledged === 'number' ? acknowledged : 0 };
+  /** As one step of a pipeline. */
+  addTo(pipeline: ChainableCommander, { keys, values }: ScriptRun, byHash: boolean): void {
+    if (byHash) pipeline.evalsha(this.#hash, keys.length, ...keys, ...values);
+    else pipeline.eval(this.text, keys.length, ...keys, ...values);
   }
+}
+
+/**
+ * Sends several runs in one pipeline and then WAIT, which returns how many replicas have all of them. All use one connection, so
+ * that WAIT covers these writes; in a cluster, the node of their keys. Where the server does not know the hash, the run is an
+ * error ({@link isUnknown}).
+ */
+export async function runAndWait(
+  client: Redis | Cluster,
+  runs: readonly ScriptRun[],
+  { replicas, timeoutMs, byHash }: AcknowledgedRuns,
+): Promise<{ readonly results: readonly unknown[]; readonly replicas: number }> {
+  const pipeline = client.pipeline();
+  for (const run of runs) run.script.addTo(pipeline, run, byHash);
+  pipeline.wait(replicas, timeoutMs);
+  const answers = (await pipeline.exec()) ?? [];
+  const results = answers.map(([error, result]) => error ?? result);
+  const acknowledged = results.pop();
+  return { results, replicas: typeof acknowledged === 'number' ? acknowledged : 0 };
 }
 
 interface AcknowledgedRuns {
@@ -53,6 +57,7 @@ interface AcknowledgedRuns {
 }
 
 export interface ScriptRun {
+  readonly script: Script;
   readonly keys: readonly string[];
   readonly values: readonly (string | number)[];
 }

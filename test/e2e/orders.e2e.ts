@@ -168,14 +168,18 @@ describe.each([
     const first = gateway.post(ORDERS, orderOf(number));
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     expect(await stateOf(gateway, number)).toBe('sending');
-    for (const early of [
-      await gateway.post(ORDERS, orderOf(number)),
-      await settle(gateway, number, { as: 'succeeded' }),
-    ]) {
-      expect(early.status).toBe(409);
-      expect(early.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });
-      expect(early.headers.get('retry-after')).toBe('1');
-      expect(early.headers.get('location')).toBe(placeOf(number));
+    const again = await gateway.post(ORDERS, orderOf(number));
+    expect(again.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });
+    const early = await settle(gateway, number, { as: 'succeeded' });
+    expect(early.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
+    for (const answer of [again, early]) {
+      expect(answer.status).toBe(409);
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(answer.headers.get('location')).toBe(placeOf(number));
     }
     expect((await first).status).toBe(201);
     expect(isReplay(await gateway.post(ORDERS, orderOf(number)))).toBe(true);
@@ -234,10 +238,14 @@ describe.each([
     const same = await settle(gateway, number, { as: 'succeeded', reason: 'once more' });
     expect([same.status, same.body]).toEqual([200, settled.body]);
     const otherwise = await settle(gateway, number, { as: 'not_placed' });
-    expect(otherwise.status).toBe(400);
-    expect(otherwise.body['errors']).toMatchObject([
-      { pointer: '/as', detail: expect.stringContaining('succeeded') },
-    ]);
+    expect(otherwise.status).toBe(409);
+    expect(otherwise.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: false,
+      detail: expect.stringContaining('succeeded'),
+    });
+    expect(otherwise.headers.get('retry-after')).toBeNull();
     expect(await sends()).toBe(1);
   });
 
@@ -311,7 +319,7 @@ describe('the list of orders', () => {
 
     const all = await gateway.get(ORDERS);
     expect(all.status).toBe(200);
-    expect(all.body).toMatchObject({ page: 1, pageSize: 20, total: 9, totalPages: 1 });
+    expect(all.body).toMatchObject({ page: 1, pageSize: 100, total: 9, totalPages: 1 });
     expect(numbersOf(all).slice(0, 3)).toEqual([doubtful, crm[4], crm[3]]);
     const open = await gateway.get(`${ORDERS}?state=in_doubt`);
     expect([open.body['total'], numbersOf(open)]).toEqual([1, [doubtful]]);
@@ -330,7 +338,7 @@ describe('the list of orders', () => {
     expect((await gateway.get(ORDERS, known)).status).toBe(304);
     await gateway.post(ORDERS, orderOf(newNumber()));
     expect((await gateway.get(ORDERS, known)).status).toBe(200);
-    expect((await gateway.get(`${ORDERS}?pageSize=201`)).status).toBe(400);
+    expect((await gateway.get(`${ORDERS}?pageSize=1001`)).status).toBe(400);
     expect((await gateway.get(`${ORDERS}?state=lost`)).status).toBe(400);
   });
 
@@ -356,7 +364,11 @@ describe('a settlement', () => {
     await age(number, 5 * 60_000);
     const early = await settle(gateway, number, { as: 'not_placed' });
     expect(early.status).toBe(409);
-    expect(early.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown' });
+    expect(early.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
     const seconds = Number(early.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(400);
     expect(seconds).toBeLessThanOrEqual(600);

@@ -453,6 +453,19 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'orders stop in every gateway, also in one that starts later and remembers the count, until an operator confirms with guard-init, which says how many writes are missing',
       },
+      {
+        id: 'R22',
+        fault:
+          'the order store answers reads and takes no order: no replica acknowledges, too few are connected, it is full',
+        holds:
+          '`ready`, a log line and a metric say so within seconds, also at a gateway that no order comes to, and take it back by themselves',
+      },
+      {
+        id: 'R23',
+        fault: 'Redis 7.0 leaves out the transactions of its log, since its user `default` may do nothing',
+        holds:
+          'epoch and count share the fate of the records: orders stop, also in a gateway that starts and remembers nothing (with GUARD_INIT=manual)',
+      },
     ],
   },
   {
@@ -482,7 +495,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'N6',
         fault: 'no byte gets from the master to its replicas',
-        holds: 'nothing is sent: 503 not_processed, and a repeat is placed once they are connected again',
+        holds:
+          'nothing is sent: 503 not_processed; `ready`, a log line and a metric say so; a repeat is placed once they are connected again',
       },
     ],
   },
@@ -686,13 +700,19 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K40',
         fault: 'a flood of requests for public pages',
-        holds: 'known callers are served first; health is served; the bytes are made once',
+        holds:
+          'known callers are served first; health is served; at most a thousand others wait; the bytes are made once',
       },
       {
         id: 'K41',
         fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many valid ones',
         holds:
           'what is wrong, or names what is not granted or not there, never reaches the store, and is told so also while it is full; a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
+      },
+      {
+        id: 'K42',
+        fault: 'a client without a key sends a thousand requests at once on one connection',
+        holds: 'with more than 16 under way the gateway closes the connection, and reads none of the rest',
       },
     ],
   },

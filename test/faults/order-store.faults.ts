@@ -302,6 +302,87 @@ describe('R8 the order store fails over', () => {
   });
 });
 
+describe('R22 the order store answers and no order can be recorded in it', () => {
+  /** In `ready`, in the metric and in one line of the log; also at a gateway that no order comes to. */
+  async function isSaid(gateways: readonly TestGateway[], reason: string, code?: string) {
+    for (const gateway of gateways) {
+      await until('ready says so', async () => (await ordersAre(gateway)) === 'down');
+      await until('so does the metric', async () => (await stoppedBy(gateway, reason)) === 1);
+      const lines = events(gateway, 'guard-stopped');
+      // Said again where Redis was away in between, for the server is asked anew then.
+      expect(lines).not.toEqual([]);
+      for (const line of lines) {
+        expect(line).toContain(`"reason":"${reason}"`);
+        if (code) expect(line).toContain(code);
+      }
+    }
+  }
+  async function isOver(gateways: readonly TestGateway[]) {
+    for (const gateway of gateways) {
+      await until('orders are up', async () => (await ordersAre(gateway)) === 'up');
+      await until('so does the metric say', async () => (await stoppedBy(gateway, 'none')) === 1);
+    }
+    for (const gateway of gateways) await placedAt(gateway, 1);
+  }
+
+  it('no replica acknowledges: it is said until one does', async () => {
+    const primary = await newRedis();
+    const replica = await newRedis('--replicaof', '127.0.0.1', String(primary.port));
+    await until('the replica acknowledges', () =>
+      ask(primary, async (client) => {
+        await client.set('{test}:followed', 1);
+        return (await client.wait(1, 200)) === 1;
+      }),
+    );
+    const gateways = [await gatewayOn(primary), await gatewayOn(primary)];
+    const [busy] = gateways as [TestGateway];
+    await placedAt(busy, 1);
+    replica.freeze();
+    for (let each = 0; each < 3; each++) expectRefused(await place(busy, newNumber()));
+    await isSaid(gateways, 'replicas');
+    expect(await sends()).toBe(1);
+    replica.thaw();
+    await isOver(gateways);
+  });
+
+  it.each([
+    ['it has fewer replicas than it asks for', 'min-replicas-to-write', '1', '0', 'NOREPLICAS'],
+    ['it is full', 'maxmemory', '1', '0', 'OOM'],
+  ])('%s: it is said until it is mended', async (_, setting, bad, good, code) => {
+    const redis = await newRedis();
+    const gateways = [await gatewayOn(redis), await gatewayOn(redis)];
+    const [busy] = gateways as [TestGateway];
+    await placedAt(busy, 1);
+    await ask(redis, (client) => client.config('SET', setting, bad));
+    expectRefused(await place(busy, newNumber()));
+    await isSaid(gateways, 'writes', code);
+    expect(await sends()).toBe(1);
+    await ask(redis, (client) => client.config('SET', setting, good));
+    await isOver(gateways);
+  });
+});
+
+describe('R23 Redis 7.0 leaves out the transactions of its log, since its user default may do nothing', () => {
+  it('a gateway that starts and remembers nothing sends no order again', async () => {
+    const password = credential();
+    const users = `--user gateway on >${password} ~* &* +@all --user default off resetpass -@all`.split(' ');
+    const redis = await newRedis(...users);
+    const url = `redis://gateway:${password}@127.0.0.1:${redis.port}`;
+    const first = await gatewayOn({ url }, { GUARD_INIT: 'auto' });
+    const [number = ''] = await placedAt(first, 1);
+    await first.stop();
+    const folder = mkdtempSync(join(tmpdir(), 'replayed-store-'));
+    ended({ stop: () => rmSync(folder, { recursive: true, force: true }) });
+    cpSync(join(redis.folder, 'appendonlydir'), join(folder, 'appendonlydir'), { recursive: true });
+    await redis.kill9();
+    await newRedis(...users, '--port', String(redis.port), '--dir', folder);
+    const second = await gatewayOn({ url }, { GUARD_INIT: 'manual' });
+    expectRefused(await place(second, number));
+    expect(await stoppedBy(second, 'epoch')).toBe(1);
+    expect(await sends()).toBe(1);
+  });
+});
+
 describe('R12 the settings of the order store change while it runs', () => {
   it('to evicting: orders stop, and go on when the setting is corrected', async () => {
     const redis = await newRedis();

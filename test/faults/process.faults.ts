@@ -233,6 +233,22 @@ describe('a process that cannot work', () => {
     await gateway.stop();
   });
 
+  it('P8 after a pause of 5 s responds to a request that came meanwhile on a connection from before', async () => {
+    const gateway = await start();
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // The gateway accepts them one after another.
+    expect(await freshStatus(gateway, ASSETS)).toBe(200);
+    gateway.child.kill('SIGSTOP');
+    socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
+    await sleep(5_000);
+    gateway.child.kill('SIGCONT');
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    expect(chunk.toString()).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
+    await gateway.stop();
+  });
+
   it('P8 after a pause of 5 s responds to waiting requests, and no effect of the pause remains', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, ASSETS)).toBe(200);

@@ -149,7 +149,7 @@ const ODD = {
   ],
 } as const;
 
-/** Framing for which 400 and the end of the connection are the only safe answer. `#` stands for the true length. */
+/** Framing for which 400 and the end of the connection are the only safe response. `#` stands for the true length. */
 const AMBIGUOUS: readonly string[] = [
   'Content-Length: #\r\nTransfer-Encoding: chunked',
   'Transfer-Encoding: chunked\r\nContent-Length: #',

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
+import { memoryLimit } from '../support/memory-limit.ts';
+import { orderOf } from '../support/order-body.ts';
 import { type Conversation, converse } from '../support/raw-client.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { startStrain } from '../support/strain-process.ts';
 
-/** Row S11: everything that exhausts a process, at once. Each alone is a row of clients (K1 to K3, K18 to K21, K31). */
+/** Row S11: everything that exhausts a process, at once. Each alone is a row of clients (K1 to K3, K18 to K21, K31, K38 to K42). */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const QUOTA = 50;
@@ -24,8 +27,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-function residentMiB(): number {
-  const status = readFileSync(`/proc/${fleet.gateways[0]?.child.pid}/status`, 'utf8');
+function residentMiB(of = fleet): number {
+  const status = readFileSync(`/proc/${of.gateways[0]?.child.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
@@ -33,6 +36,8 @@ function head(method: string, more: string): string {
   const key = fleet.keys['neighbour'] as string;
   return `${method} /v1/license-orders HTTP/1.1\r\nHost: gateway\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\n${more}`;
 }
+
+let number = 0;
 
 const times = <T>(count: number, make: () => Promise<T>) => Promise.all(Array.from({ length: count }, make));
 
@@ -77,3 +82,93 @@ it('S11 in a flood with slow connections and bombs, the process lives, its memor
   expect(most - before).toBeLessThan(400);
   expect(await sandbox.journal('batchOrder')).toEqual([]);
 }, 180_000);
+
+/** What a known caller gets while `attack` is under way: every status, and how long each response took (ms). */
+async function besides<T>(attack: Promise<T>, ask: () => Promise<{ status: number }>) {
+  const over = new AbortController();
+  const ended = attack.finally(() => over.abort());
+  const statuses: number[] = [];
+  const ms: number[] = [];
+  while (!over.signal.aborted) {
+    const sentAt = performance.now();
+    const { status } = await ask().catch(() => ({ status: 0 }));
+    statuses.push(status);
+    ms.push(performance.now() - sentAt);
+  }
+  return { statuses, ms, report: await ended };
+}
+
+const median = (ms: readonly number[]) =>
+  [...ms].sort((one, other) => one - other)[Math.floor(times.length / 2)] ?? Number.NaN;
+
+const portOf = (of: Fleet) => Number(new URL(of.gateways[0]?.url as string).port);
+
+it('K40 a flood of requests for what is public: known callers are served, before the flood, and so is health', async () => {
+  const url = fleet.gateways[0]?.url as string;
+  const attack = startStrain({
+    port: portOf(fleet),
+    seconds: 6,
+    idle: 0,
+    bodies: 0,
+    floods: 200,
+    bounded: { key: '', pages: 0, writes: 0 },
+  });
+  const headers = { 'x-api-key': fleet.keys['neighbour'] as string, 'content-type': 'application/json' };
+  const body = JSON.stringify(orderOf('SO-flood'));
+  const ask = () => fetch(`${url}/v1/license-orders?validateOnly=true`, { method: 'POST', headers, body });
+  const health: number[] = [];
+  const probe = setInterval(() => {
+    void fetch(`${url}/health/live`, { headers: { connection: 'close' } }).then(
+      ({ status }) => health.push(status),
+      () => health.push(0),
+    );
+  }, 200);
+  const { statuses, ms, report } = await besides(attack, ask);
+  clearInterval(probe);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  expect(new Set(health)).toEqual(new Set([200]));
+  expect(report.floodMs.length).toBeGreaterThan(200);
+  // Both share the machine, and only one of them its place in the line.
+  expect(median(ms)).toBeLessThan(median(report.floodMs) / 2);
+}, 60_000);
+
+it('S11 everything that callers without a key and one with few rights can do, in 512 MiB: the process lives, and every request of others is served', async () => {
+  const group = memoryLimit(512 * MIB);
+  const bounded = {
+    name: 'bounded',
+    scopes: ['orders:read', 'locks:write'],
+    enterprises: ['ent-harbour'],
+    channels: ['crm'],
+  };
+  // Room for 1,024 connections.
+  const own = await Fleet.start(sandbox, 1, { callers: [bounded], how: { group, maxFiles: 2_048 } });
+  try {
+    await times(30, () => own.post(0, '/v1/license-orders', orderOf(`SO-strain-${number++}`)));
+    const before = residentMiB(own);
+    let peak = before;
+    const attack = startStrain({
+      port: portOf(own),
+      seconds: 8,
+      idle: 1_500,
+      bodies: 300,
+      floods: 50,
+      bounded: { key: own.keys['bounded'] as string, pages: 2, writes: 2 },
+    });
+    let turn = 0;
+    const { statuses, report } = await besides(attack, async () => {
+      peak = Math.max(peak, residentMiB(own));
+      const headers = { 'x-api-key': own.key, connection: turn++ % 2 === 0 ? 'close' : 'keep-alive' };
+      if (turn % 10 > 0) return own.get(0, ASSETS, headers);
+      const { status } = await own.post(0, '/v1/license-orders', orderOf(`SO-strain-${number++}`));
+      return { status: status === 201 ? 200 : status };
+    });
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(report.bounded).toMatchObject({ 200: expect.any(Number), 400: expect.any(Number) });
+    expect(report.floodMs.length).toBeGreaterThan(0);
+    expect(own.gateways[0]?.child.exitCode).toBeNull();
+    expect(peak - before).toBeLessThan(250);
+  } finally {
+    await own.stop();
+    group?.remove();
+  }
+}, 120_000);

@@ -8,7 +8,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What problems tell (docs/faults.md, row S14). The runs of test/fuzz look for the same in every answer. */
+/** What problems reveal (docs/faults.md, row S14). The runs of test/fuzz check the same for every response. */
 
 /** Only these codes show the platform's message; 60009 is a problem of its own that quotes it. */
 const SPEAKING = new Set([...speakingCodes, '60009']);

@@ -6,7 +6,7 @@ import { converse } from '../support/raw-client.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Bytes that servers on the way may read differently (docs/faults.md, row S12). */
+/** Bytes that proxies in between may read differently (docs/faults.md, row S12). */
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;

@@ -6,7 +6,7 @@ import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gatew
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What a bound caller has to name, what it may name besides, and what lookups cost (docs/api.md, section 2). */
+/** What a bound caller must name, what else it may name, and what lookups cost (docs/api.md, section 2). */
 
 const entry = (name: string, more: Partial<CallerEntry> = {}): Partial<CallerEntry> & { name: string } => ({
   name,

@@ -8,7 +8,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { operationCases } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Ids that want to be more than ids (docs/faults.md, row S4). What builds the paths has the same test beside it. */
+/** Ids with characters that could change a path (docs/faults.md, row S4). The path builder has the same test beside it. */
 
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const IDS = 10_000;

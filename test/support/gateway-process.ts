@@ -5,6 +5,7 @@ import { resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { keep, keepingAnswers } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
+import type { MemoryLimit } from './memory-limit.ts';
 import { until } from './redis.ts';
 
 export interface GatewayProcess {
@@ -27,6 +28,8 @@ interface How {
   readonly nodeOptions?: string;
   /** The limit of open files. */
   readonly maxFiles?: number;
+  /** It runs in this control group. */
+  readonly group?: MemoryLimit | undefined;
   /** Its output goes into this file, not through this process, so that a measurement is not disturbed. */
   readonly logFile?: string;
 }
@@ -34,13 +37,17 @@ interface How {
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, nodeOptions = '', maxFiles, logFile }: How = {},
+  { disturbed = false, nodeOptions = '', maxFiles, group, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
     : '';
   const keeping = keepingAnswers();
-  const start = maxFiles === undefined ? 'exec "$@"' : `ulimit -n ${maxFiles} && exec "$@"`;
+  const start = [
+    ...(maxFiles === undefined ? [] : [`ulimit -n ${maxFiles}`]),
+    ...(group === undefined ? [] : [`echo $$ > ${group.procs}`]),
+    'exec "$@"',
+  ].join(' && ');
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn('sh', ['-c', start, 'sh', process.execPath, 'dist/main.js'], {
     env: {

@@ -14,9 +14,13 @@ export function knownStore(
     },
     replicated,
     acknowledgements: 1,
+    trial: false,
     saw: (seen) => {
       count = Math.max(count, seen);
     },
+    wrote: () => undefined,
+    unacknowledged: () => undefined,
+    refused: () => undefined,
     unreadable: () => undefined,
   };
 }

@@ -153,6 +153,14 @@ export const operationCases: readonly OperationCase[] = [
     scopes: ['members:read'],
   },
   {
+    id: 'getMember',
+    upstream: 'listMembers',
+    effect: 'read',
+    method: 'GET',
+    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna',
+    scopes: ['members:read'],
+  },
+  {
     id: 'listAssetNums',
     upstream: 'listAssetNums',
     effect: 'read',

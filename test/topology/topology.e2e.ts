@@ -22,9 +22,16 @@ const rows: readonly (readonly [
     ['N5', 'split brain'],
     ['N6', 'replicas cut off'],
     ['N3', 'power cut'],
+    ['R12', 'settings changed'],
   ],
-  ['cluster', ['N1', 'master killed'], ['N2', 'masters switched'], ['N3', 'power cut']],
-  ['single', ['N4', 'clock steps']],
+  [
+    'cluster',
+    ['N1', 'master killed'],
+    ['N2', 'masters switched'],
+    ['N5', 'split brain'],
+    ['N3', 'power cut'],
+  ],
+  ['single', ['N4', 'clock steps'], ['R21', 'log cut'], ['R21', 'backup restored']],
 ];
 
 describe.each(rows.map(([kind, ...scenes]) => ({ kind, scenes })))('On $kind', ({ kind, scenes }) => {

@@ -1,4 +1,4 @@
-import { isUnknown, type Script, type ScriptRun } from './script.ts';
+import { isUnknown, runAndWait, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
 /** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */
@@ -16,23 +16,22 @@ interface Acknowledged {
 }
 
 /**
- * A script whose writes must survive a failover. WAIT blocks its whole connection, so one WAIT at a time covers all runs that came
+ * Scripts whose writes must survive a failover. WAIT blocks its whole connection, so one WAIT at a time covers all runs that came
  * meanwhile. With one WAIT for each run, a stalled replica would block a hundred callers for 150 ms each, one after the other.
  */
-export class AcknowledgedScript {
+export class AcknowledgedScripts {
   #waiting: Waiting[] = [];
   #busy = false;
 
   constructor(
     private readonly redis: SharedRedis,
-    private readonly script: Script,
     /** How many replicas have to have a write. */
     private readonly replicas: () => number,
   ) {}
 
-  run(keys: readonly string[], values: readonly (string | number)[]): Promise<Acknowledged> {
+  run(run: ScriptRun): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ keys, values, resolve, reject });
+      this.#waiting.push({ ...run, resolve, reject });
       if (!this.#busy) void this.#runAll();
     });
   }
@@ -54,9 +53,7 @@ export class AcknowledgedScript {
 
   async #runBatch(batch: readonly Waiting[], byHash: boolean): Promise<void> {
     const how = { replicas: this.replicas(), timeoutMs: TIMEOUT_MS, byHash };
-    const { results, replicas } = await this.redis.run((client) =>
-      this.script.runAndWait(client, batch, how),
-    );
+    const { results, replicas } = await this.redis.run((client) => runAndWait(client, batch, how));
     const unknown: Waiting[] = [];
     for (const [index, waiting] of batch.entries()) {
       const answer = results[index];

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Metrics } from '../observability/metrics.ts';
+import { Connections } from './connections.ts';
+
+let server: Server;
+let clients: Socket[];
+/** Requests that wait for their response, by path; those under /known are of a known caller. */
+let waiting: Map<string, ServerResponse>;
+
+async function start(max: number): Promise<void> {
+  waiting = new Map();
+  clients = [];
+  const connections = new Connections(new Metrics());
+  server = createServer((request, response) => {
+    const { socket, url = '' } = request;
+    if (!connections.busy(socket, response)) return;
+    if (url.startsWith('/known')) connections.known(socket);
+    waiting.set(url, response);
+    server.emit('heard');
+  });
+  connections.bound(server, max);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+/** A new connection, on which these are sent. Resolves when the server has heard them all. */
+async function open(...paths: readonly string[]): Promise<Socket> {
+  const accepted = once(server, 'connection');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  clients.push(client);
+  client.resume();
+  await accepted;
+  if (paths.length > 0) client.write(requests(paths));
+  while (!paths.every((path) => waiting.has(path))) await once(server, 'heard');
+  return client;
+}
+
+const requests = (paths: readonly string[]) =>
+  paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join('');
+
+async function respond(path: string): Promise<void> {
+  const response = waiting.get(path) as ServerResponse;
+  response.end();
+  await once(response, 'close');
+}
+
+afterEach(() => {
+  for (const client of clients) client.destroy();
+  server.close();
+});
+
+describe('K21 the connection that makes room for a new one', () => {
+  beforeEach(() => start(4));
+
+  it('is one of a stranger that is idle, the first of them, before one that waits for its response', async () => {
+    const busy = await open('/busy');
+    const first = await open();
+    const second = await open();
+    await open('/known');
+    const gone = once(first, 'close');
+    await open();
+    await gone;
+    expect([busy, second].map(({ closed }) => closed)).toEqual([false, false]);
+  });
+
+  it('is then one of a stranger that waits, and only then an idle one of a known caller', async () => {
+    const idle = await open('/known/idle');
+    await respond('/known/idle');
+    const busy = await open('/busy');
+    const waits = await open('/known/waits');
+    await open('/known/too');
+    const busyGone = once(busy, 'close');
+    await open('/known/third');
+    await busyGone;
+    expect(idle.closed).toBe(false);
+    const idleGone = once(idle, 'close');
+    await open('/known/fourth');
+    await idleGone;
+    expect(waits.closed).toBe(false);
+  });
+
+  it('is none on which a known caller waits: then the new one is for nothing', async () => {
+    const callers = await Promise.all([1, 2, 3, 4].map((each) => open(`/known/${each}`)));
+    await open('/known/5');
+    const refused = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+    await once(refused, 'close');
+    expect(callers.map(({ closed }) => closed)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('K40 requests of strangers that are under way', () => {
+  beforeEach(() => start(2_000));
+
+  it('are a thousand at most: one more closes the connection of the first', async () => {
+    const first = await open('/0');
+    const caller = await open('/known');
+    for (let count = 1; count < 1_000; count++) await open(`/${count}`);
+    expect(first.closed).toBe(false);
+    const gone = once(first, 'close');
+    await open('/1000');
+    await gone;
+    expect(caller.closed).toBe(false);
+  });
+});
+
+describe('K42 requests at once on one connection', () => {
+  beforeEach(() => start(10));
+  const many = Array.from({ length: 2_000 }, (_, index) => `/${index}`);
+
+  it('are sixteen at most of a stranger: one more closes it, and none of the rest is heard', async () => {
+    const client = await open();
+    const closed = once(client, 'close');
+    client.write(requests(many));
+    await closed;
+    expect([...waiting.keys()]).toEqual(many.slice(0, 16));
+  });
+
+  it('may be more when those before have their response, and of a known caller', async () => {
+    const paths = many.slice(0, 16);
+    const client = await open(...paths);
+    for (const path of paths) await respond(path);
+    waiting.clear();
+    client.write(requests(paths));
+    while (waiting.size < 16) await once(server, 'heard');
+    const caller = await open('/known', ...many.slice(100, 200));
+    expect([client.closed, caller.closed]).toEqual([false, false]);
+  });
+});
