@@ -4,6 +4,7 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { Tenancy } from '../tenancy/tenancy.ts';
+import { validatedAhead } from '../validation/validation.pipe.ts';
 
 /** Around every write: what has an `Idempotency-Key` runs once, and cached reads of what it may have changed are dropped. */
 @Injectable()
@@ -16,21 +17,23 @@ export class WriteInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
-    const handle = async () => {
-      // After the key: a repeat is answered as the first was, also where what it names is gone by now.
-      await this.tenancy.check(context);
-      return lastValueFrom(next.handle() as Observable<unknown>);
-    };
-    return from(this.#write(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), handle));
+    return from(
+      this.#write(context, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), next),
+    );
   }
 
   async #write(
+    context: ExecutionContext,
     request: FastifyRequest,
     reply: FastifyReply,
-    handle: () => Promise<unknown>,
+    next: CallHandler,
   ): Promise<unknown> {
     try {
-      return await this.writes.answer(request, reply, handle);
+      // Before the order ledger is asked: a request that is wrong, or names what is not granted, leaves nothing there.
+      validatedAhead(context);
+      const lookUp = this.tenancy.granted(context);
+      const run = () => lastValueFrom(next.handle() as Observable<unknown>);
+      return await this.writes.answer(request, reply, { lookUp, run });
     } finally {
       // Also where it failed: the platform may have carried it out. Refused before anything was sent it changed nothing, and a caller
       // of wrong requests must not keep the cache of every other caller cold.

@@ -2,17 +2,20 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { UnreadableBody } from '../validation/request-body.ts';
 import { OrderLedger, type KeyedWrite } from './order-ledger.service.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
 /** The longest write (adding 1,000 members) calls upstream so many times, one after the other. */
 const CALLS = 5;
 
-/**
- * Writes with an `Idempotency-Key` run once: a repeat gets the same answer. It stands before validation, and what ends with
- * nothing processed, a 400 among it, leaves no record.
- */
+/** A write whose request is valid and names nothing that is not granted. */
+interface AskedWrite {
+  /** Throws where what it names is not there; absent: there is nothing to look up. */
+  readonly lookUp: (() => Promise<void>) | undefined;
+  readonly run: () => Promise<unknown>;
+}
+
+/** Writes with an `Idempotency-Key` run once: a repeat gets the same response. What ends with nothing processed leaves no record. */
 @Injectable()
 export class KeyedWrites {
   constructor(
@@ -20,22 +23,27 @@ export class KeyedWrites {
     private readonly config: UpstreamConfig,
   ) {}
 
-  async answer(request: FastifyRequest, reply: FastifyReply, run: () => Promise<unknown>): Promise<unknown> {
+  async answer(request: FastifyRequest, reply: FastifyReply, asked: AskedWrite): Promise<unknown> {
     const { call, policy } = request.state;
-    if (policy?.idempotency !== 'key') return run();
-    const idempotencyKey = idempotencyKeyOf(request.headers);
-    // A body that cannot be read has no fingerprint, and is refused by validation.
-    if (idempotencyKey === undefined || !call || request.body instanceof UnreadableBody) return run();
+    const idempotencyKey = policy?.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
+    if (!call || !policy || idempotencyKey === undefined) {
+      await asked.lookUp?.();
+      return asked.run();
+    }
     const write: KeyedWrite = {
       caller: call.caller.name,
       idempotencyKey,
       payload: payloadOf(policy.operationId, request, call),
       deadlineMs: CALLS * this.config.deadlineMs,
     };
-    const { answer, replayed } = await this.guard.keyed(write, async () => ({
-      body: await run(),
-      status: reply.statusCode,
-    }));
+    // A repeat is answered as the first was, also where what it names is gone by now; and what is not there leaves no record.
+    const isRepeat = asked.lookUp !== undefined && (await this.guard.knowsKeyed(write));
+    if (!isRepeat) await asked.lookUp?.();
+    const { answer, replayed } = await this.guard.keyed(write, async () => {
+      // The first may have been forgotten meanwhile.
+      if (isRepeat) await asked.lookUp?.();
+      return { body: await asked.run(), status: reply.statusCode };
+    });
     if (replayed) void reply.status(answer.status).header('idempotent-replayed', 'true');
     return answer.body;
   }

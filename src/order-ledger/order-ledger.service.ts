@@ -145,7 +145,7 @@ export class OrderLedger implements OnApplicationShutdown {
   ): Promise<{ readonly answer: KeptAnswer; readonly replayed: boolean }> {
     const { caller } = write;
     const alias = aliasOf(caller, write.idempotencyKey);
-    const begin = { ...this.#beginOf(write, `write/${alias}`, { caller }), alias };
+    const begin = { ...this.#beginOf(write, keyedName(write), { caller }), alias };
     const begun = await this.#begin(begin);
     if (begun.kind !== 'begun') {
       const record = this.#there(begun);
@@ -169,6 +169,11 @@ export class OrderLedger implements OnApplicationShutdown {
   /** Whether there is a record under that number. */
   async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
     return (await this.keeper.store.read(orderName(channelCode, channelOrderId))) !== undefined;
+  }
+
+  /** Whether there is a record of another write than an order under its key. */
+  async knowsKeyed(write: KeyedWrite): Promise<boolean> {
+    return (await this.keeper.store.read(keyedName(write))) !== undefined;
   }
 
   #beginOf(write: OrderWrite | KeyedWrite, name: string, details: Details): Begin {
@@ -301,4 +306,8 @@ function reported({ name }: Begin, submittedAt: number, state: State, details: D
 
 function aliasOf(caller: string, key: string): string {
   return `${encodeURIComponent(caller)}/${sha256(key).slice(0, 32)}`;
+}
+
+function keyedName({ caller, idempotencyKey }: KeyedWrite): string {
+  return `write/${aliasOf(caller, idempotencyKey)}`;
 }

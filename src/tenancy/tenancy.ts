@@ -55,19 +55,31 @@ export class Tenancy {
 
   /** Called by the interceptors that `@Operation` sets. The upstream client sends no id that was not looked up here. */
   check(context: ExecutionContext): Promise<void> | undefined {
-    const { call, policy } = context.switchToHttp().getRequest<FastifyRequest>().state;
-    if (!call || !policy || !isBound(call.caller.grants)) return undefined;
-    return this.#check(context, call, policy);
+    return this.granted(context)?.();
   }
 
-  async #check(context: ExecutionContext, call: CallContext, policy: OperationPolicy): Promise<void> {
+  /**
+   * Throws where a request names what is not granted, which takes no lookup. Returns the lookup of everything else that it names;
+   * undefined where there is nothing to look up.
+   */
+  granted(context: ExecutionContext): (() => Promise<void>) | undefined {
+    const { call, policy } = context.switchToHttp().getRequest<FastifyRequest>().state;
+    if (!call || !policy || !isBound(call.caller.grants)) return undefined;
     const { parameters, body } = validatedAhead(context);
     const scopes = scopesOf(parameters, body);
     for (const scope of scopes) assertNamed(scope, call);
     const lookups = lookupsOf(scopes);
     const reach = new Reach();
     call.reach = reach;
-    if (lookups.length === 0) return;
+    return lookups.length === 0 ? undefined : () => this.#lookUp(lookups, reach, call, policy);
+  }
+
+  async #lookUp(
+    lookups: readonly Lookup[],
+    reach: Reach,
+    call: CallContext,
+    policy: OperationPolicy,
+  ): Promise<void> {
     // The gateway reads on its own behalf: the enterprise is granted, and its lists are the same for all callers.
     const own: CallContext = { ...call, caller: { ...call.caller, grants: ALL_GRANTS }, upstreamMs: 0 };
     const ofOrders: CallContext = policy.actsAsUser ? own : { ...own, user: undefined };

@@ -10,10 +10,10 @@ import { TestSandbox } from '../support/sandbox.ts';
 
 /** Pages of orders from a store with many of them: the cost of a page, and which orders it has. */
 
-jest.setTimeout(300_000);
-
-/** A variable sets more: a million takes a minute to write. */
+/** More with a variable, and then the figures are printed: a million takes some minutes to write. */
 const ORDERS = Number(process.env['LISTED_ORDERS'] ?? 20_000);
+jest.setTimeout(300_000 + 2 * ORDERS);
+const figures: string[] = [];
 /** Each of this many enterprises has the same number of orders. */
 const ENTERPRISES = 50;
 const AT_ONCE = 2_000;
@@ -37,14 +37,21 @@ beforeAll(async () => {
       { name: 'of-channel', scopes: ['orders:read'], enterprises: ['*'], channels: ['web'] },
     ],
   );
+  const empty = await usedMemory();
   await fill(ORDERS);
+  figures.push(
+    `${Math.round(((await usedMemory()) - empty) / ORDERS)} bytes of Redis for each of ${ORDERS} orders`,
+  );
 });
 afterAll(async () => {
+  if (process.env['LISTED_ORDERS']) process.stdout.write(`${figures.join('\n')}\n`);
   await gateway.stop();
   direct.disconnect();
   await redis.stop();
   await sandbox.close();
 });
+
+const usedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await direct.info('memory'))?.[1]);
 
 const SECOND = 1_000_000;
 const START = 1_700_000_000;
@@ -113,10 +120,13 @@ describe('K37 a page of orders', () => {
       const page = { first: 1, middle: Math.ceil(pages / 2), last: pages }[which] as number;
       let answer: TestAnswer | undefined;
       const commands = await commandsOf(async () => {
+        const startedAt = performance.now();
         answer = await gateway.get(`/v1/license-orders?page=${page}&pageSize=20`, {
           key: gateway.keys['bound'] as string,
         });
+        figures.push(`the ${which} of ${pages} pages: ${Math.round(performance.now() - startedAt)} ms`);
       });
+      figures.push(`and ${commands} commands in Redis`);
       expect(answer?.body).toMatchObject({ total: own.length, totalPages: pages });
       expect(numbersOf(answer as TestAnswer)).toEqual(own.slice(20 * (page - 1), 20 * page));
       expect(commands).toBeLessThan(MOST_COMMANDS);

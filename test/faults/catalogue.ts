@@ -707,7 +707,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K41',
         fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many valid ones',
         holds:
-          'a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
+          'what is wrong, or names what is not granted or not there, never reaches the store, and is told so also while it is full; a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
       },
       {
         id: 'K42',

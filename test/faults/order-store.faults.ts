@@ -523,3 +523,59 @@ describe("O9 the application's key is replaced", () => {
     expect(await commitsOf(number)).toBe(1);
   });
 });
+
+describe('K41 writes that are refused', () => {
+  const bound = {
+    name: 'bound',
+    scopes: ['members:write', 'locks:write'],
+    enterprises: ['ent-harbour'],
+    users: ['*'],
+  };
+  const locks = caseOf('disableLocks');
+  const loan = caseOf('lendAssets');
+  const unknownMember = { ...loan, path: loan.path.replace(/members\/[^/]+/, 'members/mem-none') };
+  const refused = [
+    [400, { ...locks, body: { assetNums: 'none' } }],
+    [400, { ...locks, body: { assetNums: ['8000001003'], more: 1 } }],
+    [400, { ...locks, body: {} }],
+    [403, { ...locks, path: locks.path.replace('ent-harbour', 'ent-none') }],
+    [404, unknownMember],
+  ] as const;
+
+  it('leave nothing in the order store, and are told what is wrong also while it is full', async () => {
+    const redis = await newRedis();
+    const gateway = await gatewayOn(redis, {}, [bound]);
+    const key = gateway.keys['bound'] as string;
+    const withKey = () => ({ key, headers: { 'idempotency-key': credential() } });
+    const written = async () => {
+      const stats = await ask(redis, (client) => client.info('commandstats'));
+      return /cmdstat_hset:calls=(\d+)/.exec(stats)?.[1] ?? '0';
+    };
+    await gateway.app.get(OrderLedgerKeeper).tick();
+    for (const memory of ['0', '1']) {
+      await ask(redis, (client) => client.config('SET', 'maxmemory', memory));
+      const before = await written();
+      for (const [status, wrong] of refused) {
+        const answer = await send(gateway, wrong, withKey());
+        expect([answer.status, answer.body['code']]).toEqual([status, expect.any(String)]);
+      }
+      expect(await written()).toBe(before);
+    }
+    expectRefused(await send(gateway, locks, withKey()));
+    expect(await sandbox.journal(locks.upstream)).toEqual([]);
+  });
+
+  it('a repeat is answered as the first was where what it names is gone, without a word to the platform', async () => {
+    const gateway = await gatewayOn(await newRedis(), {}, [bound]);
+    const options = {
+      key: gateway.keys['bound'] as string,
+      headers: { 'idempotency-key': credential() },
+    };
+    const first = await send(gateway, loan, options);
+    expect(first.status).toBe(204);
+    const before = (await sandbox.calls()).length;
+    const again = await send(gateway, loan, options);
+    expect([again.status, isReplay(again)]).toEqual([204, true]);
+    expect((await sandbox.calls()).length).toBe(before);
+  });
+});
