@@ -340,8 +340,9 @@ describe('query parameters', () => {
   const known = { channelCode: 'crm', channelCustomerId: 'CH-1' };
 
   it('become an instance of their class, with words for flags', () => {
-    expect(query(known).value).toEqual({ ...known, defaultOnly: false });
-    expect(query({ ...known, defaultOnly: 'true' }).value).toEqual({ ...known, defaultOnly: true });
+    const first = { page: 1, pageSize: 100 };
+    expect(query(known).value).toEqual({ ...known, ...first, defaultOnly: false });
+    expect(query({ ...known, defaultOnly: 'true' }).value).toEqual({ ...known, ...first, defaultOnly: true });
     expect(query({ validateOnly: 'false' }, PlaceOrderQuery).value).toEqual({ validateOnly: false });
   });
 
@@ -351,10 +352,10 @@ describe('query parameters', () => {
 
   it('are refused by name where unknown, missing or wrong', () => {
     expect(
-      query({ channelCode: '', 'channelCustomerId[]': 'x', 'a[$gt]': '', password: 'p' }).faults,
+      query({ channelCustomerId: '', 'channelCustomerId[]': 'x', 'a[$gt]': '', password: 'p' }).faults,
     ).toEqual({
-      channelCode: 'must be an id of 1 to 128 characters without white space',
-      channelCustomerId: 'is required: must be an id of 1 to 128 characters without white space',
+      channelCode: 'is required: must be an id of 1 to 128 characters without white space',
+      channelCustomerId: 'must be an id of 1 to 128 characters without white space',
       'channelCustomerId[]': 'is not a known parameter',
       'a[$gt]': 'is not a known parameter',
       password: 'is not a known parameter',
