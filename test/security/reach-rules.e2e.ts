@@ -326,3 +326,43 @@ describe("S14 the platform's message about a field", () => {
     expect(answer.body['errors']).toMatchObject([{ pointer: '/items/0/customer/customerId' }]);
   });
 });
+
+describe('S1 the time that a refusal takes', () => {
+  const ROUNDS = 60;
+  const quantile = (times: readonly number[], share: number): number =>
+    times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))] ?? 0;
+
+  it.each<[string, (id: string) => Promise<TestAnswer>, foreign: string, unknown: string]>([
+    [
+      'an asset',
+      (id) => gateway.get(`/v1/enterprises/ent-harbour/assets/${id}/products`, key('bound')),
+      'ast-2001',
+      'ast-9999',
+    ],
+    [
+      'a member',
+      (id) =>
+        gateway.request('PATCH', `/v1/enterprises/ent-harbour/members/${id}`, {
+          body: { account: 'x', name: 'X' },
+          ...key('bound'),
+        }),
+      'mem-meridian-noor',
+      'mem-meridian-none',
+    ],
+    ['an asset number of an order', (id) => place([deletion(id)]), '8000002001', '8000009999'],
+  ])('does not tell whether %s is foreign or unknown', async (_, ask, foreign, unknown) => {
+    const times: Record<string, number[]> = { [foreign]: [], [unknown]: [] };
+    for (let round = -5; round < ROUNDS; round++) {
+      // In turns, each first as often as the other.
+      for (const id of round % 2 === 0 ? [foreign, unknown] : [unknown, foreign]) {
+        const startedAt = performance.now();
+        expect((await ask(id)).status).toBe(404);
+        if (round >= 0) times[id]?.push(performance.now() - startedAt);
+      }
+    }
+    const [one = [], other = []] = [times[foreign], times[unknown]];
+    // What is left between the medians is less than what each varies by itself.
+    const noise = Math.max(...[one, other].map((each) => quantile(each, 0.9) - quantile(each, 0.1)));
+    expect(Math.abs(quantile(one, 0.5) - quantile(other, 0.5))).toBeLessThan(noise);
+  });
+});
