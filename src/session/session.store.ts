@@ -78,10 +78,11 @@ export class SessionStore {
     const [value, leftMs] = await this.redis
       .run((client) => Promise.all([client.get(key).catch(emptyIfForeign), client.pttl(key)]))
       .catch(unavailable);
-    // The gateway writes no session without an expiry.
-    if (value === null || leftMs < 0) return undefined;
+    if (value === null) return undefined;
     const text = sealer.open(value, key);
-    if (text !== undefined) return { record: JSON.parse(text) as SessionRecord, leftMs };
+    // The gateway writes no session without an expiry.
+    if (text !== undefined)
+      return leftMs < 0 ? undefined : { record: JSON.parse(text) as SessionRecord, leftMs };
     // The value stays: a replica that has more encryption keys may be able to read it.
     this.metrics.unreadable('sessions');
     return undefined;

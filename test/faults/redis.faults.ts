@@ -499,10 +499,13 @@ describe('values that the gateway did not write', () => {
     await served(first, 2);
     const session = await logIn(first);
     await until('the answers are kept', async () => {
-      return (await ask(redis, (client) => client.keys('r2:*'))).length === 2;
+      return (await ask(redis, (client) => client.keys('r2:*'))).length >= 2;
     });
     await ask(redis, async (client) => {
-      for (const key of await client.keys('*')) {
+      // What the order ledger keeps there has tests of its own.
+      const keys = (await client.keys('*')).filter((key) => !key.includes('guard'));
+      for (const key of keys) {
+        if ((await client.type(key)) !== 'string') continue;
         const value = await client.get(key);
         // A token's seal is its last part.
         const [, head, sealed] = /^(|\d+:[^:]+:)(v1\..+)$/.exec(value ?? '') ?? [];
