@@ -211,7 +211,7 @@ describe('with Redis', () => {
     for (const endless of [undefined, 0, 0.4, -1])
       expect(await store.set('key', 'value', endless)).toBe(false);
     expect(await direct.exists('key')).toBe(0);
-    expect(() => store.clear()).toThrow('end by themselves');
+    expect(() => store.clear()).toThrow('its entries expire');
   });
 
   it('an answer that did not change is neither made nor stored again, and one that did is', async () => {

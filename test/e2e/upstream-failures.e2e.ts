@@ -170,7 +170,7 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
     ],
     ['a redirect', { httpStatus: 302, headers: { location: 'http://127.0.0.1:9/' } }, violation()],
     ['a 204', { httpStatus: 204 }, violation()],
-    ['3 MiB', { raw: { text: `{"code":0,"message":"${'x'.repeat(3 * 1024 * 1024)}"}` } }, violation()],
+    ['17 MiB', { pad: 17 * 1024 * 1024 }, violation()],
     ['an HTTP 500 with HTML', { html: true, httpStatus: 500 }, gone(503, 'upstream-unavailable', 1)],
     ['an HTTP 502', { httpStatus: 502 }, gone(503, 'upstream-unavailable', 2)],
     ['a reset before the headers', { reset: 'before-headers' }, gone(503, 'upstream-unavailable', 2)],

@@ -100,6 +100,7 @@ const requests: readonly (readonly [operation: string, Request])[] = [
     },
   ],
   ['listMembers', { method: 'GET', path: `${HARBOUR}/members` }],
+  ['getMember', { method: 'GET', path: `${HARBOUR}/members/mem-harbour-anna` }],
   [
     'updateMember',
     { method: 'PATCH', path: `${HARBOUR}/members/mem-harbour-anna`, body: { account: 'anna', name: 'Anna' } },
