@@ -140,7 +140,13 @@ describe('two processes', () => {
 
     const client = new Redis(redis.url);
     const keys = await client.keys('*');
-    const values = await Promise.all(keys.map(async (each) => (await client.get(each)) ?? ''));
+    const values = await Promise.all(
+      keys.map(async (each) => {
+        const type = await client.type(each);
+        if (type === 'hash') return JSON.stringify(await client.hgetall(each));
+        return type === 'string' ? ((await client.get(each)) ?? '') : '';
+      }),
+    );
     client.disconnect();
     const readable = [...keys, ...values, ...replicas.map((replica) => replica.output())].join('\n');
 

@@ -82,7 +82,7 @@ it('S3 a start that fails with an unexpected error does not show a secret in it'
     {
       ...gateway.environment(sandbox),
       REDIS_URL: redis.url.replace('//', `//:${encodeURIComponent(password)}@`),
-      ENCRYPTION_KEYS: newEncryptionKey(),
+      ENCRYPTION_KEYS: newEncryptionKey('k9'),
     },
     { nodeOptions: `--import data:text/javascript,${encodeURIComponent(code)}` },
   ).then(
