@@ -317,7 +317,7 @@ describe('K1 bodies beyond the limit', () => {
     expect(await metric()).toBe(32 * 1024 * 1024);
     const neighbour = { 'x-api-key': fleet.keys['neighbour'] as string, 'content-type': 'application/json' };
     const sized = (headers: Record<string, string>) =>
-      fetch(`${url()}/v1/asset-nums`, { method: 'POST', headers, body: '{"size":1}' });
+      fetch(`${url()}/v1/asset-num-reservations`, { method: 'POST', headers, body: '{"size":1}' });
     expect((await sized(neighbour)).status).toBe(201);
     const refused = await sized({ ...neighbour, 'x-api-key': fleet.key });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
