@@ -131,7 +131,8 @@ function spelled(schema: Schema, minLength: number, maxLength: number): fc.Arbit
   const { pattern } = schema;
   if (isLong(schema))
     return fc.oneof(fc.bigInt(0n, MAX_LONG), pick(0n, MAX_LONG, 2n ** 53n + 1n)).map(String);
-  if (pattern !== undefined && !pattern.startsWith('^[^')) return fc.stringMatching(new RegExp(pattern));
+  if (pattern !== undefined && !/^\^(\(\?:)?\[\^/.test(pattern))
+    return fc.stringMatching(new RegExp(pattern));
   const units = PALETTE.filter((unit) => pattern === undefined || matches(pattern, unit));
   const unit = pick(...units);
   const short = fc.string({ unit, minLength, maxLength: Math.min(maxLength, 24) });

@@ -219,7 +219,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
     silent: true,
     weight: 1,
     cases: (route, known) => {
-      if (!needsKey(route)) return undefined;
+      // What a key may do is told to every known caller.
+      if (!needsKey(route) || route.operation.operationId === 'getCaller') return undefined;
       return validRequest(route, known).map((draft) =>
         caseOf({ ...draft, who: 'powerless' }, 'no scope', { status: [403], code: ['forbidden'] }),
       );
