@@ -64,6 +64,9 @@ const PALETTE = [...'abcXYZ0189-_.:/@%&=+~\'"`\\<>{}[]()$#!?;,|* éß名称ａ٣
 const MAX_LONG = 2n ** 63n - 1n;
 const isLong = ({ pattern }: Schema) => pattern !== undefined && pattern.includes('\\d{0,18}');
 
+/** A pattern that only keeps characters out, and not one that gives a form. */
+const isOfCharacters = (pattern: string) => /^\^(\(\?:)?\[\^/.test(pattern);
+
 const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
 /** Valid values. `depth` bounds packages in packages. */
@@ -131,8 +134,7 @@ function spelled(schema: Schema, minLength: number, maxLength: number): fc.Arbit
   const { pattern } = schema;
   if (isLong(schema))
     return fc.oneof(fc.bigInt(0n, MAX_LONG), pick(0n, MAX_LONG, 2n ** 53n + 1n)).map(String);
-  if (pattern !== undefined && !/^\^(\(\?:)?\[\^/.test(pattern))
-    return fc.stringMatching(new RegExp(pattern));
+  if (pattern !== undefined && !isOfCharacters(pattern)) return fc.stringMatching(new RegExp(pattern));
   const units = PALETTE.filter((unit) => pattern === undefined || matches(pattern, unit));
   const unit = pick(...units);
   const short = fc.string({ unit, minLength, maxLength: Math.min(maxLength, 24) });
@@ -254,7 +256,7 @@ function* brokenText(schema: Schema, place: string): Found {
     for (const text of ['-1', '01', '9223372036854775808', '1.0', '0x10', ' 1', ''])
       yield wrong('long', text);
   if (pattern === undefined) return;
-  const around = pattern.startsWith('^[^') ? UNTEXTUAL : [...UNTEXTUAL, ' ', '/', '..', '%2e', 'é', '٣'];
+  const around = isOfCharacters(pattern) ? UNTEXTUAL : [...UNTEXTUAL, ' ', '/', '..', '%2e', 'é', '٣'];
   for (const odd of around) yield wrong('pattern', `a${odd}b`);
   if (!matches(pattern, ' ')) yield wrong('pattern', 'a b');
   // A pattern bounds the length, and would be slow to reject.
