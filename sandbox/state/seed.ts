@@ -81,7 +81,11 @@ function seedHarbour(world: World): void {
       '1001',
       'softkey',
       own,
-      { extensions: [{ extendCode: 'site', extendValue: 'pier-1' }], limitEndTime: FAR },
+      {
+        grantable: true,
+        extensions: [{ extendCode: 'site', extendValue: 'pier-1' }],
+        limitEndTime: FAR,
+      },
     ],
     [
       '1002',
