@@ -164,7 +164,7 @@ export const variables = {
   GUARD_INIT: {
     schema: oneOf('auto', 'manual').optional(),
     meaning:
-      '`auto` makes an empty guard store ready at start; `manual` leaves that to `npm run guard-init`, and until then orders get 503; default auto, in production manual',
+      '`auto` makes an empty order store ready at start; `manual` leaves that to `npm run guard-init`, and until then orders get 503; default auto, in production manual',
   },
   GUARD_COUNT_FILE: {
     schema: text.min(1).optional(),

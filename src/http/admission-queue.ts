@@ -88,7 +88,7 @@ export class AdmissionQueue {
   }
 
   /** Calls `begin`, now or when it is its turn; false where there are too many already. */
-  take(begin: () => void, asker: Asker = 'caller'): boolean {
+  admit(begin: () => void, asker: Asker = 'caller'): boolean {
     const now = this.now();
     const isFirst = !this.#isTurn;
     if (isFirst) this.#nextTurn(now);

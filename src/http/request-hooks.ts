@@ -52,7 +52,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     const { headers, raw } = request;
     request.state = requestState(request);
     void reply.header('x-request-id', request.state.requestId);
-    reply.raw.once('close', admission.arrived());
+    reply.raw.once('close', admission.enter());
     connections.busy(raw.socket, reply.raw);
     const refuse = (problem: ProblemException): void => sendProblem(problem, request, reply);
     const goOn = (problem?: ProblemException): void => (problem ? refuse(problem) : done());
@@ -64,7 +64,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     const receive = (caller: Caller): ProblemException | undefined => {
       request.state.caller = caller;
       connections.known(raw.socket);
-      reply.raw.once('close', admission.arrivedFromCaller());
+      reply.raw.once('close', admission.enterFromCaller());
       reply.raw.once('close', () => bodies.closed(request));
       return bodies.admit(request, caller);
     };
@@ -75,7 +75,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     };
     // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
     const wait = (asker: Asker, begin: () => void): void => {
-      const isAdmitted = admission.takes(() => {
+      const isAdmitted = admission.admit(() => {
         if (reply.raw.destroyed || isCutShort(request)) return;
         try {
           begin();

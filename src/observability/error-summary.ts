@@ -1,14 +1,14 @@
 /** Names of classes; one that somebody made of data is not. */
 const KIND = /^[A-Za-z]{1,60}$/;
 
-/** What is logged of a failure that nobody foresaw: its kind and its place, never its words, which may quote data. */
+/** What is logged of a failure that nobody foresaw: its kind and where it was thrown, never its words, which may quote data. */
 export function errorSummary(error: unknown): { error: string; stack: string } {
   if (!(error instanceof Error)) return { error: typeof error, stack: '' };
   const { name, message, stack } = error;
-  const place = String(stack);
+  const text = String(stack);
   // Behind the message, whose lines may look like frames.
-  const start = message === '' ? 0 : place.indexOf(message) + message.length;
-  const frames = place
+  const start = message === '' ? 0 : text.indexOf(message) + message.length;
+  const frames = text
     .slice(start)
     .split('\n')
     .filter((line) => line.startsWith('    at '));

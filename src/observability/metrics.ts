@@ -143,9 +143,9 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly #guarded = new Counter({
-    name: 'gateway_guarded_writes_total',
-    help: 'Guarded writes by the state that they came to in this process',
+  readonly #writeStates = new Counter({
+    name: 'gateway_recorded_writes_total',
+    help: 'Recorded writes by the state that they came to in this process',
     labelNames: ['state'],
     registers: [this.registry],
   });
@@ -158,9 +158,9 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly #evidence = new Counter({
-    name: 'gateway_order_evidence_total',
-    help: 'Looks for orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
+  readonly #reconciliationAttempts = new Counter({
+    name: 'gateway_order_reconciliation_attempts_total',
+    help: 'Attempts to find orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
     labelNames: ['result'],
     registers: [this.registry],
   });
@@ -233,9 +233,9 @@ export class Metrics {
     this.#oldestDoubt.set(oldestMs / 1_000);
   }
 
-  /** A guarded write came to a state. */
-  guarded(state: string): void {
-    this.#guarded.inc({ state });
+  /** A recorded write came to a state. */
+  writeCameTo(state: string): void {
+    this.#writeStates.inc({ state });
   }
 
   /** Whether the order store can be believed, by `reasons` of which `stopped` is the present one, and how many of its records did not open. */
@@ -260,9 +260,9 @@ export class Metrics {
     this.#notRecorded.inc({ reason });
   }
 
-  /** A look for an order in doubt is over. */
-  evidence(result: string): void {
-    this.#evidence.inc({ result });
+  /** An attempt to find an order in doubt is over. */
+  reconciliationAttempt(result: string): void {
+    this.#reconciliationAttempts.inc({ result });
   }
 
   /** A departure of an answer from the interface, see {@link gapKinds}. */

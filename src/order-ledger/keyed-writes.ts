@@ -16,7 +16,7 @@ const CALLS = 5;
 @Injectable()
 export class KeyedWrites {
   constructor(
-    private readonly guard: OrderLedger,
+    private readonly ledger: OrderLedger,
     private readonly config: UpstreamConfig,
   ) {}
 
@@ -32,7 +32,7 @@ export class KeyedWrites {
       payload: payloadOf(policy.operationId, request, call),
       deadlineMs: CALLS * this.config.deadlineMs,
     };
-    const { answer, replayed } = await this.guard.keyed(write, async () => ({
+    const { answer, replayed } = await this.ledger.keyed(write, async () => ({
       body: await run(),
       status: reply.statusCode,
     }));

@@ -19,7 +19,7 @@ import type { MerchandiseDto, OrderProductDto, ProductFeatureDto } from './dto/o
 /**
  * A licence order in the vocabulary of the wire (interface section 2.4). What a caller leaves out stays out, but for
  * `children`, which the interface shows as null at the leaf. `allOrders` has no field upstream: it *is* the missing source order.
- * Members stand in alphabetical order, so that the guard need not sort them for its fingerprint.
+ * Members stand in alphabetical order, so that the order ledger need not sort them for its fingerprint.
  */
 export function toBatchOrder(order: PlaceOrderDto, unit: TimestampUnit): WireBatchOrder {
   const { channelCode, channelOrderId, syncMode } = order;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { placeOf } from '../order-ledger/ledger-responses.ts';
-import type { Evidence, OrderedItem } from '../order-ledger/ledger-record.ts';
+import { locationOf } from '../order-ledger/ledger-responses.ts';
+import type { OrderedItem, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -26,7 +26,7 @@ export class LicenseOrderService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
-    private readonly guard: OrderLedger,
+    private readonly ledger: OrderLedger,
   ) {}
 
   async placeOrder(
@@ -40,7 +40,7 @@ export class LicenseOrderService {
     // While the platform does not work, or where something is not the caller's, new orders leave no records; what is known of others is
     // told as ever: a repeat of a deletion names what is gone by now.
     const refusal = call.reach?.refusal ?? this.upstream.refusal('batchOrder');
-    if (refusal && !(await this.guard.knows(channelCode, channelOrderId))) throw refusal;
+    if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
       channelCode,
@@ -51,14 +51,14 @@ export class LicenseOrderService {
       payload: { body },
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
-      evidence: evidenceOf(order),
+      search: searchOf(order),
     };
-    const { result, replayed } = await this.guard.order(write, (once) =>
+    const { result, replayed } = await this.ledger.order(write, (once) =>
       this.upstream.call('batchOrder', call, { query, body, once }, (data, notes) =>
         toPlacedItems(data, body, notes),
       ),
     );
-    return { record: toOrderRecord(result), location: placeOf(result), replayed };
+    return { record: toOrderRecord(result), location: locationOf(result), replayed };
   }
 
   /** What would be sent, with secrets masked; nothing is. */
@@ -79,7 +79,7 @@ function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
 }
 
 /** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (decision 12, "Reconciliation"). */
-function evidenceOf({ items }: PlaceOrderDto): Evidence | undefined {
+function searchOf({ items }: PlaceOrderDto): OrderSearch | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
     items.map(({ orderType, customer }) =>
       orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,

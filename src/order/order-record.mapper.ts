@@ -4,7 +4,7 @@ import type { OrderRecordDto } from './dto/order-record.dto.ts';
 /** `accepted`: only taken over by the platform; the others wait for somebody to settle them. */
 const OPEN: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
 
-/** The guard's record of an order, as callers see it. */
+/** The ledger's record of an order, as callers see it. */
 export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
   const { order } = details;
   if (!order) throw new Error('a write that is no order has no order record');

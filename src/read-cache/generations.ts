@@ -15,7 +15,7 @@ const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
 /** Generations that are asked for at once, for all readers of a moment. */
-interface ReconciliationAttempt {
+interface Lookup {
   readonly keys: Set<string>;
   readonly words: PromiseWithResolvers<ReadonlyMap<string, string | null>>;
 }
@@ -38,9 +38,9 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
-  #isLooking = false;
-  /** What is asked for once Redis has answered the last look. */
-  #next: ReconciliationAttempt | undefined;
+  #isLookingUp = false;
+  /** What is asked for once Redis has answered the last lookup. */
+  #next: Lookup | undefined;
 
   constructor(
     upstream: UpstreamConfig,
@@ -102,26 +102,26 @@ export class Generations implements OnModuleInit {
 
   /** One command for all who ask while another is under way: whoever comes is told what Redis knows afterwards, never before. */
   async #look(keys: readonly string[]): Promise<readonly (string | null)[]> {
-    const look = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
-    for (const key of keys) look.keys.add(key);
-    if (!this.#isLooking) void this.#lookOn();
-    const words = await look.words.promise;
+    const lookup = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
+    for (const key of keys) lookup.keys.add(key);
+    if (!this.#isLookingUp) void this.#lookUpOn();
+    const words = await lookup.words.promise;
     return keys.map((key) => words.get(key) ?? null);
   }
 
-  async #lookOn(): Promise<void> {
-    this.#isLooking = true;
-    for (let look = this.#next; look; look = this.#next) {
+  async #lookUpOn(): Promise<void> {
+    this.#isLookingUp = true;
+    for (let lookup = this.#next; lookup; lookup = this.#next) {
       this.#next = undefined;
-      const keys = [...look.keys];
+      const keys = [...lookup.keys];
       try {
         const found = await this.redis.run((client) => client.mget(keys));
-        look.words.resolve(new Map(keys.map((key, index) => [key, found[index] ?? null])));
+        lookup.words.resolve(new Map(keys.map((key, index) => [key, found[index] ?? null])));
       } catch (error) {
-        look.words.reject(error);
+        lookup.words.reject(error);
       }
     }
-    this.#isLooking = false;
+    this.#isLookingUp = false;
   }
 
   async #settle(): Promise<void> {

@@ -8,7 +8,7 @@ const TAG_BYTES = 16;
 
 /**
  * Seals what leaves the process for Redis: AES-256-GCM under the first key, opened under any key of the list. The name of
- * the place is authenticated too, so a value copied to another key does not open there.
+ * the key in Redis is authenticated too, so a value copied to another key does not open there.
  */
 export class Sealer {
   readonly #keys: ReadonlyMap<string, KeyObject>;
@@ -21,9 +21,9 @@ export class Sealer {
     this.#keys = new Map(keys.map(({ kid, key }) => [kid, key]));
   }
 
-  seal(text: string, place: string): string {
+  seal(text: string, redisKey: string): string {
     const iv = freshBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(place));
+    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(redisKey));
     const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return `${FORMAT}.${this.#first.kid}.${sealed.toString('base64url')}`;
   }
@@ -34,8 +34,8 @@ export class Sealer {
     return format === FORMAT && !this.#keys.has(kid);
   }
 
-  /** The text, or undefined where the value was not sealed by one of the keys for this place, or was changed since. */
-  open(value: string, place: string): string | undefined {
+  /** The text, or undefined where the value was not sealed by one of the encryption keys for this key of Redis, or was changed since. */
+  open(value: string, redisKey: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');
     const key = this.#keys.get(kid);
     const sealed = Buffer.from(encoded, 'base64url');
@@ -44,7 +44,7 @@ export class Sealer {
       const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES,
       });
-      decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
+      decipher.setAAD(Buffer.from(redisKey)).setAuthTag(sealed.subarray(-TAG_BYTES));
       const text = Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
       return text.toString('utf8');
     } catch {

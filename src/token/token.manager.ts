@@ -31,7 +31,7 @@ export class TokenManager {
 
   /** A usable token, at once where it is at hand, else within `waitMs`, or a {@link TokenFailure}: there is never a call without one. */
   get(principal: Principal, waitMs: number): AccessToken | Promise<AccessToken> {
-    const held = this.store.peek(principal);
+    const held = this.store.getLocal(principal);
     if (!held) return this.#wait(principal, waitMs);
     if (performance.now() >= held.renewAt && !this.#flights.has(this.#flightOf(principal))) {
       // Failing is fine here: the old token serves on, and the failure was logged and counted.

@@ -12,7 +12,7 @@ import { ContractViolation } from './wire/reader.ts';
  * - `timeout`: the deadline passed
  * - `lost`: the connection ended before the answer was whole
  * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
- * - `shut`: not tried, since calls of its kind fail, pile up or are unwanted for now; `retryAfter` says for how long
+ * - `circuit-open`: not tried, since calls of its kind fail, pile up or are unwanted for now; `retryAfter` says for how long
  * - `abandoned`: the caller of a read hung up, and the attempt was ended
  * - `nonconforming`: an envelope that says something the interface does not allow
  * - `incomplete`: carried out, but the answer does not tell for every part of it what came of it
@@ -27,7 +27,7 @@ export type FailureKind =
   | 'timeout'
   | 'lost'
   | 'unreadable'
-  | 'shut'
+  | 'circuit-open'
   | 'abandoned'
   | 'nonconforming'
   | 'incomplete';

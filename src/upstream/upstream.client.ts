@@ -76,11 +76,11 @@ export class UpstreamClient {
       user: actingUser(operation, context),
     };
     const result = await this.#persist(attempt);
-    if (result.late) void this.#tellLate(attempt, result.late, decode);
+    if (result.late) void this.#reportLate(attempt, result.late, decode);
     return this.#outcome(attempt, result, decode);
   }
 
-  async #tellLate(attempt: Attempt, late: Promise<Result>, decode: Decode<unknown>): Promise<void> {
+  async #reportLate(attempt: Attempt, late: Promise<Result>, decode: Decode<unknown>): Promise<void> {
     const result = await late;
     let outcome: LateOutcome;
     try {

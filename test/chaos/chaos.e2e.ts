@@ -9,7 +9,7 @@ import { type VariantName, variantNames, variants } from './variants.ts';
 const seed = Number(process.env['CHAOS_SEED'] ?? randomInt(2 ** 31));
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-describe('Orders while gateways and the guard store are killed, and the platform fails', () => {
+describe('Orders while gateways and the order store are killed, and the platform fails', () => {
   let report: Report;
   beforeAll(async () => {
     const options = { orders: 2_000, submits: 3, processes: 3, kills: 8, redisKills: 3, seed };

@@ -31,7 +31,7 @@ async function stageOf(options: Parameters<typeof Stage.set>[0]): Promise<Stage>
   return stage;
 }
 
-describe('What the guard store has acknowledged', () => {
+describe('What the order store has acknowledged', () => {
   it('is there after it was killed, 10,000 writes and five kills long', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
     atEnd(() => rmSync(folder, { recursive: true, force: true }));
@@ -143,7 +143,7 @@ describe('An order', () => {
     expect(succeeded).toBe(names.length);
   }, 240_000);
 
-  it('is refused at once and not sent while the guard store stands still, and goes once it moves again', async () => {
+  it('is refused at once and not sent while the order store stands still, and goes once it moves again', async () => {
     const stage = await stageOf({ processes: 1, environment: { UPSTREAM_ORDER_DEADLINE_MS: '30000' } });
     const names = Array.from({ length: 20 }, (_, index) => `frozen-${index}`);
     const before = (await stage.sandbox.journal('batchOrder')).length;
@@ -160,7 +160,7 @@ describe('An order', () => {
     times.sort((one, other) => one - other);
     const [median = 0, longest = 0] = [times[10], times[19]];
     say(
-      `guard store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
+      `order store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
     );
     expect(sent).toBe(0);
     expect(median).toBeLessThan(500);

@@ -24,7 +24,7 @@ const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
 /** A line that was just handed over for writing is lost with its process: a write waits for no log. */
 const KILLED_WITH_ITS_LINES_MS = 500;
 
-/** A platform, gateways, and a guard store that survives being killed, unless the variant takes that away. */
+/** A platform, gateways, and an order store that survives being killed, unless the variant takes that away. */
 export class Stage {
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;

@@ -171,7 +171,7 @@ describe('an Idempotency-Key', () => {
     },
   );
 
-  it('is 503 where the guard store is away, before anything is sent', async () => {
+  it('is 503 where the order store is away, before anything is sent', async () => {
     const own = await startRedis();
     const gateway = await start({ GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS });
     const away = gateway.logged('redis-away');

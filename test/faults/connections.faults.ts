@@ -99,16 +99,16 @@ async function patientOrder(): Promise<number> {
 async function unreadOrder() {
   const gateway = await TestGateway.start(sandbox);
   const intake = gateway.app.get(Admission);
-  const takes = intake.takes.bind(intake);
+  const admit = intake.admit.bind(intake);
   const turn = Promise.withResolvers<() => void>();
-  intake.takes = (begin) => {
+  intake.admit = (begin) => {
     turn.resolve(begin);
     return true;
   };
   const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
   const answer = await gateway.post(order.path, body);
   (await turn.promise)();
-  intake.takes = takes;
+  intake.admit = takes;
   const found = await gateway.get('/v1/license-orders/crm/SO-unread');
   await gateway.stop();
   return [answer.status, answer.body['code'], answer.body['outcome'], found.status];

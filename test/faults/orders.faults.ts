@@ -177,7 +177,7 @@ describe('in the answer', () => {
   });
 });
 
-describe('in the guard store', () => {
+describe('in the order store', () => {
   it('R1 away at start: orders are refused, and placed once it is there', async () => {
     const port = await freePort();
     const gateway = await guardedBy({ url: `redis://127.0.0.1:${port}` });

@@ -189,7 +189,7 @@ describe('every kind of failure without a business code', () => {
   const table: Row[] = [
     { when: 'no connection', kind: 'unreachable', sent: false, ...all(unavailable) },
     { when: 'a process that was busy for too long', kind: 'delayed', sent: false, ...all(unavailable) },
-    { when: 'a group that is shut', kind: 'shut', sent: false, ...all(unavailable) },
+    { when: 'a group that is shut', kind: 'circuit-open', sent: false, ...all(unavailable) },
     {
       when: 'no connection in time',
       kind: 'connect-timeout',

@@ -20,7 +20,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
     case 'unauthorized':
       return write ? unknown(failure, 502) : problem('upstream-credential-rejected', failure);
     case 'unreachable':
-    case 'shut':
+    case 'circuit-open':
     case 'delayed':
     case 'abandoned':
       return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });

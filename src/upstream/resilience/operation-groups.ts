@@ -95,7 +95,7 @@ export class OperationGroup {
   ): UpstreamFailure {
     this.metrics.upstreamRefused(this.name, reason);
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
-    return new UpstreamFailure(operation, 'shut', false, { retryAfter });
+    return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter });
   }
 }
 
