@@ -98,17 +98,17 @@ async function patientOrder(): Promise<number> {
 /** An order whose turn does not come before its time is up: what its caller is told, and how many orders there are in the end. */
 async function unreadOrder() {
   const gateway = await TestGateway.start(sandbox);
-  const intake = gateway.app.get(Admission);
-  const admit = intake.admit.bind(intake);
+  const admission = gateway.app.get(Admission);
+  const admit = admission.admit.bind(admission);
   const turn = Promise.withResolvers<() => void>();
-  intake.admit = (begin) => {
+  admission.admit = (begin) => {
     turn.resolve(begin);
     return true;
   };
   const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
   const answer = await gateway.post(order.path, body);
   (await turn.promise)();
-  intake.admit = takes;
+  admission.admit = admit;
   const found = await gateway.get('/v1/license-orders/crm/SO-unread');
   await gateway.stop();
   return [answer.status, answer.body['code'], answer.body['outcome'], found.status];
