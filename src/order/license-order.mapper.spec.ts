@@ -360,4 +360,11 @@ describe('the results of a batch', () => {
     }));
     expect((thrown as IncompleteAnswer).matched).toEqual(matched);
   });
+
+  it('may be missing where the order is async, and not in part', () => {
+    const order = { ...sent(1, 2), syncMode: 'async' as const };
+    for (const json of ['null', '[]']) expect(toPlacedItems(results(json), order)).toEqual([]);
+    expect(toPlacedItems(undefined, order)).toEqual([]);
+    expect(() => toPlacedItems(results(`[${result(1)}]`), order)).toThrow(IncompleteAnswer);
+  });
 });

@@ -145,6 +145,8 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
     customerId: item.id('customerId'),
   });
   const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, read, notes)) : [];
+  // An async order may have no licence orders yet: reconciliation finds them.
+  if (sent.syncMode === 'async' && (data === null || data === undefined || isEmptyList(data))) return [];
   const bySequence = Map.groupBy(results, (result) => result?.sequence);
   const items = sent.orderList.flatMap(({ sequence }) => {
     const [item, ...more] = bySequence.get(sequence) ?? [];
@@ -168,4 +170,8 @@ function readResult(
     if (error instanceof ContractViolation) return undefined;
     throw error;
   }
+}
+
+function isEmptyList(data: unknown): boolean {
+  return Array.isArray(data) && data.length === 0;
 }

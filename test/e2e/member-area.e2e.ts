@@ -454,9 +454,23 @@ describe('a page', () => {
     const lying = await gateway.get(`${HARBOUR}/members?pageSize=20`);
     expect(lying.body).toMatchObject({ total: 5, totalPages: 1_000_000_000 });
     expect(lying.body['items']).toHaveLength(22);
-    for (const data of [{ total: -1 }, { pages: null }, { list: 'x' }, { total: '5' }]) {
+    await sandbox.fault({ operation: 'listMembers', times: 1, action: { patch: { data: { list: 'x' } } } });
+    expect((await gateway.get(`${HARBOUR}/members`)).status).toBe(502);
+  });
+
+  it('that counts in an odd way is served with what it says as text, or with what the page itself shows', async () => {
+    const { items, total, totalPages } = (await gateway.get(`${HARBOUR}/members`)).body;
+    expect(items).toHaveLength(total as number);
+    for (const [data, counted] of [
+      [{ total: -1 }, { total, totalPages }],
+      [{ total: null }, { total, totalPages }],
+      [{ pages: null }, { total, totalPages: 1 }],
+      [{ total: '5' }, { total: 5, totalPages }],
+    ]) {
       await sandbox.fault({ operation: 'listMembers', times: 1, action: { patch: { data } } });
-      expect((await gateway.get(`${HARBOUR}/members`)).status).toBe(502);
+      const page = await gateway.get(`${HARBOUR}/members`);
+      expect(page.status).toBe(200);
+      expect(page.body).toMatchObject({ items, ...counted });
     }
   });
 

@@ -119,6 +119,19 @@ describe.each([
     expect(await sends()).toBe(1);
   });
 
+  it.each(['{"code":0,"message":"ok","data":null}', '{"code":0,"message":"ok"}', '{"code":0,"data":[]}'])(
+    'that is async and answered without licence orders (%s) is accepted: they are not known yet',
+    async (text) => {
+      const gateway = await begin();
+      const number = newNumber();
+      await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { raw: { text } } });
+      const { status, body } = await gateway.post(ORDERS, orderOf(number, { syncMode: 'async' }));
+      expect([status, body['state']]).toEqual([202, 'accepted']);
+      expect(body['items']).toMatchObject([{ sequence: 1, licenseOrderId: null }]);
+      expect(await commitsOf(number)).toHaveLength(1);
+    },
+  );
+
   it('K33 with another body under the same number is refused', async () => {
     const gateway = await begin();
     const number = newNumber();

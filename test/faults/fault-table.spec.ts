@@ -51,23 +51,11 @@ describe('the table', () => {
 });
 
 describe('the catalogue', () => {
-  it.each([
-    ['U', 32],
-    ['C', 28],
-    ['T', 18],
-    ['R', 21],
-    ['N', 6],
-    ['P', 17],
-    ['O', 10],
-    ['S', 19],
-    ['K', 36],
-    // Of trust and operation.
-    ['G', 10],
-  ])('has the rows of %s, which are %i, each once', (letter, count) => {
+  it('has the rows of each letter counted from 1, each once', () => {
     const ids = sections.flatMap((section) => section.rows.map(({ id }) => id));
-    expect(ids.filter((id) => id.startsWith(letter))).toEqual(
-      Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
-    );
+    const letters = Map.groupBy(ids, ([letter]) => letter);
+    expect([...letters.keys()].sort().join('')).toBe('CGKNOPRSTU');
+    for (const [letter, own] of letters) expect(own).toEqual(own.map((_, index) => `${letter}${index + 1}`));
   });
 
   it('is a page with a line a row', () => {
