@@ -1,7 +1,7 @@
 import { ratio, spread } from './figures.ts';
 import { type Result, values } from './lines.ts';
 
-/** CPU time a request as bars, for reading on light and dark pages alike. */
+/** CPU time of a request as bars, readable on light and dark pages. */
 
 const WIDTH = 760;
 const LABELS = 190;

@@ -12,7 +12,7 @@ export interface Contender {
   readonly asked: Asked;
 }
 
-/** The platform, canned: everybody has the same one. */
+/** The platform with fixed responses, the same for all contenders. */
 export class Platform {
   readonly running: Running;
 
@@ -28,13 +28,13 @@ export class Platform {
     return `http://127.0.0.1:${this.running.ports[0]}`;
   }
 
-  /** How many reads and orders it has been asked for. */
+  /** How many reads and orders it has received. */
   async asked(): Promise<number> {
     return ((await (await fetch(`${this.url}/asked`)).json()) as { asked: number }).asked;
   }
 }
 
-/** As an operator would set it: a log on disk of every order before it is sent, and nothing thrown away. */
+/** As an operator would set it: a log on disk of every order before it is sent, and no eviction. */
 const GUARD_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 export const SHIPPED = {
   NODE_ENV: 'production',
@@ -42,10 +42,10 @@ export const SHIPPED = {
   CACHE_TTL_MS: '5000',
   LOG_LEVEL: 'info',
 };
-/** The guard in the process: there is no Redis, which production refuses. */
+/** The order ledger in the process, without Redis, which production refuses. */
 const EMBEDDED = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '', ENCRYPTION_KEYS: '' };
 
-/** A fleet without processes yet: a Redis, and a caller whose limit is out of reach. */
+/** The parts of a fleet before its processes: a Redis, and a caller whose limit is out of reach. */
 export function openFleet({ url }: Platform): Promise<Fleet> {
   const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
   return Fleet.start({ ...platform, seedPassword: secret() }, 0, {
@@ -88,16 +88,16 @@ async function peer(
 
 const payload = (answer: unknown) => (answer as { data: unknown }).data;
 
-/** Everybody that can be put under load, and how it is started. */
+/** Every contender, and how it is started. */
 export const contenders = {
-  /** What any gateway on Node must at least do. */
+  /** The least that any gateway on Node must do. */
   bare: (platform) =>
     peer(
       'bare',
       platform,
       platformAsked((answer) => answer),
     ),
-  /** As shipped: callers, request log, metrics, guard and Redis on. */
+  /** As shipped: with callers, request log, metrics, order ledger and Redis. */
   gateway: (platform: Platform, how?: HowToStart) => gateways(platform, 1, SHIPPED, how),
   /** With everything in the process instead of in Redis. */
   'gateway, embedded': (platform: Platform, how?: HowToStart) => gateways(platform, 1, EMBEDDED, how),
@@ -110,7 +110,7 @@ export const contenders = {
     return peer('naive', platform, gatewayAsked(key), { API_KEY_HASH: hash });
   },
   '@fastify/http-proxy': (platform) => peer('proxy', platform, platformAsked(payload)),
-  /** Nobody between. */
+  /** No gateway in between. */
   direct: ({ running }) =>
     Promise.resolve({ running: { ...running, stop: async () => {} }, asked: platformAsked(payload) }),
 } satisfies Record<string, (platform: Platform) => Promise<Contender>>;

@@ -1,4 +1,4 @@
-/** Self time out of a `.cpuprofile` of V8: where the processor was, by package or file, and by function. */
+/** Self time from a `.cpuprofile` of V8, by package or file and by function. */
 
 export interface CpuProfile {
   readonly nodes: readonly {
@@ -12,10 +12,10 @@ export interface CpuProfile {
 }
 
 export interface SelfTimes {
-  /** Parts of the time in which something ran, the largest first. */
+  /** Shares of the busy time, the largest first. */
   readonly places: readonly (readonly [name: string, part: number])[];
   readonly functions: readonly (readonly [name: string, part: number])[];
-  /** Part of the whole time in which nothing ran. */
+  /** Share of the idle time in the whole time. */
   readonly idle: number;
 }
 
@@ -48,7 +48,7 @@ export function selfTimes(profile: CpuProfile, from: number, to: number): SelfTi
   return { places: ranked(places), functions: ranked(functions), idle: idle / (busy + idle) };
 }
 
-/** A package by its name, a file of the gateway by its path, what Node and V8 do by themselves by theirs. */
+/** A package by its name, a file of the gateway by its path, work of Node and V8 by their names. */
 function placeOf(url: string, functionName: string): string {
   const installed = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1];
   if (installed !== undefined) return installed;

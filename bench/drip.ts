@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A process that opens connections which take their time: `drip.ts <port> <count> <head>`; prints how long the last was kept (s). */
+/** A process that opens slow connections: `drip.ts <port> <count> <head>`. It prints how long the last one stayed open (s). */
 
 const [port, count, head = ''] = process.argv.slice(2);
 

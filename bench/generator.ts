@@ -2,24 +2,24 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /**
- * HTTP/1.1 over plain sockets, one request at a time on each: cheap, so that two cores are enough for the load, what is measured
- * and the platform. Statuses are checked on every answer, bodies where the caller asks.
+ * HTTP/1.1 over plain sockets, one request at a time on each: cheap, so that two cores suffice for the load, the measured process and
+ * the platform. It checks the status of every response, and bodies where the caller asks.
  */
 
 export interface Ask {
   /** The whole request of that number, ASCII only. */
   readonly request: (index: number) => string;
   readonly status: number;
-  /** Throws where an answer is not what was asked for. */
+  /** Throws when a response is not the expected one. */
   readonly check: (body: string) => void;
 }
 
-/** The answer was wrong: what was measured means nothing. */
+/** The response was wrong, so the measurement has no meaning. */
 export class WrongAnswer extends Error {
   override readonly name = 'WrongAnswer';
 }
 
-/** Not now, says the gateway, and that nothing happened: right of it where it has more to do than it can, and no measurement. */
+/** The gateway refused with "try later" and did nothing: correct under overload, but no measurement. */
 class Refused extends Error {}
 
 const BACKOFF_MS = 50;
@@ -40,7 +40,7 @@ const REFUSAL = /^HTTP\/1\.1 503 [\s\S]*"outcome":"not_processed"/;
 export class Connection {
   readonly #socket: Socket;
   #pending: Pending | undefined;
-  /** Of the answer under way: a head that is not whole yet or has the wrong status, what is kept of its body, how much is to come. */
+  /** State of the current response: an incomplete head or a wrong status, the kept part of the body, the bytes still to come. */
   #head: Buffer | undefined;
   #unwanted: string | undefined;
   #kept: Buffer[] = [];
@@ -59,7 +59,7 @@ export class Connection {
     return new Connection(socket);
   }
 
-  /** Resolves with the body where it is to be kept. */
+  /** Resolves with the body when the caller wants it. */
   send(request: string, status: number, keep = false): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject, status, keep };
@@ -115,7 +115,7 @@ export class Connection {
   }
 }
 
-/** Connections, in turns to each port, with one checked request each behind them. */
+/** Connections, opened to each port in turn after one checked request each. */
 export async function openChecked(
   ports: readonly number[],
   count: number,
@@ -143,13 +143,13 @@ async function check(connection: Connection, ask: Ask, next: () => number, tries
 
 export interface Answered {
   readonly seconds: number;
-  /** How often it was told to come back later. */
+  /** How often the gateway refused with "try later". */
   readonly refused: number;
-  /** Of each answer, in ms. */
+  /** Of each response, in ms. */
   readonly latencies: readonly number[];
 }
 
-/** Every connection asks again as soon as it is answered. */
+/** Every connection sends again as soon as it has its response. */
 export async function flood(
   connections: readonly Connection[],
   ask: Ask,
@@ -178,7 +178,10 @@ export async function flood(
   return { seconds: (performance.now() - started) / 1_000, refused, latencies };
 }
 
-/** So many requests a second, whatever the answers do; one that finds no connection free waits for it, and that counts. */
+/**
+ * A fixed number of requests a second, independent of the responses. A request that finds no free connection waits, and the wait
+ * counts.
+ */
 export async function pace(
   connections: readonly Connection[],
   ask: Ask,

@@ -11,7 +11,7 @@ import { overload } from './overload.ts';
 
 /**
  * What holds when callers or the platform are hostile, or just too many: `npm run bench:hardening [-- <words of a name>]` prints each
- * figure beside its line. Needs the build and a redis-server, and a machine that does nothing else.
+ * figure beside its limit. Needs the build, a redis-server and an otherwise idle machine.
  */
 
 /** Resident memory now, and the most since {@link forgetPeak}, in MiB. */
@@ -25,7 +25,7 @@ function forgetPeak(fleet: Fleet): void {
   writeFileSync(`/proc/${gatewayOf(fleet).child.pid}/clear_refs`, '5');
 }
 
-/** Slow callers, in a process of their own so that they do not slow down whoever measures: how long the last was kept (s). */
+/** Slow callers, in a process of their own so that they do not slow the measurement: how long the last one stayed open (s). */
 async function drip(fleet: Fleet, count: number, head: string): Promise<number> {
   const { port } = new URL(gatewayOf(fleet).url);
   const child = spawn(process.execPath, ['--no-warnings', 'bench/drip.ts', port, String(count), head]);
@@ -53,13 +53,13 @@ const slowOnes =
     };
   };
 
-/** A hundred of them, and the memory a minute later beside that before. */
+/** A hundred of them, and the memory a minute later beside the memory before. */
 const bomb =
   (drop: (fleet: Fleet, sandbox: TestSandbox) => Promise<number>, expected: number): Scenario =>
   async (fleet, sandbox) => {
     const hundred = () => Promise.all(Array.from({ length: 100 }, () => drop(fleet, sandbox)));
     const others = (seconds: number) => load({ rate: 100, seconds, send: () => send(fleet, ASSETS) });
-    // What the first hundred leave for good is room that V8 and malloc have touched once; a second hundred finds it there.
+    // The first hundred leave memory that V8 and malloc have touched once and keep; a second hundred reuses it.
     await others(5);
     await hundred();
     await others(30);
@@ -69,7 +69,7 @@ const bomb =
     const { peak } = memoryOf(fleet);
     await sandbox.reset();
     let after = memoryOf(fleet).now;
-    // The others go on meanwhile, as they do: a process that does nothing does not collect its garbage either.
+    // The other callers go on meanwhile: an idle process does not collect its garbage either.
     for (let second = 0; second < 60 && after > before * 1.1; second += 2) {
       await others(2);
       after = memoryOf(fleet).now;
@@ -81,7 +81,7 @@ const bomb =
     };
   };
 
-/** The same from the platform: this is what it answers to reads. */
+/** The same as a response of the platform to reads. */
 const bombFromUpstream = (action: object, expected: number): Scenario =>
   bomb(async (fleet, sandbox) => {
     await sandbox.fault({ operation: 'listAssets', times: 1, action });
@@ -90,7 +90,7 @@ const bombFromUpstream = (action: object, expected: number): Scenario =>
 
 const AT_ONCE = 32;
 
-/** What so many at once take, beside their size. */
+/** The memory that many at once take, beside their size. */
 const weight =
   (
     bytes: number,

@@ -1,7 +1,7 @@
 import type { Fleet } from '../test/support/fleet.ts';
 import type { TestSandbox } from '../test/support/sandbox.ts';
 
-/** What callers send who mean harm, or are just too many. */
+/** Requests of hostile callers, or of too many callers. */
 
 export const ASSETS = '/v1/enterprises/ent-harbour/assets';
 export const VALIDATE = '/v1/license-orders?validateOnly=true';
@@ -12,7 +12,7 @@ export type Scenario = (fleet: Fleet, sandbox: TestSandbox) => Promise<Measured>
 
 export const gatewayOf = ({ gateways: [gateway] }: Fleet) => gateway as NonNullable<typeof gateway>;
 
-/** Sends and reads, and gives the status; 0 where there was no answer. */
+/** Sends, reads, and returns the status; 0 without a response. */
 export async function ask(
   fleet: Fleet,
   path: string,
@@ -38,7 +38,7 @@ export function send(
   return fetch(gatewayOf(fleet).url + path, { method: body === undefined ? 'GET' : 'POST', headers, body });
 }
 
-/** An order of so many items, as long as it is to be. */
+/** An order of this many items, for a body of the wanted length. */
 export function orderOf(items: number, noteLength = 0): string {
   const note = 'n'.repeat(noteLength);
   const item = {

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { ratio, spread } from './figures.ts';
 import type { Measured, Metric } from './measure.ts';
 
-/** What was measured: for each run of a scenario, what each round gave. */
+/** Measurements: for each run of a scenario, the values of each round. */
 export interface Result {
   readonly name: string;
   readonly note?: string | undefined;
@@ -17,18 +17,18 @@ export function values(rounds: readonly Partial<Measured>[], metric: Metric): nu
 
 interface Line {
   readonly scenario: string;
-  /** Whose figure, and beside whose, round by round. */
+  /** The runs that are compared, round by round. */
   readonly of: string;
   readonly beside: string;
   readonly metric: Metric;
   /** The quotient, or the difference. */
   readonly as: 'times' | 'added';
-  /** Figures are for so many items each. */
+  /** Figures are per item, of this many items. */
   readonly per?: readonly [of: number, beside: number];
   readonly limit: number;
-  /** The limit is the least, not the most. */
+  /** The limit is a minimum, not a maximum. */
   readonly atLeast?: true;
-  /** Cores without which the machine decides, not the gateway. */
+  /** The least number of cores with which the gateway, not the machine, decides the figure. */
   readonly cores?: number;
 }
 
@@ -50,10 +50,10 @@ const naive = (scenario: string, limit: number): Line => ({
   atLeast: true,
 });
 
-/** Two gateways, and beside them load, platform and Redis, each on a core of its own. */
+/** Two gateways, load, platform and Redis, each on a core of its own. */
 const CORES_FOR_TWO = 5;
 
-/** What the gateway has to hold. */
+/** The limits that the gateway must meet. */
 const lines: readonly Line[] = [
   bare('read 1 KB, past the cache', 1.8),
   bare('read 20 KB, past the cache', 1.3),
@@ -126,7 +126,7 @@ const WORDS: Record<Metric, string> = {
   refused: 'refused',
 };
 
-/** Holds what was measured against the lines of its scenarios. */
+/** Compares the measurements with the limits of their scenarios. */
 export function judge(results: readonly Result[]): Judged[] {
   return lines.flatMap((line) => {
     const result = results.find(({ name }) => name === line.scenario);

@@ -1,7 +1,7 @@
-/** Open load: so many requests a second whatever the answers do, as callers behave that do not know of each other. */
+/** Open load: a fixed number of requests a second, independent of the responses, as from callers that do not know each other. */
 
 export interface Sample {
-  /** HTTP status; 0 where there was no answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly ms: number;
   /** Seconds since the load began, when the request was sent. */
@@ -12,7 +12,7 @@ export interface Sample {
 interface Load {
   readonly rate: number;
   readonly seconds: number;
-  /** Sends the request of that number and resolves with its answer. */
+  /** Sends the request of that number and resolves with its response. */
   readonly send: (index: number) => Promise<Response>;
 }
 
@@ -52,7 +52,7 @@ async function sample(index: number, started: number, send: Load['send']): Promi
   }
 }
 
-/** The time within which that share of the requests was answered, in ms. */
+/** The time within which that share of the requests got its response, in ms. */
 export function percentile(samples: readonly Sample[], part: number): number {
   const sorted = samples.map(({ ms }) => ms).sort((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;

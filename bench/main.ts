@@ -11,9 +11,9 @@ import { named } from './scenarios.ts';
 import { type Extent, Stage } from './stage.ts';
 
 /**
- * The gateway beside its peers, in one run. `--only <words of a name>` picks scenarios, `--rounds` and `--seconds` set their
- * extent, `--json <file>` says where the figures go, with a chart beside it (`.svg`). `--short` plays everything once and
- * briefly: it finds wrong answers and judges no time. Exits with 1 where somebody answered wrong, not where a line is missed.
+ * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios, `--rounds` and `--seconds` set their
+ * extent, `--json <file>` names the file of the figures, with a chart beside it (`.svg`). `--short` plays everything once and briefly:
+ * it finds wrong responses and judges no time. Exits with 1 for a wrong response, not for a missed line.
  */
 
 const { values: options } = parseArgs({
@@ -88,7 +88,7 @@ function summary({ name, metric, runs }: Result): object {
   };
 }
 
-/** One line that is written over, where somebody is looking. */
+/** One line that is overwritten, on a terminal. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

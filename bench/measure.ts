@@ -6,16 +6,16 @@ import { type Answered, Connection, flood, openChecked, pace, WrongAnswer } from
 import { cpuSeconds, residentMegabytes, startPeer } from './processes.ts';
 import { gatewayAsked, type Task } from './tasks.ts';
 
-/** What was found in one round. CPU is the processes' own, of all their threads. */
+/** The measurements of one round. CPU is that of the processes, over all their threads. */
 export interface Measured {
   readonly cpuMicros: number;
-  /** Of its Redis, for each request. */
+  /** CPU of its Redis, for each request. */
   readonly redisMicros: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly megabytes: number;
-  /** Part of the requests that were told to come back later. */
+  /** Share of the requests that the gateway refused with "try later". */
   readonly refused: number;
   readonly startMs: number;
 }
@@ -24,20 +24,20 @@ export type Metric = keyof Measured;
 export interface Work {
   readonly task: Task;
   readonly connections: number;
-  /** Requests a second; absent: as many as are answered. */
+  /** Requests a second; absent: as many as get responses. */
   readonly rate?: number | undefined;
   readonly seconds: number;
 }
 
-/** Of the answers of a caching contender, this part at most may come from the platform: an entry lives 5 s. */
+/** The share of a caching contender's responses that may come from the platform: an entry lives 5 s. */
 const MAX_MISSES = 0.05;
-/** A machine that is too slow for this load; beyond it nothing is measured. */
+/** The machine is too slow for this load; beyond this the bench measures nothing. */
 const MAX_REFUSED = 0.2;
 
 let requests = 0;
 const next = () => requests++;
 
-/** Puts a contender under load. Throws where an answer is wrong, or was not made as the task says. */
+/** Puts a contender under load. Throws when a response is wrong, or was not made as the task says. */
 export async function underLoad(
   name: string,
   { running, asked }: Contender,
@@ -83,14 +83,14 @@ export async function underLoad(
   }
 }
 
-/** A read that was to go past a cache and did not, or the other way round, would be measured as something else. */
+/** A read that hits the cache instead of passing it, or the reverse, would measure something else. */
 function assertAsked(task: Task, answered: number, asked: number, hasCache: boolean): void {
   const cached = hasCache && task.kind === 'read' && task.how === 'cached';
   const right = cached ? asked <= Math.max(4, answered * MAX_MISSES) : asked === answered;
   if (!right) throw new WrongAnswer(`${answered} answers, of which the platform made ${asked}`);
 }
 
-/** From the start of its process to the first 200 of a read, token and all. Redis is there already. */
+/** From the start of its process to the first 200 of a read, token included. Redis already runs. */
 export async function startOfGateway(platform: Platform): Promise<Partial<Measured>> {
   const fleet = await openFleet(platform);
   try {
@@ -105,7 +105,7 @@ export async function startOfGateway(platform: Platform): Promise<Partial<Measur
   }
 }
 
-/** The same of a Nest with Fastify, Swagger and one route that answers by itself. */
+/** The same for Nest with Fastify, Swagger and one route without a platform. */
 export async function startOfBareNest(): Promise<Partial<Measured>> {
   const PORT = String(await freePort());
   const began = performance.now();

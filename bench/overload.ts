@@ -14,11 +14,11 @@ function cpuOf(fleet: Fleet): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
 }
 
-/** Served requests for each second of CPU time, since on a shared machine the gateway may get less of it at one time than at another. */
+/** Served requests for each second of CPU time, since on a shared machine the gateway's share of time varies. */
 export const overload: Scenario = async (fleet) => {
   const body = orderOf(50);
   const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
-  // Lighter than fetch: what is measured must not be the one who measures.
+  // Lighter than fetch, so that the bench itself costs little.
   const agent = new Agent({ pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   const one = async (path = VALIDATE): Promise<Response> => {
     const order = path === VALIDATE ? { method: 'POST' as const, body } : {};
@@ -27,7 +27,7 @@ export const overload: Scenario = async (fleet) => {
     return new Response(null, { status: answer.statusCode });
   };
   const served = (samples: readonly Sample[]) => samples.filter(({ status }) => status === 200);
-  /** As fast as eight callers, each with one request at a time, are served. */
+  /** As fast as the gateway serves eight callers, each with one request at a time. */
   const saturate = async (seconds: number) => {
     const end = performance.now() + seconds * 1_000;
     const before = cpuOf(fleet);
@@ -40,7 +40,7 @@ export const overload: Scenario = async (fleet) => {
   };
   await saturate(5);
   const peak = await saturate(10);
-  // Connections that are open already: opening them is work as well.
+  // Connections that are already open, since opening them costs too.
   await Promise.all(Array.from({ length: 1_500 }, () => one('/health/live')));
   const seconds = 30;
   const before = cpuOf(fleet);

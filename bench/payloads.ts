@@ -1,9 +1,9 @@
-/** What the canned platform answers and what is ordered: real shapes of the interface, of a chosen size. */
+/** The responses of the fixed platform, and the orders: real shapes of the interface, of a chosen size. */
 
 const BASE_TIME = Date.UTC(2026, 0, 1);
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-/** An asset as order #8 gives it (interface section 2.8), about 500 bytes. */
+/** An asset as order #8 returns it (interface section 2.8), about 500 bytes. */
 function asset(index: number): object {
   const digits = String(8_000_000_000 + index);
   return {
@@ -37,7 +37,7 @@ function success(data: unknown): Buffer {
   return Buffer.from(JSON.stringify({ code: 0, message: 'success', data }));
 }
 
-/** An answer of order #8 of at least that many bytes. */
+/** A response of order #8 of at least that many bytes. */
 export function assetsAnswer(bytes: number): { readonly body: Buffer; readonly count: number } {
   const assets: object[] = [];
   let body = success(assets);
@@ -48,7 +48,7 @@ export function assetsAnswer(bytes: number): { readonly body: Buffer; readonly c
   return { body, count: assets.length };
 }
 
-/** An answer of order #5 to so many items (interface section 2.6). */
+/** A response of order #5 to that many items (interface section 2.6). */
 export function ordersAnswer(items: number): Buffer {
   return success(
     Array.from({ length: items }, (_, index) => ({

@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What is put under load: one process, or several that share it. */
+/** The target of the load: one process, or several that share it. */
 export interface Running {
   readonly ports: readonly number[];
   readonly pids: readonly number[];
-  /** Of its Redis, where it has one. */
+  /** The CPU of its Redis, if it has one. */
   readonly redisPid?: number | undefined;
   stop(): Promise<void>;
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** Peers run as JavaScript, as the gateway does: their decorators need a compiler anyway. */
+/** Peers run as JavaScript, as the gateway does, since their decorators need a compiler. */
 export function compilePeers(): void {
   const tsc = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'));
   execFileSync(process.execPath, [tsc, '-p', join(here, 'peers')], { stdio: 'inherit' });
@@ -63,7 +63,7 @@ export function pidOf({ pid }: ChildProcess): number {
 /** Linux reports in hundredths of a second on every platform that Node runs on. */
 const TICKS_A_SECOND = 100;
 
-/** CPU seconds of all threads so far, in them and in the kernel on their behalf. */
+/** CPU seconds of all threads so far, in user mode and in the kernel. */
 export function cpuSeconds(pids: readonly number[]): number {
   return sum(pids, (pid) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

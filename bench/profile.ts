@@ -9,8 +9,8 @@ import { compilePeers } from './processes.ts';
 import { named } from './scenarios.ts';
 
 /**
- * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--seconds <s>] [--embedded]` puts it under that load
- * with V8's sampling profiler on, and prints self time by package or file and by function. The profile stays for other tools.
+ * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--seconds <s>] [--embedded]` puts it under that load with
+ * V8's sampling profiler, and prints self time by package or file and by function. The profile file stays for other tools.
  */
 
 const { values, positionals } = parseArgs({
@@ -58,7 +58,7 @@ process.stdout.write(
     `by function\n${list(functions, 40)}\n${file}\n`,
 );
 
-/** Of the clock that the profile has. */
+/** On the profile's clock. */
 function microseconds(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }

@@ -19,7 +19,7 @@ export function scenarioTable({ name, note, metric: main, runs }: Result): strin
   const has = FORMS.filter(([metric]) =>
     runs.some(({ rounds }) => values(rounds, metric).some((value) => value > 0)),
   );
-  // What is compared stands first.
+  // Compared runs come first.
   const shown = [...has.filter(([metric]) => metric === main), ...has.filter(([metric]) => metric !== main)];
   const rows = runs.map(({ label, rounds }) => {
     const { median, min, max } = ratio(values(rounds, main), values(runs[0]?.rounds ?? [], main));
@@ -42,10 +42,10 @@ export function linesTable(judged: readonly Judged[], isJudged: boolean): string
 }
 
 const WANTED_PER_SECOND = 10_000;
-/** A core that is busier makes callers wait. */
+/** A busier core makes callers wait. */
 const BUSY = 0.6;
 
-/** What the measured costs mean for so many requests a second. */
+/** What the measured costs mean for this many requests a second. */
 export function capacityTable(results: readonly Result[]): string {
   const cores = (micros: number) => ((micros * WANTED_PER_SECOND) / 1e6 / BUSY).toFixed(1);
   const rows = results.flatMap(({ name, runs }) => {

@@ -4,8 +4,8 @@ import { TestSandbox } from '../test/support/sandbox.ts';
 import { load, percentile, type Sample, share } from './load.ts';
 
 /**
- * What holds when something fails: `npm run bench:resilience [-- <words of a name>]` prints each figure beside its line.
- * Counts and ratios of one run, since times on a shared machine say little. Needs the build and a redis-server.
+ * What holds when a part fails: `npm run bench:resilience [-- <words of a name>]` prints each figure beside its limit. Counts and
+ * ratios of one run, since times on a shared machine say little. Needs the build and a redis-server.
  */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
@@ -21,7 +21,7 @@ interface Figure {
 type Scenario = () => Promise<Omit<Figure, 'name' | 'line'>>;
 type FleetOptions = Parameters<typeof Fleet.start>[2];
 
-/** A platform and a fleet for one scenario, warm unless it wants them cold. */
+/** A platform and a fleet for one scenario, warm unless the scenario wants a cold start. */
 async function withFleet<T>(
   count: number,
   work: (fleet: Fleet, sandbox: TestSandbox) => Promise<T>,
@@ -214,7 +214,7 @@ const scenarios: readonly (readonly [name: string, line: string, run: Scenario])
       withFleet(2, async (fleet) => {
         const [leaving, staying] = fleet.gateways;
         const headers = { 'x-api-key': fleet.key };
-        // As a load balancer does: half each, until readiness says otherwise.
+        // As a load balancer does: half of the load each, until readiness changes.
         let ready = true;
         const probe = setInterval(() => {
           fetch(`${leaving?.url}/health/ready`).then(

@@ -2,7 +2,7 @@ import type { ContenderName } from './contenders.ts';
 import type { Metric } from './measure.ts';
 import type { Task } from './tasks.ts';
 
-/** One place in a scenario. */
+/** One contender in a scenario. */
 export interface Run {
   readonly label: string;
   readonly contender: ContenderName;
@@ -13,9 +13,9 @@ export interface Run {
 
 interface ScenarioBase {
   readonly name: string;
-  /** What is compared. */
+  /** What the scenario compares. */
   readonly metric: Metric;
-  /** A sentence that belongs beside its figures. */
+  /** A sentence for the report, beside its figures. */
   readonly note?: string;
 }
 
@@ -23,7 +23,7 @@ interface ScenarioBase {
 export interface LoadScenario extends ScenarioBase {
   readonly kind: 'load';
   readonly runs: readonly Run[];
-  /** On processes that have done nothing else. */
+  /** On processes that have done no other work. */
   readonly fresh?: true;
 }
 
@@ -49,7 +49,7 @@ const runs = (task: Task, ...names: ContenderName[]) => names.map((name) => run(
 
 const PEERS = ['naive Nest', 'naive Nest, all', '@fastify/http-proxy'] as const;
 
-/** The first run of each is what the others are compared with. */
+/** The bench compares the others with the first run of each. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'read 1 KB, past the cache',

@@ -6,7 +6,7 @@ import type { LoadScenario, Run, Scenario } from './scenarios.ts';
 
 export interface Extent {
   readonly rounds: number;
-  /** Of load in each round, and before the first. */
+  /** Seconds of load in each round, and before the first. */
   readonly seconds: number;
   readonly warmup: number;
   /** Fewer where slow machines must not be overloaded. */
@@ -14,13 +14,13 @@ export interface Extent {
 }
 
 const WARMUP_CONNECTIONS = 8;
-/** A process that has done nothing yet is warmed up so many times as long as one that gets another task. */
+/** A new process is warmed up this many times as long as one that gets another task. */
 const COLD = 4;
 
 type Rounds = Partial<Measured>[];
 type Tell = (what: string) => void;
 
-/** Everybody who takes part, at once: under load in turns, so that whatever else the machine does hits all of them. */
+/** All contenders at once, under load in turns, so that other load of the machine hits all of them. */
 export class Stage {
   readonly #platform: Platform;
   readonly #everyone = new Map<ContenderName, Promise<Contender>>();
@@ -35,13 +35,13 @@ export class Stage {
     return new Stage(await Platform.start());
   }
 
-  /** Ends every process; also while some still start. */
+  /** Ends every process, also those that still start. */
   async close(): Promise<void> {
     const stopped = [...this.#everyone.values()].map(async (starting) => (await starting).running.stop());
     await Promise.allSettled([...stopped, this.#platform.running.stop()]);
   }
 
-  /** All rounds of a scenario. Throws where somebody's answer is wrong. */
+  /** All rounds of a scenario. Throws when a contender's response is wrong. */
   async play(scenario: Scenario, extent: Extent, tell: Tell): Promise<Result> {
     const { name, note, metric } = scenario;
     if (scenario.kind === 'start') return { name, note, metric, runs: await this.#starts(extent, tell) };
@@ -70,7 +70,7 @@ export class Stage {
     for (const run of extent.warmup > 0 ? runs : []) {
       tell(`warming up ${run.label}`);
       const { running } = await this.contender(run.contender);
-      // Each process has code to compile, and is not overloaded while it begins to.
+      // Each process has code to compile, and must not be overloaded when it begins.
       const seconds = extent.warmup * running.pids.length;
       await turn(run, seconds, WARMUP_CONNECTIONS);
       if (!this.#warm.has(running)) await turn(run, seconds * (COLD - 1));

@@ -4,15 +4,15 @@ import { assetsAnswer, batch } from './payloads.ts';
 
 const PAGE_SIZE = 1_000;
 
-/** The work that contenders do, and how each of them is asked for it and has to answer. */
+/** The work of contenders: the request that each of them gets and the response that it must give. */
 export type Task =
   | {
       readonly kind: 'read';
-      /** Size of the platform's answer. */
+      /** Size of the platform's response. */
       readonly bytes: number;
       /**
-       * `fresh`: `Cache-Control: no-cache` goes past the cache, and refreshes it. `miss`: another query every time, which is
-       * looked for in both levels of the cache. `cached`: plain, so from the cache wherever there is one.
+       * `fresh`: `Cache-Control: no-cache` passes the cache and refreshes it. `miss`: another query every time, which misses both
+       * levels of the cache. `cached`: plain, so from the cache if the contender has one.
        */
       readonly how: 'fresh' | 'miss' | 'cached';
     }
@@ -20,12 +20,12 @@ export type Task =
 
 export type Asked = (task: Task) => Ask;
 
-/** Order numbers are for good: another run has others. */
+/** Order numbers are never reused: another run has others. */
 const RUN = randomBytes(6).toString('hex');
 const UPSTREAM_PATH = '/order/api/order/v1';
 const NUMBER_PLACE = 'ORDER-NUMBER'.padEnd(28, '-');
 
-/** Of this run, always as long as {@link NUMBER_PLACE}, so that only the number changes in a rendered request. */
+/** The number of this run, always as long as {@link NUMBER_PLACE}, so that only the number changes in a rendered request. */
 const orderNumber = (index: number) => `${RUN}-${String(index).padStart(15, '0')}`.padEnd(28, 'x');
 
 function render(method: string, path: string, headers: Record<string, string>, body = ''): string {
@@ -39,7 +39,7 @@ function expectThat(isSo: boolean, body: string): void {
   if (!isSo) throw new WrongAnswer(`not the answer that was asked for: ${body.slice(0, 500)}`);
 }
 
-/** Asks the gateway as its callers do. */
+/** Sends the request as the gateway's callers do. */
 export function gatewayAsked(key: string): Asked {
   return (task) => {
     if (task.kind === 'order') {
@@ -69,14 +69,14 @@ export function gatewayAsked(key: string): Asked {
       check: (body) => {
         const { items } = JSON.parse(body) as { items: { keyGeneration: number; createdAt: string }[] };
         const right = items.every((item) => item.keyGeneration === 5 && item.createdAt.startsWith('2026-'));
-        // The gateway gives pages, its peers the whole list.
+        // The gateway returns pages, its peers the whole list.
         expectThat(right && [count, Math.min(count, PAGE_SIZE)].includes(items.length), body);
       },
     };
   };
 }
 
-/** Asks whoever hands the platform's paths through; `data` finds the payload in an answer. */
+/** Sends the request to a contender that forwards the platform's paths; `data` finds the payload in a response. */
 export function platformAsked(data: (answer: unknown) => unknown): Asked {
   const headers = { authorization: 'Bearer canned' };
   return (task) => {

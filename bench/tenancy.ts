@@ -4,8 +4,9 @@ import { Fleet } from '../test/support/fleet.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
 
 /**
- * What it costs that a bound caller's ids are looked up: `npm run bench:tenancy`. Ratios of the gateway's CPU time, in turns, since times on a
- * shared machine say little; and how long others wait while a large enterprise is looked up. Needs the build and a redis-server.
+ * What the look-up of a bound caller's ids costs: `npm run bench:tenancy`. Ratios of the gateway's CPU time, in turns, since times on a
+ * shared machine say little; and how long other requests wait during the look-up of a large enterprise. Needs the build and a
+ * redis-server.
  */
 
 const ROUNDS = 7;
@@ -108,7 +109,7 @@ function cpuSeconds(): number {
   return (user + system) / 100;
 }
 
-/** 5,000 assets in one answer of 2.5 MB and 2,000 members in ten: others ask for the health of the process meanwhile. */
+/** 5,000 assets in one response of 2.5 MB and 2,000 members in ten, while other clients request the health of the process. */
 async function lookUpLargeEnterprise(): Promise<void> {
   const assets = JSON.stringify({
     code: 0,
@@ -137,7 +138,7 @@ async function lookUpLargeEnterprise(): Promise<void> {
     return made;
   };
   const cpu = cpuSeconds();
-  // Unknown numbers and members: each is looked up past what is kept, ten times.
+  // Unknown numbers and members: each is looked up past the cache, ten times.
   const busy = await waits(async () => {
     for (let index = 0; index < 5; index++) {
       await send(order(index), key, [404]);
@@ -200,7 +201,7 @@ function member(index: number): object {
   };
 }
 
-/** How long requests that need nothing wait while something else is done. */
+/** How long requests without a look-up wait during other work. */
 async function waits(work: () => Promise<unknown>): Promise<{ longest: number; median: number }> {
   const times: number[] = [];
   const over = new AbortController();

@@ -3,7 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 
 /**
- * What reading and checking a request costs: `npm run bench:validation` prints processor time beside that of the plain way
+ * What parsing and checking a request costs: `npm run bench:validation` prints processor time beside that of the plain way
  * (class-transformer with class-validator, `JSON.parse`), interleaved, median of rounds. Reads the build.
  */
 

@@ -1,12 +1,12 @@
 /**
- * `npm run check:audit`: whether the registry knows of vulnerabilities, high or critical, in what runs in production. Not every
- * registry answers that (mirrors often do not): then it says so. In CI that has a network (AUDIT_NETWORK=expected; a
- * fork's has none) it fails then.
+ * `npm run check:audit`: whether the registry knows of vulnerabilities, high or critical, in the production dependencies. Some
+ * registries (often mirrors) cannot tell; then the script says so, and fails only in CI with a network (AUDIT_NETWORK=expected; a
+ * fork's has none).
  */
 import { spawnSync } from 'node:child_process';
 
 interface Report {
-  /** Where the registry did not answer. */
+  /** The registry gave no result. */
   readonly message?: string;
   readonly vulnerabilities?: Readonly<
     Record<string, { readonly severity: string; readonly via: readonly unknown[] }>

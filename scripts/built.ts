@@ -1,4 +1,4 @@
-/** Whether `dist` was built from the sources as they are. The mark lies in `dist`, which every build empties first. */
+/** Whether `dist` was built from the current sources. The mark is in `dist`, which every build empties first. */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export function markBuilt(root: string): void {
   writeFileSync(join(root, MARK), digestOf(root));
 }
 
-/** Of names and contents: times say little after a checkout. */
+/** A hash of names and contents, since file times say little after a checkout. */
 function digestOf(root: string): string {
   const digest = createHash('sha256');
   for (const path of globSync(SOURCES, { cwd: root }).sort()) {

@@ -1,6 +1,6 @@
 /**
- * `npm run compose-secrets`: makes up what docker-compose.yml hands over as secrets, in the git-ignored folder `.compose/`,
- * and prints an API key for the gateway, this once. Secrets that are there stay, unless `--force` says otherwise.
+ * `npm run compose-secrets`: makes up the secrets of docker-compose.yml in the git-ignored folder `.compose/`, and prints an API key
+ * for the gateway once. Existing secrets stay, unless the operator gives `--force`.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ if (there.length > 0 && !force) {
 
 mkdirSync('.compose', { mode: 0o700, recursive: true });
 for (const [name, content] of Object.entries(files)) {
-  // A file that is there keeps its mode when it is written.
+  // Writing to an existing file does not change its mode.
   rmSync(`.compose/${name}`, { force: true });
   writeFileSync(`.compose/${name}`, content, { mode: 0o600, flag: 'wx' });
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the sandbox and the gateway in one command, with nothing else installed. Every credential is made up at
- * start and lives in a temporary folder until Ctrl-C.
+ * `npm run demo`: the sandbox and the gateway in one command, without other installations. Every credential is made up at start and
+ * stays in a temporary folder until Ctrl-C.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ function say(text: string): void {
 async function end(code: number): Promise<void> {
   if (ending) return;
   ending = true;
-  // The gateway before the platform: what it has in flight can still be answered.
+  // The gateway ends before the platform, so that its requests in flight can still finish.
   for (const child of children.toReversed()) await stop(child);
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   say(code === 0 ? '\nDemo ended.' : '');
@@ -52,10 +52,10 @@ async function stop(child: ChildProcess): Promise<void> {
 
 function start(name: string, file: string, environment: Record<string, string>): ChildProcess {
   const child = spawn(process.execPath, [file], {
-    // Only what is named here: the demo must not pick up a real platform's settings.
+    // Only the variables named here: the demo must not use a real platform's settings.
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, so that Ctrl-C reaches it once, from here.
+    // A process group of its own, so that it gets Ctrl-C once, from here.
     detached: true,
   });
   child.stderr?.pipe(process.stderr);
@@ -68,7 +68,7 @@ function start(name: string, file: string, environment: Record<string, string>):
   return child;
 }
 
-/** Asked before anything starts: whoever answers on a port that is taken is not this demo. */
+/** Checked before anything starts: another server on the port would respond in place of the demo. */
 async function assertFree(variable: string, given: string): Promise<void> {
   const server = createServer();
   try {

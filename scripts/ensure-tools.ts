@@ -1,7 +1,7 @@
 /**
- * Before the tests: they start Redis servers of their own and compile a small C file that steps the clock of one, so `redis-server`
- * and `gcc` have to be there. What is missing is installed from Debian's packages if this process may do so; else this ends with
- * what to install. Nothing is skipped.
+ * Runs before the tests: they start their own Redis servers and compile a small C file that steps the clock of one, so they need
+ * `redis-server` and `gcc`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and
+ * names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ function install(packages: readonly string[]): void {
   const forbidsStart = !existsSync(SERVICE_POLICY);
   if (forbidsStart) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   try {
-    // Whether it worked is asked of the tools themselves: a broken package source must not matter where others do.
+    // The tools themselves show whether it worked: a broken package source must not matter where others work.
     for (const step of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
       spawnSync('apt-get', ['-qq', ...step], {
         stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes the committed files that come from the code; with `--check` it compares instead. It reads the
- * built gateway, since parts of the OpenAPI document are made by the build (the plugin of @nestjs/swagger).
+ * `npm run generate` writes the committed files that come from the code; `--check` compares them instead. It reads the built gateway,
+ * since the build makes parts of the OpenAPI document (the plugin of @nestjs/swagger).
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ interface App {
   close(): Promise<void>;
 }
 
-/** A module of the build. It has no types of its own, so the caller says what it uses. */
+/** A module of the build. It has no types, so the caller declares what it uses. */
 async function built<T>(path: string): Promise<T> {
   return (await import(new URL(`../dist/${path}`, import.meta.url).href)) as T;
 }
@@ -27,7 +27,7 @@ async function openApi(): Promise<string> {
   const callersFile = join(folder, 'callers.json');
   writeFileSync(callersFile, '{ "callers": [] }');
   try {
-    // Made up: the app is built but neither listens nor calls anybody.
+    // Made up: the app is built, but neither listens nor calls another server.
     const app = await buildApp(
       loadConfig({
         LOG_LEVEL: 'silent',

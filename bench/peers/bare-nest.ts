@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { ApiProperty, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { serve } from './serve.ts';
 
-/** What a start costs at least, with Nest, Fastify and Swagger. */
+/** The minimum cost of a start with Nest, Fastify and Swagger. */
 
 class Greeting {
   @ApiProperty()

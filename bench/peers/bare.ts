@@ -3,8 +3,8 @@ import { Pool } from 'undici';
 import { serve } from './serve.ts';
 
 /**
- * The reference: what any gateway on Node must at least do. `node:http` in, an undici pool out, parse, unwrap `data`, stringify;
- * no routes, no checks, no names.
+ * The reference: the least that any gateway on Node must do. `node:http` in, an undici pool out, parse, unwrap `data`, stringify; no
+ * routes, no checks, no renaming.
  */
 
 const upstream = new Pool(process.env['UPSTREAM'] ?? '', { connections: 128, keepAliveTimeout: 120_000 });

@@ -17,7 +17,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 
-/** The order of the gateway's contract, with the decorators that one writes without thinking of what they cost. */
+/** The order of the gateway's contract, with the usual decorators and without regard to their cost. */
 
 class FeatureDto {
   @IsOptional() @IsString() @MaxLength(64) code?: string;

@@ -1,7 +1,7 @@
 import { Expose, Type } from 'class-transformer';
 import type { OrderDto, OrderItemDto } from './naive.dto.ts';
 
-/** Between the public words and the platform's, for what the bench asks. */
+/** Maps between the public words and the platform's, for the requests of the bench. */
 
 export interface WireAsset {
   readonly id: string;
@@ -41,7 +41,7 @@ export function toAsset(wire: WireAsset): object {
   };
 }
 
-/** What class-transformer lets out, where it shapes the answers. */
+/** The fields that class-transformer exposes, where it shapes the responses. */
 class AssignmentView {
   @Expose() status!: string;
   @Expose() memberGlobalId!: string;

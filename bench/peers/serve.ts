@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens, tells the bench where, and ends with it, also when it was killed. */
+/** Listens, prints its address for the bench, and ends with the bench, also when the bench was killed. */
 export function serve(server: Server): void {
   server.keepAliveTimeout = 72_000;
   server.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1', () => {

@@ -3,8 +3,8 @@ import { assetsAnswer, ordersAnswer } from '../payloads.ts';
 import { serve } from './serve.ts';
 
 /**
- * The platform, canned: answers as the interface has them, rendered once. `ent-<bytes>` has assets of so many bytes. It counts
- * what it is asked, so that the bench can tell who went past it.
+ * The platform with fixed responses in the shapes of the interface, rendered once. `ent-<bytes>` has assets of that size. It counts its
+ * requests, so that the bench can tell which contender passed its cache.
  */
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -50,7 +50,7 @@ function ordersOf(items: number): Buffer {
   return known;
 }
 
-/** Without parsing: each item names its `orderType` once. */
+/** Counts without parsing: each item names its `orderType` once. */
 function countItems(request: IncomingMessage, done: (items: number) => void): void {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -8,7 +8,7 @@ import { operationCases } from '../support/operations.ts';
 import { RawServer } from '../support/raw-server.ts';
 import { type JournalEntry, TestSandbox } from '../support/sandbox.ts';
 
-/** What the gateway talks to, what it shows, and what it takes over from others; the shipped process. */
+/** Which servers the gateway calls, what it exposes, and what input can change in it; the shipped process. */
 
 jest.setTimeout(180_000);
 
@@ -34,17 +34,17 @@ async function newSink(): Promise<RawServer> {
   return sink;
 }
 
-describe('S8 whatever the environment names as proxy', () => {
+describe('S8 with any proxy variable in the environment', () => {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
 
-  it('the platform, the token endpoint and the issuer of JWTs are called directly, with their secrets', async () => {
+  it('the gateway calls the platform, the token endpoint and the issuer of JWTs directly, with their secrets', async () => {
     const [sink, issuer] = [await newSink(), await newSink()];
     const fleet = await fleetOf({
       environment: {
         ...Object.fromEntries(names.map((name) => [name, sink.origin])),
         NO_PROXY: '',
         no_proxy: '',
-        // What Node itself would go by.
+        // The variable that Node itself uses.
         NODE_USE_ENV_PROXY: '1',
         JWT_ISSUER: issuer.origin,
         JWT_AUDIENCE: 'gateway',
@@ -72,7 +72,7 @@ describe('S8 whatever the environment names as proxy', () => {
   });
 });
 
-it('S8 a redirect gets no request, whoever answers with it to whatever', async () => {
+it('S8 the gateway follows no redirect, from any server and for any request', async () => {
   const elsewhere = await newSink();
   const fleet = await fleetOf();
   const { url } = fleet.gateways[0] as GatewayProcess;
@@ -112,7 +112,7 @@ describe('a prototype', () => {
     '[{"__proto__":{"polluted":1}}]',
   ];
 
-  it('S9 is not reached by what callers send: refused with the place, and nothing sent on', async () => {
+  it('S9 cannot be reached by callers: the gateway refuses the request with the path of the field, and sends nothing on', async () => {
     const fleet = await fleetOf();
     const { url } = fleet.gateways[0] as GatewayProcess;
     const send = (path: string, body?: string) =>
@@ -131,7 +131,7 @@ describe('a prototype', () => {
     ])
       expect((await send(`${MEMBERS}?${query}`)).status).toBe(400);
     for (const id of ['__proto__', 'constructor', 'hasOwnProperty', 'toString']) {
-      // Good ids by their form, of nobody: found nowhere, not even where everything is inherited.
+      // Ids of the right form that do not exist, so that a lookup finds none, also with a polluted prototype.
       expect((await send(`/v1/enterprises/ent-harbour/members?departmentId=${id}`)).status).toBe(400);
       expect((await send(`/problems/${id}`)).status).toBe(404);
       const acting = await fetch(`${url}${MEMBERS}`, {
@@ -144,7 +144,7 @@ describe('a prototype', () => {
     expect((await send(ASSETS)).status).toBe(200);
   });
 
-  // What HTTP clients look for in options that were not given.
+  // Options that HTTP clients read even when they were not given.
   const pollution = ({ origin, port }: RawServer) => ({
     baseURL: origin,
     allowAbsoluteUrls: true,
@@ -166,7 +166,7 @@ describe('a prototype', () => {
     'x-polluted': '1',
     polluted: 1,
   });
-  /** With these no connection or request is made at all, or everybody has a second credential, which is refused. */
+  /** With these the gateway makes no connection or request, or every caller has a second credential, which is refused. */
   const crippling = {
     authorization: 'Bearer polluted',
     socketPath: '/nowhere',
@@ -175,7 +175,7 @@ describe('a prototype', () => {
     body: 'polluted',
   };
 
-  it('S9 that is polluted all the same changes nothing of what is sent to the platform', async () => {
+  it('S9 when polluted, changes nothing in what the gateway sends to the platform', async () => {
     const sink = await newSink();
     const fleet = await fleetOf({ how: { disturbed: true } });
     const clean = await callAll(fleet);
@@ -187,7 +187,7 @@ describe('a prototype', () => {
     expect(sink.connections).toEqual([]);
   });
 
-  it('S9 that is polluted so that nothing works any more lets nothing else be sent, and no success be told', async () => {
+  it('S9 when polluted so that the gateway fails, causes no other request and no success', async () => {
     const sink = await newSink();
     const fleet = await fleetOf({ how: { disturbed: true } });
     const clean = await callAll(fleet);
@@ -199,7 +199,7 @@ describe('a prototype', () => {
     };
     await fleet.gateways[0]?.disturb({ pollute: crippling, enumerable: false });
     await expectNothingElse();
-    // Where every loop over an object comes across it.
+    // Where every loop over an object finds it.
     await fleet.gateways[0]?.disturb({ pollute: pollution(sink), enumerable: true });
     await expectNothingElse();
     expect(sink.connections).toEqual([]);
@@ -208,14 +208,14 @@ describe('a prototype', () => {
   const ORDER_NUMBER = /SO-\d/;
   let rounds = 0;
 
-  /** Every operation once: what is answered, and what reaches the platform. */
+  /** Calls every operation once; returns the responses and the requests that reach the platform. */
   async function callAll(fleet: Fleet): Promise<{ statuses: number[]; sent: object[] }> {
     await sandbox.reset();
     const { url } = fleet.gateways[0] as GatewayProcess;
     const statuses: number[] = [];
     rounds++;
     for (const { method, path, body } of operationCases) {
-      // Under the same number it would be the same order, and not be sent.
+      // Under the same number it would be the same order, and the gateway would not send it.
       const text = body && JSON.stringify(body).replace(ORDER_NUMBER, `SO-${rounds}`);
       const answer = await fetch(url + path, {
         method,
@@ -235,7 +235,7 @@ describe('a prototype', () => {
 });
 
 describe('S16 in production', () => {
-  it('documentation and metrics are not where callers are, and metrics are for this machine alone', async () => {
+  it('the port of callers has no documentation and no metrics, and metrics are for this machine alone', async () => {
     const fleet = await fleetOf({
       environment: { NODE_ENV: 'production', GUARD_INIT: 'auto', HOST: '0.0.0.0' },
     });

@@ -11,11 +11,11 @@ import { AUDIENCE, Issuer } from '../support/issuer.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Node's switch that turns the checks of certificates off, for the whole process: it must not work on the gateway. */
+/** Node's switch that turns certificate checks off for the whole process. It must not work on the gateway. */
 
 let sandbox: TestSandbox;
 let certificates: TestCertificates;
-/** Lends its files of callers and users. */
+/** Provides the files of callers and users. */
 let lender: TestGateway;
 let gateway: GatewayProcess | undefined;
 let server: Server;
@@ -47,7 +47,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** The variable is set while the gateway runs: at its start it would be refused. */
+/** The variable is set while the gateway runs; at its start the gateway would refuse it. */
 async function startUnchecked(environment: Record<string, string>): Promise<GatewayProcess> {
   gateway = await startGatewayProcess(
     { ...lender.environment(sandbox), ...environment },
@@ -86,14 +86,17 @@ describe('G2 with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
       () => ({ JWT_ISSUER: 'issuer', JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: `https://${origin}/keys` }),
       token,
     ],
-  ])('a certificate that is not trusted is refused all the same, of %s', async (_, environment, headers) => {
-    const unchecked = await startUnchecked(environment());
-    expect(await statusOf(unchecked, await headers())).toBe(503);
-    expect(seen.connections).toBeGreaterThan(0);
-    expect(seen.bytes).toBe(0);
-  });
+  ])(
+    'the gateway still refuses a certificate that is not trusted, of %s',
+    async (_, environment, headers) => {
+      const unchecked = await startUnchecked(environment());
+      expect(await statusOf(unchecked, await headers())).toBe(503);
+      expect(seen.connections).toBeGreaterThan(0);
+      expect(seen.bytes).toBe(0);
+    },
+  );
 
-  it('an order does not go to a platform whose certificate is not trusted', async () => {
+  it('the gateway sends no order to a platform whose certificate is not trusted', async () => {
     const unchecked = await startUnchecked({ UPSTREAM_BASE_URL: `https://${origin}` });
     const { method, path, body } = order;
     const answer = await fetch(unchecked.url + path, {
@@ -106,7 +109,7 @@ describe('G2 with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
     expect(seen.bytes).toBe(0);
   });
 
-  it('a certificate that is not trusted is refused all the same, of Redis', async () => {
+  it('the gateway still refuses a certificate that is not trusted, of Redis', async () => {
     await startUnchecked({ REDIS_URL: `rediss://${origin}`, ENCRYPTION_KEYS: newEncryptionKey() });
     await until('the gateway has tried again', () => seen.connections > 2);
     expect(seen.bytes).toBe(0);

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 
-/** `npm run check:audit` with a registry of our own, and what the lock file holds. */
+/** `npm run check:audit` with a registry of our own, and the content of the lock file. */
 
 jest.setTimeout(180_000);
 
@@ -21,7 +21,7 @@ afterEach(() => {
   registry?.closeAllConnections();
 });
 
-/** A registry that knows of one advisory, or of none, or that does not answer the question. */
+/** A registry that knows one advisory, knows none, or has no audit. */
 async function registryWith(severity: 'critical' | 'low' | undefined, status = 200): Promise<string> {
   registry = createServer((request, response) => {
     request.resume();
@@ -72,19 +72,19 @@ describe('S18 the audit of runtime dependencies', () => {
     expect(code).toBe(1);
   });
 
-  it.each(['low', undefined] as const)('passes where the gravest is %s', async (severity) => {
+  it.each(['low', undefined] as const)('passes where the worst advisory is %s', async (severity) => {
     const { code, output } = await audit(await registryWith(severity));
     expect(output).toContain('no vulnerability');
     expect(code).toBe(0);
   });
 
-  it.each([405, 404, 500])('passes and says so where the registry answers %i', async (status) => {
+  it.each([405, 404, 500])('passes and says so where the registry responds with %i', async (status) => {
     const { code, output } = await audit(await registryWith(undefined, status));
     expect(output).toContain('NOT AUDITED');
     expect(code).toBe(0);
   });
 
-  it('fails where the registry does not answer in a CI that expects it to', async () => {
+  it('fails where the registry does not respond in a CI that expects it to', async () => {
     const url = await registryWith(undefined, 405);
     const expected = await audit(url, { CI: 'true', AUDIT_NETWORK: 'expected' });
     expect(expected.output).toContain('NOT AUDITED');
@@ -111,7 +111,7 @@ it('S18 every dependency has one exact version, and every package of the lock fi
       expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
   }
   const packages = Object.entries(read('package-lock.json')['packages'] as Record<string, Locked>);
-  // What is fetched; the rest is in this repository.
+  // Packages that npm downloads; the others are in this repository.
   const fetched = packages.filter(([path, { link }]) => path.includes('node_modules/') && !link);
   expect(fetched.length).toBeGreaterThan(300);
   for (const [path, { integrity }] of fetched)
@@ -129,14 +129,14 @@ describe('G7 the containers', () => {
     return lines.slice(0, end).join('\n');
   };
 
-  it('start from images that are named by digest', () => {
+  it('start from images with a digest', () => {
     const images = [...dockerfile.matchAll(/^FROM (\S+)/gm), ...compose.matchAll(/^ *image: (\S+)/gm)];
     const foreign = images.map(([, name = '']) => name).filter((name) => name !== 'base');
     expect(foreign).toHaveLength(2);
     for (const name of foreign) expect(name).toMatch(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
   });
 
-  it('have limits and no rights that they do not need', () => {
+  it('have limits, and only the rights that they need', () => {
     for (const line of [
       'read_only: true',
       'cap_drop: [ALL]',
@@ -157,13 +157,13 @@ describe('G7 the containers', () => {
       expect(partOf(`  ${name}:`)).toMatch(/user: '\$\{SECRETS_UID:-1000\}/);
     }
     expect(partOf('x-redis: &redis')).toContain("user: '999:999'");
-    // Nothing but the two that people call is published, and only to this machine.
+    // Only the two ports that people call are published, and only on this machine.
     const published = [...compose.matchAll(/ports: \['([^']+)'\]/g)].map(([, port]) => port);
     expect(published).toEqual(['127.0.0.1:3000:3000', '127.0.0.1:4000:4000']);
     expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^GUARD_INIT=manual$/m);
   });
 
-  it('are looked at by the shell of the image, seldom once they run', () => {
+  it("are probed by the image's shell, seldom once they run", () => {
     const checks = [...dockerfile.matchAll(/^HEALTHCHECK (.*) \\\n {2}CMD (.*)$/gm)];
     expect(checks).toHaveLength(2);
     for (const [, timing, command] of checks) {
@@ -181,7 +181,7 @@ describe('G8 npm run compose-secrets', () => {
       encoding: 'utf8',
     });
 
-  it('writes files that only their owner may read, and replaces none without being told', () => {
+  it('writes files that only their owner may read, and replaces none without --force', () => {
     const home = mkdtempSync(join(tmpdir(), 'compose-secrets-'));
     try {
       expect(run(home).status).toBe(0);

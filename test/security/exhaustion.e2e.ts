@@ -4,7 +4,7 @@ import { Fleet } from '../support/fleet.ts';
 import { type Conversation, converse } from '../support/raw-client.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Row S11: what wears a process out, everything at once. Each alone is a row of clients (K1 to K3, K18 to K21, K31). */
+/** Row S11: everything that exhausts a process, at once. Each alone is a row of clients (K1 to K3, K18 to K21, K31). */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const QUOTA = 50;
@@ -36,7 +36,7 @@ function head(method: string, more: string): string {
 
 const times = <T>(count: number, make: () => Promise<T>) => Promise.all(Array.from({ length: count }, make));
 
-it('S11 a flood, slow connections and bombs at once: the process lives, its memory is bounded, and others are served', async () => {
+it('S11 in a flood with slow connections and bombs, the process lives, its memory is bounded, and other callers are served', async () => {
   const url = fleet.gateways[0]?.url as string;
   const ask = (name: string) => fleet.get(0, ASSETS, { 'x-api-key': fleet.keys[name] as string });
   expect((await ask('neighbour')).status).toBe(200);

@@ -99,13 +99,13 @@ describe('S15 a failure inside the gateway denies:', () => {
     expect((await send(gateway, caseOf('findCustomers'), { key: null, headers })).status).toBe(200);
   });
 
-  it('of the store of orders, by itself', async () => {
+  it('of the order store, in the process', async () => {
     const { store } = gateway.app.get(OrderLedgerKeeper);
     jest.spyOn(store, 'begin').mockImplementation(rejects);
     await expectDenied(await send(gateway, caseOf('placeOrder')));
   });
 
-  it('of the server behind it', async () => {
+  it("of the order store's server", async () => {
     const redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
     const ENCRYPTION_KEYS = newEncryptionKey();
     const guarded = await TestGateway.start(sandbox, { GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS });
@@ -120,7 +120,7 @@ describe('S15 a failure inside the gateway denies:', () => {
 
 /** Risk 6 of the security design: the platform locks accounts that fail too often. */
 describe("S6 a configured user's wrong password", () => {
-  it('is tried at most three times an hour by a thousand callers', async () => {
+  it('is tried at most three times an hour, also with a thousand callers', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'wrong-password-'));
     const keys = Array.from({ length: 1_000 }, () => newApiKey());
     const callers = keys.map(({ hash }, index) => ({
@@ -162,7 +162,7 @@ describe("S6 a configured user's wrong password", () => {
       expect(new Set(answers.map(({ body }) => body.code))).toEqual(
         new Set(['upstream-credential-rejected']),
       );
-      // A clock that jumps all the time is a late event loop to the gateway; it has to see a moment without.
+      // To the gateway a clock that jumps all the time is a late event loop, so the test gives it a moment without jumps.
       await wait(600);
     }
     expect(await attempts()).toHaveLength(3);

@@ -6,7 +6,7 @@ import { AUDIENCE, Issuer } from '../support/issuer.ts';
 import { RawServer } from '../support/raw-server.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Risk 10 of the security design: forged callers, those with JWTs. API keys: test/faults/callers.faults.ts, K29. */
+/** Risk 10 of the security design: forged callers with JWTs. API keys: test/faults/callers.faults.ts, K29. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const CALLER = { azp: 'portal', scope: 'orders:read profile' };
@@ -15,7 +15,7 @@ let sandbox: TestSandbox;
 let issuer: Issuer;
 let handsOut: Issuer['answer'];
 let gateway: TestGateway;
-/** The forger's server, where it would like the gateway to look for keys. */
+/** The forger's server, which forged tokens name as the source of keys. */
 let sink: RawServer;
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ async function expectRefused(token: string, at = gateway): Promise<void> {
 }
 
 describe('a token of the issuer', () => {
-  it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])('counts, signed by %s', async (alg) => {
+  it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])('is accepted, signed by %s', async (alg) => {
     const kid = `of-${code(alg)}`;
     await issuer.addKey(kid, alg);
     const own = await TestGateway.start(sandbox, issuer.environment, [
@@ -81,11 +81,11 @@ describe('a token of the issuer', () => {
     ['sub, and neither', { azp: undefined, sub: 'portal' }, {}],
     ['an audience among others', { aud: ['other', AUDIENCE] }, {}],
     ['a clock that is 8 s ahead', { nbf: now() + 8 }, {}],
-  ])('counts with %s', async (_, claims, header) => {
+  ])('is accepted with %s', async (_, claims, header) => {
     expect((await send(await issuer.token({ ...CALLER, ...claims }, header))).status).toBe(200);
   });
 
-  it('has the scopes that it says, the grants and the limit of its entry, and the name in the log', async () => {
+  it('has its own scopes, the grants and the limit of its entry, and its name in the log', async () => {
     const token = await issuer.token(CALLER);
     const { status, headers } = await send(token);
     expect([status, headers.get('ratelimit-policy')]).toEqual([200, '"default";q=100000;w=3600']);
@@ -99,7 +99,7 @@ describe('a token of the issuer', () => {
     expect(gateway.logLines.join('\n')).not.toContain(token.split('.')[2]);
   });
 
-  it('follows the callers file, also where it was seen before', async () => {
+  it('follows the callers file, also when the gateway has verified it before', async () => {
     const token = await issuer.token({ ...CALLER, azp: 'nightly' });
     expect((await send(token)).status).toBe(200);
     const change = async (act: () => void) => {
@@ -115,7 +115,7 @@ describe('a token of the issuer', () => {
     expect((await send(token)).status).toBe(401);
   });
 
-  it('counts until it expires, also where it was seen before, and also while the issuer is away', async () => {
+  it('is accepted until it expires, also when it was verified before and the issuer is down', async () => {
     const token = await issuer.token({ ...CALLER, exp: now() + 300 });
     expect((await send(token)).status).toBe(200);
     issuer.answer = (response) => response.writeHead(503).end();
@@ -125,15 +125,15 @@ describe('a token of the issuer', () => {
   });
 });
 
-describe('S10 forged tokens are 401, and where they point to gets no request:', () => {
-  /** By a key of the forger's own. */
+describe('S10 a forged token is 401, and the server that it names gets no request:', () => {
+  /** Signed with the forger's key. */
   const byForger = async (header: object, claims: object = {}): Promise<string> => {
     const { privateKey } = await generateKeyPair('ES256');
     return new SignJWT({ ...goodClaims(), ...claims })
       .setProtectedHeader({ alg: 'ES256', kid: 'key-1', ...header })
       .sign(privateKey);
   };
-  /** Whose own key stands in its header. */
+  /** With the forger's key in its header. */
   const withOwnKey = async (): Promise<string> => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
     return new SignJWT(goodClaims())
@@ -153,7 +153,7 @@ describe('S10 forged tokens are 401, and where they point to gets no request:', 
   };
   const unsigned = (alg: string, signature = '') =>
     `${base64({ alg, kid: 'key-1' })}.${base64(goodClaims())}.${signature}`;
-  /** Header, claims and signature of a good token, to be taken apart. */
+  /** Header, claims and signature of a valid token, which the tests change. */
   const parts = async (): Promise<[string, string, string]> =>
     (await issuer.token(CALLER)).split('.') as [string, string, string];
   const url = () => `${sink.origin}/keys`;
@@ -256,13 +256,13 @@ describe('S10 forged tokens are 401, and where they point to gets no request:', 
     issuer.withdrawKey('rsa');
   });
 
-  it('a good token beside a good key: of two credentials none counts', async () => {
+  it('a valid token beside a valid key: two credentials are refused', async () => {
     const token = await issuer.token(CALLER);
     const answer = await gateway.get(ASSETS, { headers: { authorization: `bearer ${token}` } });
     expect(answer.status).toBe(401);
   });
 
-  it('G3 many unknown key ids at once cost the issuer a few requests at most', async () => {
+  it('G3 many unknown key ids at once cause only a few requests to the issuer', async () => {
     const before = issuer.requests.length;
     const [, claims, signature] = await parts();
     const answers = await Promise.all(
@@ -277,7 +277,7 @@ describe('S10 forged tokens are 401, and where they point to gets no request:', 
 });
 
 describe('without the keys of the issuer', () => {
-  it('tokens cannot be checked: 503, nothing is sent, and callers with keys are served', async () => {
+  it('the gateway cannot check tokens: 503, nothing is sent, and callers with keys are served', async () => {
     issuer.answer = (response) => response.writeHead(500).end();
     const own = await TestGateway.start(sandbox, issuer.environment, [
       { name: 'portal', enterprises: ['*'] },
@@ -292,7 +292,7 @@ describe('without the keys of the issuer', () => {
     await own.stop();
   });
 
-  it('no token counts where no issuer is configured, and none is asked for', async () => {
+  it('without a configured issuer the gateway accepts no token and does not offer them', async () => {
     const own = await TestGateway.start(sandbox, {}, [{ name: 'portal', enterprises: ['*'] }]);
     const refused = await send(await issuer.token(CALLER), ASSETS, own);
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([

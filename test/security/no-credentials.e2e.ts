@@ -13,7 +13,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { operationCases } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Risk 5 of the security design: a route that is reached without credentials, however its path is written. */
+/** Risk 5 of the security design: a route that a client reaches without credentials, with any spelling of its path. */
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Frozen: what everybody may have. Whoever makes a route public has to say so here. */
+/** Frozen list of public routes. A developer who makes a route public must add it here. */
 const PUBLIC = [
   '/docs',
   '/docs/',
@@ -41,12 +41,12 @@ const PUBLIC = [
 const PUBLIC_METHODS = ['GET', 'HEAD'];
 
 interface RawAnswer {
-  /** 0 where the connection was closed without one. */
+  /** 0 when the connection was closed without a response. */
   readonly status: number;
   readonly body: string;
 }
 
-/** Byte for byte: nothing on the way to the gateway tidies the path up. */
+/** Sent byte for byte, so that no library normalises the path. */
 async function raw(method: string, target: string, headers: readonly string[] = []): Promise<RawAnswer> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
@@ -71,7 +71,7 @@ const isLetter = (character: string) => /[a-z]/i.test(character);
 const last = (path: string, change: (segment: string) => string) =>
   path.replace(/[^/]+$/, (segment) => change(segment));
 
-/** Other ways to write a path, some of which mean the same to somebody. */
+/** Other spellings of a path, some of which a server may treat as the same. */
 const encodings: readonly [string, (path: string) => string][] = [
   ['as it is', (path) => path],
   [
@@ -116,7 +116,7 @@ const encodings: readonly [string, (path: string) => string][] = [
   ['absolute, with credentials', (path) => `http://admin:admin@localhost${path}`],
 ];
 
-/** What proxies and frameworks obey, and nobody does here. */
+/** Headers that proxies and frameworks obey, and the gateway must not. */
 const overrides: readonly (readonly string[])[] = [
   ['X-HTTP-Method-Override: GET', 'X-Original-URL: /health/live', 'X-Rewrite-URL: /health/live'],
   ['X-Forwarded-Uri: /health/live', 'X-Forwarded-Prefix: /health', 'X-Forwarded-For: 127.0.0.1'],
@@ -136,13 +136,13 @@ function pathOf({ template, method }: DocumentedRoute): string {
   return known?.path.split('?')[0] ?? template.replaceAll(/\{\w+\}/g, 'x1');
 }
 
-/** Refused: by the guard, as a path that is none, or as a request that is none. */
+/** Refused: by the guard, as an unknown path, or as a malformed request. */
 const REFUSED = [400, 401, 404, 405, 414];
 
 describe.each(operations.map((route) => ({ id: route.operation.operationId, route })))(
   'S5 $id without credentials',
   ({ route }) => {
-    it('is refused, however its path is written', async () => {
+    it('is refused with every spelling of its path', async () => {
       const path = pathOf(route);
       const answers = await Promise.all(
         encodings.map(async ([name, encoded]) => ({ name, ...(await raw(route.method, encoded(path))) })),
@@ -155,7 +155,7 @@ describe.each(operations.map((route) => ({ id: route.operation.operationId, rout
       expect(await sandbox.calls()).toEqual([]);
     });
 
-    it('is refused, whatever headers ask for something else', async () => {
+    it('is refused with headers that ask for another path, method or identity', async () => {
       const answers = await Promise.all(
         overrides.map((headers) => raw(route.method, pathOf(route), headers)),
       );
@@ -166,7 +166,7 @@ describe.each(operations.map((route) => ({ id: route.operation.operationId, rout
   },
 );
 
-describe('S5 what is public', () => {
+describe('S5 the list of public routes', () => {
   /** Every route that the server knows, with its methods. */
   function registered(): Map<string, string[]> {
     const tree = gateway.app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false });
@@ -183,7 +183,7 @@ describe('S5 what is public', () => {
     return found;
   }
 
-  it('is frozen, and everything else asks who is there', async () => {
+  it('is frozen, and every other route needs credentials', async () => {
     const known = registered();
     expect(known.size).toBeGreaterThan(25);
     const open: string[] = [];
@@ -203,7 +203,7 @@ describe('S5 what is public', () => {
     expect(await sandbox.calls()).toEqual([]);
   });
 
-  it('tells nothing more when its path is written otherwise', async () => {
+  it('shows nothing more with another spelling of a path', async () => {
     for (const path of ['/health/live', '/problems', '/openapi.json']) {
       const plain = await raw('GET', path);
       for (const [name, encoded] of encodings) {
@@ -215,7 +215,7 @@ describe('S5 what is public', () => {
   });
 });
 
-describe('S5 a route that nobody gave a policy', () => {
+describe('S5 a route without a policy', () => {
   @Controller('v1/forgotten')
   class Forgotten {
     @Get()
@@ -229,7 +229,7 @@ describe('S5 a route that nobody gave a policy', () => {
     }
   }
 
-  it('is refused to everybody, whatever they may do elsewhere', async () => {
+  it('is refused to every caller, also to one with all scopes', async () => {
     const product = AppModule.with(loadConfig(gateway.environment(sandbox)), createLog('silent'));
     const app = await NestFactory.create<NestFastifyApplication>(
       { ...product, controllers: [...(product.controllers ?? []), Forgotten] },

@@ -29,7 +29,7 @@ afterAll(async () => {
 it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
   const seen = new Set<string>();
   let bits = 0;
-  // In place of the connections only: what is sent is made as ever.
+  // Replaces the connections only; the requests are the real ones.
   const request = ({ url = '' }: { url?: string }) => {
     const nonce = new URL(url, 'http://platform.invalid').searchParams.get('g_nonce') ?? '';
     if (NONCE.test(nonce)) seen.add(nonce);
@@ -52,7 +52,7 @@ it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
     );
   for (let sent = 0; sent < 100_000; sent += 500) await Promise.all(Array.from({ length: 500 }, attempt));
   expect(seen.size).toBe(100_000);
-  // Evenly spread: the mean of 100,000 even draws is nearer to a half than that, but for one in 10^25.
+  // Evenly spread: the mean of 100,000 even draws is nearer to a half than this, except once in 10^25 runs.
   expect(Math.abs(bits / 100_000 - 0.5)).toBeLessThan(0.01);
 }, 300_000);
 

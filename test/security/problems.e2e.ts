@@ -10,7 +10,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 
 /** What problems tell (docs/faults.md, row S14). The runs of test/fuzz look for the same in every answer. */
 
-/** Of these the message is shown, and of no other: 60009 is a problem of its own that quotes it. */
+/** Only these codes show the platform's message; 60009 is a problem of its own that quotes it. */
 const SPEAKING = new Set(refusalCodes.filter(({ speaks }) => speaks).map(({ code }) => code));
 
 const word = (what: string) => `${what}-${randomBytes(8).toString('hex')}`;
@@ -32,7 +32,7 @@ const start = async () => {
 };
 const stop = () => gateway.stop();
 
-/** Every operation, while the platform fails so: what the answers are, and that none of them tells of the inside. */
+/** Every operation while the platform fails in this way: collects the responses and checks that none reveals internals. */
 async function answersOf(action: object | undefined, hidden: readonly string[]): Promise<TestAnswer[]> {
   if (action) await sandbox.fault({ operation: '*', action });
   const { host, port } = new URL(sandbox.url);
@@ -46,14 +46,14 @@ async function answersOf(action: object | undefined, hidden: readonly string[]):
   return answers;
 }
 
-/** What these say is that the platform, or the gateway's own credentials, do not work. */
+/** These codes mean that the platform, or the gateway's own credentials, do not work. */
 const FAILURES = ['500', '80001', '70001', '60000', '60005', '33009'];
 
 describe('S14 a refusal of the platform', () => {
   beforeAll(start);
   afterAll(stop);
 
-  it('G6 shows no secret of the gateway, in whatever form its message quotes it', async () => {
+  it("G6 shows no secret of the gateway, in every form in which the platform's message quotes it", async () => {
     const forms = (secret: string) => [
       secret,
       Buffer.from(`key:${secret}`).toString('base64'),
@@ -61,7 +61,7 @@ describe('S14 a refusal of the platform', () => {
       Buffer.from(secret).toString('hex'),
       encodeURIComponent(secret),
     ];
-    // Of the application, of users that this call is not about, and of its own body.
+    // Secrets of the application, of other users, and of the request's own body.
     const password = newSecret('m');
     const secrets = [sandbox.appSecret, sandbox.appKey, sandbox.seedPassword, password];
     for (const quoted of secrets.flatMap(forms)) {
@@ -78,23 +78,23 @@ describe('S14 a refusal of the platform', () => {
   });
 
   it.each(Object.keys(CATALOGUE).filter((code) => !FAILURES.includes(code)))(
-    'with %s tells its message where that is for the user, and never its cause',
+    'with %s shows its message if it is for the user, and never its cause',
     async (code) => {
       const isShown = SPEAKING.has(code);
-      // Of a word that is shown only whether it may be; of the others that it is not.
+      // The response must not contain a word that is not shown; a shown word may appear.
       const answers = await answersOf(
         { code, message, cause, data: { password: elsewhere } },
         isShown ? [cause, elsewhere] : [cause, elsewhere, message],
       );
       const failed = answers.filter(({ status }) => status >= 400);
-      // 60027 is no failure for the operation that knows it.
+      // 60027 is no failure for the operation that expects it.
       expect(failed.length).toBeGreaterThanOrEqual(operationCases.length - 1);
       for (const { body } of failed)
         if (isShown && body['code'] === 'upstream-rejected') expect(body['detail']).toBe(message);
     },
   );
 
-  it('with a code that nobody knows tells nothing of it', async () => {
+  it('with an unknown code reveals nothing of it', async () => {
     const answers = await answersOf({ code: '98765', message, cause }, [cause, message]);
     for (const { body } of answers) expect(body).toMatchObject({ code: 'upstream-unmapped-error' });
   });
@@ -121,25 +121,25 @@ const failures: Readonly<Record<string, object>> = {
 };
 
 describe('S14 a failure of the platform', () => {
-  // No breaker remembers what another test did.
+  // So that no breaker is open because of another test.
   beforeEach(start);
   afterEach(stop);
 
-  it.each(Object.entries(failures))('as %s tells nothing of the inside', async (_, action) => {
+  it.each(Object.entries(failures))('as %s reveals no internals', async (_, action) => {
     for (const { status, headers } of await answersOf(action, [message, cause, elsewhere])) {
       expect(status).toBeGreaterThanOrEqual(500);
       expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
     }
   });
 
-  it('at the token endpoint tells nothing of the inside', async () => {
+  it('at the token endpoint reveals no internals', async () => {
     await sandbox.fault({ operation: 'token', action: { code: 'invalid_client', message, cause } });
     for (const { status } of await answersOf(undefined, [message, cause]))
       expect(status).toBeGreaterThanOrEqual(500);
   });
 });
 
-it('S14 a platform that is not there tells nothing of where it would be', async () => {
+it('S14 the problem of an unreachable platform does not reveal its address', async () => {
   const away = await TestGateway.start(sandbox, { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' });
   for (const operation of operationCases) {
     const answer = await send(away, operation);

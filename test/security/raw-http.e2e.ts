@@ -25,7 +25,7 @@ const BODY = '{"size":1}';
 const CHUNKED = `a\r\n${BODY}\r\n0\r\n\r\n`;
 const CHUNKS = 'Transfer-Encoding: chunked\r\n';
 
-/** A request for numbers, with whatever else is in its head. */
+/** A request for numbers, with these further header lines. */
 function post(
   headers: string,
   body: string,
@@ -38,7 +38,7 @@ function post(
 const get = (line: string, headers = 'Host: a\r\n') =>
   `${line}\r\n${headers}X-Api-Key: ${gateway.key}\r\n\r\n`;
 
-/** A good read, which somebody smuggles in behind the rest. */
+/** A valid read that an attacker smuggles in behind the rest. */
 const smuggled = () => get(`GET ${read.path} HTTP/1.1`);
 
 const cases: readonly (readonly [what: string, bytes: () => string, status?: number])[] = [
@@ -110,9 +110,9 @@ const cases: readonly (readonly [what: string, bytes: () => string, status?: num
   ['an expectation of nonsense', () => post('Expect: nonsense\r\nContent-Length: 10\r\n', BODY)],
 ];
 
-describe('K24 bytes that are not quite HTTP', () => {
+describe('K24 bytes that are not valid HTTP', () => {
   it.each(cases)(
-    'S12 %s: one answer of 400, the end, and nothing upstream',
+    'S12 %s: one response of 400, the end, and nothing upstream',
     async (_, bytes, status = 400) => {
       const { answers, closed } = await converse(gateway.url, bytes() + smuggled());
       expect(answers).toMatchObject([
@@ -135,7 +135,7 @@ describe('K24 bytes that are not quite HTTP', () => {
     },
   );
 
-  it('S12 a tunnel to elsewhere is closed without a word', async () => {
+  it('S12 the gateway closes a tunnel without a response', async () => {
     const { answers, closed } = await converse(
       gateway.url,
       'CONNECT evil.example:443 HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -144,7 +144,7 @@ describe('K24 bytes that are not quite HTTP', () => {
   });
 
   it.each(['websocket', 'h2c'])(
-    'S12 nobody changes to %s: the request is answered as it is',
+    'S12 the gateway does not upgrade to %s, and serves the request as HTTP',
     async (protocol) => {
       const { answers } = await converse(
         gateway.url,
@@ -157,13 +157,13 @@ describe('K24 bytes that are not quite HTTP', () => {
     },
   );
 
-  it('S12 what comes after the chunks is no header', async () => {
+  it('S12 trailers after the chunks do not count as headers', async () => {
     const bytes = post(`${CHUNKS}Connection: close\r\n`, `a\r\n${BODY}\r\n0\r\nX-Api-Key: other\r\n\r\n`);
     const { answers } = await converse(gateway.url, bytes);
     expect(answers.map(({ status }) => status)).toEqual([201]);
   });
 
-  it('S12 good requests in a row, blank lines between, are answered in order', async () => {
+  it('S12 valid requests in a row, with blank lines between, get their responses in order', async () => {
     const last = get(`GET /health/live HTTP/1.1`, 'Host: a\r\nConnection: close\r\n');
     const { answers } = await converse(gateway.url, `${smuggled()}\r\n\r\n${smuggled()}${last}`);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -177,7 +177,7 @@ describe('K24 an order with garbage behind it', () => {
     return post(`Content-Length: ${body.length}\r\n`, body, `POST ${order.path} HTTP/1.1`);
   };
 
-  it('S12 is answered with what became of it, and only then is the garbage refused', async () => {
+  it('S12 gets its own response first, and then the garbage is refused', async () => {
     await sandbox.fault({ operation: order.upstream, phase: 'before', action: { delayMs: 1_000 } });
     const { answers, closed } = await converse(
       gateway.url,
@@ -191,7 +191,7 @@ describe('K24 an order with garbage behind it', () => {
     expect((await sandbox.calls()).map(({ operation }) => operation)).toEqual(['batchOrder']);
   });
 
-  it('S12 is answered also where the garbage does not end', async () => {
+  it('S12 gets its own response also when the garbage does not end', async () => {
     await sandbox.fault({ operation: order.upstream, phase: 'before', action: { delayMs: 1_000 } });
     const { answers, closed } = await converse(gateway.url, placed('SO-raw-2'), {
       after: (socket) => {
@@ -204,11 +204,11 @@ describe('K24 an order with garbage behind it', () => {
     expect((await sandbox.calls()).map(({ operation }) => operation)).toEqual(['batchOrder']);
   });
 
-  it('S12 and what follows a refused request on the same connection is never begun', async () => {
+  it('S12 the gateway never begins a request that follows a refused one on the same connection', async () => {
     const refused = post('Content-Length: 10\r\n', BODY, undefined, 'Host: a\r\nHost: b\r\n');
     const { answers } = await converse(gateway.url, `${refused}${placed('SO-raw-3')}`);
     expect(answers.map(({ status }) => status)).toEqual([400]);
-    // Another one, on a connection of its own, is through: the first would have been as well.
+    // A later one, on a connection of its own, has finished: the first would have finished too.
     await gateway.post(order.path, { ...order.body, channelOrderId: 'SO-raw-4' });
     await sleep(100);
     await until('it is there', async () => (await sandbox.commits()).length > 0);

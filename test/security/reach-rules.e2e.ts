@@ -93,7 +93,7 @@ describe('S1 what an order of a bound caller has to name', () => {
       item({ customer: { ...own, crmCustomerId: 'CRM-1001' } }),
       '/items/0/customer/crmCustomerId',
     ],
-  ])('%s: 403 with the place, and the platform hears nothing', async (_, order, pointer) => {
+  ])('%s: 403 with the path of the field, and nothing sent', async (_, order, pointer) => {
     const answer = await place([order]);
     expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden']);
     expect(answer.body['errors']).toMatchObject([{ pointer }]);
@@ -106,7 +106,7 @@ describe('S1 what an order of a bound caller has to name', () => {
     });
     expect((await place([item(), foreign])).status).toBe(403);
     expect(await calls()).toEqual([]);
-    // Each item stands in its own enterprise, also where both are granted.
+    // Each item names its own enterprise, and the caller is granted both.
     const crossed = item({ customer: { ...own, enterpriseGlobalId: 'ent-meridian' } });
     const answer = await place([item(), crossed], 'both');
     expect([answer.status, answer.body['code']]).toEqual([404, 'customer-not-found']);
@@ -121,11 +121,11 @@ describe('S1 what an order of a bound caller has to name', () => {
     expect((await place([item({ customer })], 'bound', gateway, at)).status).toBe(404);
     const numbered = { ...customer, channelCustomerId: 'PT-1003' };
     expect((await place([item({ customer: numbered })], 'bound', gateway, at)).status).toBe(201);
-    // The same number says nothing in another channel.
+    // The same number names no customer in another channel.
     expect((await place([item({ customer: numbered })])).status).toBe(404);
   });
 
-  it('validateOnly says of foreign things that they are not there', async () => {
+  it('validateOnly reports ids of another enterprise as not found', async () => {
     const body = { channelCode: 'crm', channelOrderId: 'SO-V', items: [deletion('8000002001')] };
     const path = '/v1/license-orders?validateOnly=true';
     expect((await gateway.post(path, body, key('bound'))).status).toBe(404);
@@ -134,7 +134,7 @@ describe('S1 what an order of a bound caller has to name', () => {
     ).toBe(200);
   });
 
-  it('an order that names what is not there leaves no record', async () => {
+  it('an order that names a missing id leaves no record', async () => {
     expect((await place([deletion('8000002001')])).status).toBe(404);
     const { status } = await gateway.get(`/v1/license-orders/crm/SO-RR-${orders}`);
     expect(status).toBe(404);
@@ -142,7 +142,7 @@ describe('S1 what an order of a bound caller has to name', () => {
 });
 
 describe('S1 a repeat', () => {
-  it('of a deletion is answered as the first was, although the asset is gone and this process never saw it', async () => {
+  it('of a deletion gets the first response, although the asset is gone and this process never saw it', async () => {
     const shared = { GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS };
     const first = await start(shared);
     const body = { channelCode: 'crm', channelOrderId: 'SO-GONE', items: [deletion('8000001001')] };
@@ -178,7 +178,7 @@ describe('S1 a repeat', () => {
   });
 });
 
-describe('S1 numbers that were reserved', () => {
+describe('S1 reserved numbers', () => {
   const reserve = async (at: TestGateway, caller = 'bound'): Promise<string> => {
     const { body } = await at.post('/v1/asset-num-reservations', { size: 1 }, key(caller, at));
     return (body['items'] as { keyShellNumber: string }[])[0]?.keyShellNumber as string;
@@ -186,7 +186,7 @@ describe('S1 numbers that were reserved', () => {
   const onto = (assetNum: string) =>
     item({ assets: [{ assetNums: [assetNum], products: [{ productUri: 'draft.pro' }] }] });
 
-  it('may stand on a purchase of the caller that reserved them, and of no other', async () => {
+  it('may be in a purchase of the caller that reserved them, and of no other', async () => {
     const number = await reserve(gateway);
     expect((await place([onto(number)], 'second')).body).toMatchObject({ code: 'asset-not-found' });
     expect((await place([deletion(number)])).body).toMatchObject({ code: 'asset-not-found' });
@@ -194,7 +194,7 @@ describe('S1 numbers that were reserved', () => {
     expect((await place([onto(number)])).status).toBe(201);
   });
 
-  it('are known to every process, and refused as a dependency that is away where that cannot be asked', async () => {
+  it('are known to every process, and get a problem of the dependency while their store is down', async () => {
     const shared = await startRedis();
     const [one, two] = [
       await start({ GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS }),
@@ -214,14 +214,14 @@ describe('S1 numbers that were reserved', () => {
 });
 
 describe('S1 lists that cross enterprises', () => {
-  it('of customers have only those of enterprises that are granted', async () => {
+  it('of customers have only those of granted enterprises', async () => {
     const path = '/v1/customers?channelCode=partner&channelCustomerId=PT-2001';
     const found = async (caller?: string) =>
       (await gateway.get(path, caller ? key(caller) : undefined)).text.includes('cus-meridian-default');
     expect([await found(), await found('meridian'), await found('bound')]).toEqual([true, true, false]);
   });
 
-  it('records of orders are seen where every enterprise of their items is granted', async () => {
+  it('of order records have those whose items name granted enterprises only', async () => {
     const foreign = item({
       customer: { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' },
     });
@@ -252,8 +252,8 @@ describe('S1 lists that cross enterprises', () => {
   });
 });
 
-describe('S1 what lookups cost', () => {
-  it('nothing for callers that are not bound', async () => {
+describe('S1 lookups', () => {
+  it('cost nothing for callers that are not bound', async () => {
     await place([deletion('8000001001')], 'bound');
     await sandbox.reset();
     expect(
@@ -268,7 +268,7 @@ describe('S1 what lookups cost', () => {
     expect(await calls()).toEqual(['batchOrder']);
   });
 
-  it('one read, and none while it is remembered; what a kept list lacks is looked up once more', async () => {
+  it('cost one read, and none while it is cached; an id that a cached list lacks is looked up once more', async () => {
     const fresh = await start();
     try {
       const change = (member: string) =>
@@ -282,7 +282,7 @@ describe('S1 what lookups cost', () => {
       await sandbox.reset();
       expect((await change('mem-harbour-nobody')).status).toBe(404);
       expect((await change('mem-harbour-nobody')).status).toBe(404);
-      // Added past this gateway: the list that it keeps lacks the member.
+      // Added at the platform directly, so the gateway's cached list lacks the member.
       const added = await gateway.post('/v1/enterprises/ent-harbour/members', {
         members: [{ account: 'newcomer', name: 'New', password: newSecret('m') }],
       });
@@ -300,7 +300,7 @@ describe('S1 what lookups cost', () => {
     }
   });
 
-  it('a list that cannot be had is its own problem, and nothing is sent', async () => {
+  it('that fail give their own problem, and nothing is sent', async () => {
     const fresh = await start();
     try {
       await sandbox.fault({ operation: 'listAssets', action: { code: '500' } });
@@ -317,8 +317,8 @@ describe('S1 what lookups cost', () => {
   });
 });
 
-describe('S14 what the platform says of a field', () => {
-  it('is told with the name and the place that it has here', async () => {
+describe("S14 the platform's message about a field", () => {
+  it("uses the gateway's name and path of the field", async () => {
     const unknown = item({ customer: { customerId: 'cus-nowhere' } });
     const answer = await place([unknown], 'tester');
     expect([answer.status, answer.body['code']]).toEqual([422, 'upstream-rejected']);

@@ -7,7 +7,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { requestFields } from '../support/named-fields.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Risk 1 of the security design: whatever id a bound caller names, it reaches nothing of an enterprise that is not granted. */
+/** Risk 1 of the security design: with any id, a bound caller reaches nothing of an enterprise that it is not granted. */
 
 /** For each kind of id: an own one, one of another enterprise, and one that does not exist, all of the same form. */
 const IDS = {
@@ -28,11 +28,11 @@ interface Request {
   readonly path: string;
   readonly body?: object;
 }
-/** An own id at a place of a request; `list`: others may stand beside it. */
+/** An own id at a path of a request; `list`: other ids may be beside it. */
 interface Place {
   readonly kind: Kind;
   readonly own: string;
-  /** The request with these in place of the own one. */
+  /** The request with these ids in place of the own one. */
   readonly put: (...ids: string[]) => Request;
   readonly list: boolean;
 }
@@ -184,7 +184,7 @@ function send({ method, path, body }: Request, caller = 'bound'): Promise<TestAn
   return gateway.request(method, path, { body: fresh, key: gateway.keys[caller] as string });
 }
 
-/** What the platform was asked to change. */
+/** The calls to the platform that change data. */
 async function writes(): Promise<{ operation: string; path: string; body: unknown }[]> {
   const calls = await sandbox.calls();
   return calls
@@ -192,13 +192,13 @@ async function writes(): Promise<{ operation: string; path: string; body: unknow
     .map(({ operation, path, body }) => ({ operation: String(operation), path, body }));
 }
 
-/** A number that may also be one that the caller reserved is looked up as any other is. */
+/** A number that the caller may also have reserved is looked up in the same way. */
 const fields = () =>
   requestFields(gateway.app).map((each) =>
     each.name === 'newAssetNum' ? { ...each, name: 'assetNum' as const } : each,
   );
 
-/** Every place of a request that holds an id of which an own one is known: by the fields that the operation's classes declare. */
+/** Every field of a request for an id of which the test knows an own one, from the declarations of the operation's classes. */
 function placesOf(operation: string, request: Request): Place[] {
   const own = fields().filter((each) => each.operation === operation && each.name && each.name in IDS);
   const inPath = own
@@ -241,7 +241,7 @@ function replaced(body: unknown, keys: readonly (string | number)[], value: unkn
   return copy;
 }
 
-/** The answer without what differs between any two: the id that was named, times, and the request's own id. */
+/** The response without the parts that always differ: the named id, times, and the request's own id. */
 function shown({ status, headers, text }: TestAnswer, ...ids: string[]): object {
   const names = [...headers].filter(
     ([name]) => !/^(date|x-request-id|server-timing|ratelimit|content-length)/.test(name),
@@ -250,20 +250,20 @@ function shown({ status, headers, text }: TestAnswer, ...ids: string[]): object 
   return { status, headers: Object.fromEntries(names), body };
 }
 
-/** Their ids are of the gateway itself, or of the person who logs in. */
+/** Their ids belong to the gateway itself, or to the person who logs in. */
 const NAMING_NOTHING = new Set(['getProblem', 'createSession']);
 
-describe('S1 what a field of a request names', () => {
-  it('is declared for each that holds an id', () => {
+describe('S1 a field of a request', () => {
+  it('declares what it names, if it holds an id', () => {
     const undeclared = fields().filter(
       ({ operation, holdsId, name }) => holdsId && !name && !NAMING_NOTHING.has(operation),
     );
     expect(undeclared.map(({ operation, field }) => `${operation}: ${field}`)).toEqual([]);
-    // The list is not empty because nothing was found.
+    // An empty search would pass too, so the list must have entries.
     expect(fields().filter(({ name }) => name !== undefined).length).toBeGreaterThan(60);
   });
 
-  it('is declared for each id in a path', () => {
+  it('declares what it names, if it is an id in a path', () => {
     const missing = routes.flatMap(({ template, operation }) =>
       [...template.matchAll(/\{(\w+)\}/g)]
         .filter(() => template.startsWith('/v1/'))
@@ -276,7 +276,7 @@ describe('S1 what a field of a request names', () => {
     expect(missing).toEqual([]);
   });
 
-  it('is tried here for each that is looked up', () => {
+  it('is tried here, if the gateway looks it up', () => {
     const tried = new Set(
       requests.flatMap(([operation, request]) =>
         placesOf(operation, request).map(({ kind }) => `${operation} ${kind}`),
@@ -294,13 +294,13 @@ describe('S1 an id of another enterprise', () => {
 
   it.each(cases)('$operation ($index): own ids are served', async ({ operation, request }) => {
     const answer = await send(request);
-    // The order as a whole may be refused by the platform for what it says; nothing of it is not there.
+    // The platform may refuse the order as a whole for its content, but no id is unknown.
     if (operation === 'placeOrder') expect([201, 422]).toContain(answer.status);
     else expect(answer.status).toBeLessThan(300);
   });
 
   it.each(cases)(
-    '$operation ($index): foreign ids are refused as unknown ones are, and nothing is written',
+    '$operation ($index): foreign ids are refused like unknown ones, and nothing is written',
     async ({ operation, request }) => {
       for (const { kind, own, put, list } of placesOf(operation, request)) {
         const [, foreign, unknown] = IDS[kind];
@@ -341,16 +341,19 @@ describe('S1 an id of another enterprise', () => {
     },
   );
 
-  it.each(cases)('$operation ($index): percent-encoded it is the same id', async ({ operation, request }) => {
-    for (const { kind, own, put } of placesOf(operation, request)) {
-      if (!request.path.includes(own)) continue;
-      const encoded = (id: string) => [...id].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
-      const [, foreign, unknown] = IDS[kind];
-      const answers = [await send(put(encoded(foreign))), await send(put(encoded(unknown)))];
-      expect(answers.map(({ status }) => status)).toEqual(Array(2).fill(kind === 'enterprise' ? 403 : 404));
-      const twice = await send(put(encodeURIComponent(encoded(own))));
-      expect([400, 403]).toContain(twice.status);
-    }
-    expect(await writes()).toEqual([]);
-  });
+  it.each(cases)(
+    '$operation ($index): a percent-encoded id is the same id',
+    async ({ operation, request }) => {
+      for (const { kind, own, put } of placesOf(operation, request)) {
+        if (!request.path.includes(own)) continue;
+        const encoded = (id: string) => [...id].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+        const [, foreign, unknown] = IDS[kind];
+        const answers = [await send(put(encoded(foreign))), await send(put(encoded(unknown)))];
+        expect(answers.map(({ status }) => status)).toEqual(Array(2).fill(kind === 'enterprise' ? 403 : 404));
+        const twice = await send(put(encodeURIComponent(encoded(own))));
+        expect([400, 403]).toContain(twice.status);
+      }
+      expect(await writes()).toEqual([]);
+    },
+  );
 });

@@ -8,8 +8,8 @@ import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /**
- * Secrets stay where they belong. That none is in anything that any test makes the gateway write is looked at after the run
- * (test/canary); here the gateway is provoked.
+ * Secrets stay inside. After the run, test/canary scans everything that the gateway wrote in any test; the tests here provoke the
+ * gateway.
  */
 
 jest.setTimeout(180_000);
@@ -31,13 +31,13 @@ afterAll(async () => {
   await Promise.all([redis.stop(), sandbox.close()]);
 });
 
-describe('a failure that nobody foresaw, with a secret in it', () => {
-  // One that the gateway cannot know and mask: what is shown is chosen.
+describe('an unexpected error with a secret in it', () => {
+  // A secret that the gateway cannot know and mask: it must choose what it shows.
   const secret = `${newSecret('t')}1`;
   const encoded = Buffer.from(secret).toString('base64').slice(4, -6);
 
   it.each(Object.entries(leakShapes(secret)))(
-    'S3 by %s, thrown in a request: neither the problem nor the log tells it',
+    'S3 by %s, thrown in a request: neither the problem nor the log shows it',
     async (_, thing) => {
       const orders = gateway.app.get(OrderService, { strict: false });
       const spy = jest.spyOn(orders, 'listAssets').mockRejectedValue(thing as never);
@@ -55,7 +55,7 @@ describe('a failure that nobody foresaw, with a secret in it', () => {
     },
   );
 
-  it('S3 by each of them, caught by nobody: the last words of the process do not tell it', async () => {
+  it('S3 of each kind, uncaught: the last log lines of the process do not show it', async () => {
     const dying = await startGatewayProcess(gateway.environment(sandbox), { disturbed: true });
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 6_000 } });
     // It stays for as long as this is under way.
@@ -72,9 +72,9 @@ describe('a failure that nobody foresaw, with a secret in it', () => {
   });
 });
 
-it('S3 a start that fails for a reason that nobody foresaw does not tell a secret in it', async () => {
+it('S3 a start that fails with an unexpected error does not show a secret in it', async () => {
   const password = `${newSecret('r')}:+%/é`;
-  // What a preload says: a failure with our own configuration in its words.
+  // The preload throws an error with the gateway's configuration in its message.
   const words =
     "'cannot use ' + process.env.REDIS_URL + ' nor ' + decodeURIComponent(new URL(process.env.REDIS_URL).password)";
   const code = `process.prependListener('newListener', (event) => { if (event === 'SIGTERM') throw new Error(${words}); });`;
@@ -102,13 +102,13 @@ describe("employees' passwords", () => {
   };
   const shown = (answer: TestAnswer) => answer.text + JSON.stringify([...answer.headers]);
 
-  it('S7 are passed on, and in no answer, log line or value in Redis, whatever comes of them', async () => {
+  it('S7 are passed on, and appear in no response, log line or value in Redis, with every outcome', async () => {
     const from = gateway.logLines.length;
     const key = (name: string) => ({ headers: { 'idempotency-key': `passwords-of-${name}-1` } });
     const member = (account: string, password: unknown) => ({ account, password, name: 'New Comer' });
     const add = (name: string, ...members: object[]) => gateway.post(MEMBERS, { members }, key(name));
     const answers: TestAnswer[] = [];
-    // Added; partly refused; refused whole in words that quote the password; lost; wrong in form.
+    // Added; partly refused; refused as a whole with a quoted password; lost; malformed.
     answers.push(await add('added', member('newcomer', passwords.first)));
     answers.push(await add('partly', member('anna', passwords.first), member('second', passwords.other)));
     const message = `the password ${passwords.wrong} is too easy`;
@@ -123,7 +123,7 @@ describe("employees' passwords", () => {
     answers.push(await reset({ password: { nested: passwords.next } }));
     expect(answers.map(({ status }) => status)).toEqual([201, 207, 422, 502, 400, 204, 400]);
 
-    // They do arrive.
+    // They do reach the platform.
     for (const [username, password] of [
       ['newcomer@harbour', passwords.first],
       ['anna@harbour', passwords.next],

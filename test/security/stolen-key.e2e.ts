@@ -4,10 +4,13 @@ import { newSecret } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** One narrow key in an attacker's hands: every id of other enterprises, in every disguise, in every place that takes an id, and in some that do not. */
+/**
+ * An attacker with one narrow key tries every id of other enterprises, in every disguise, in every field for an id, and in some other
+ * fields.
+ */
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
-/** What is another enterprise's, by what stands at the platform. */
+/** The data of another enterprise, as the platform holds it. */
 const FOREIGN = {
   enterprise: ['ent-meridian', '9007199254741993', 'ent-tidewater'],
   member: ['mem-meridian-noor', 'mem-meridian-admin', 'mem-longfellow-admin', 'mem-tidewater-admin'],
@@ -18,7 +21,7 @@ const FOREIGN = {
   channelCustomer: ['PT-2001', 'CH-4001'],
 };
 const ANY = [...new Set(Object.values(FOREIGN).flat())];
-/** Shown by no response to this key: names of people and companies, and ids that the attacker did not name itself. */
+/** No response to this key may show these: names of people and companies, and ids that the attacker did not name. */
 const NAMES = ['Noor', 'Mira', 'Meridian', 'Longfellow', 'Lena', 'Tidewater', 'survey.field'];
 
 interface Attack {
@@ -48,7 +51,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** The same id to a careless reader. */
+/** Forms that a careless reader takes for the same id. */
 function disguises(id: string): string[] {
   return [
     id,
@@ -78,7 +81,7 @@ function disguises(id: string): string[] {
   ];
 }
 
-/** What stands for an id in JSON besides text. */
+/** JSON values other than text in place of an id. */
 const shapes = (id: string): unknown[] => [
   [id],
   { id },
@@ -115,7 +118,7 @@ const revoke = (type: string, assetNum: unknown, more: object = {}) =>
     ...more,
   });
 
-/** Each takes an id where one of the enterprise is meant. */
+/** Each takes an id where one of the enterprise is expected. */
 const places: readonly ((id: string) => Attack)[] = [
   (id) => order(item({}, { enterpriseGlobalId: id })),
   (id) => order(item({}, { customerId: id })),
@@ -230,7 +233,7 @@ const places: readonly ((id: string) => Attack)[] = [
   }),
 ];
 
-/** Requests that are no question of one id. */
+/** Requests that are about more than one id. */
 function tricks(): Attack[] {
   const body = (text: string): Attack => ({ method: 'POST', path: '/v1/license-orders', body: text });
   const own = JSON.stringify(order(item()).body);
@@ -319,7 +322,7 @@ async function foreignState(): Promise<string> {
 
 it('S1 a stolen narrow key changes and reads nothing of another enterprise, in hundreds of variants', async () => {
   const key = gateway.keys['stolen'] as string;
-  // What others read and order is kept in caches and in the ledger.
+  // Reads and orders of other callers are in the caches and in the ledger.
   for (const enterprise of FOREIGN.enterprise)
     for (const list of ['assets', 'members', 'asset-nums', 'lent-locks'])
       await gateway.get(`/v1/enterprises/${enterprise}/${list}`, { undocumented: true });
@@ -356,7 +359,7 @@ it('S1 a stolen narrow key changes and reads nothing of another enterprise, in h
     if (told.length > 0 || response.status >= 500)
       leaks.push(`${method} ${said}: ${response.status} ${told.join()} ${text.slice(0, 300)}`);
   };
-  // Several at a time: what one looks up, or is refused, must not serve another.
+  // Several at a time, so that the look-up or refusal of one could affect another.
   const queue = attacks.values();
   await Promise.all(
     Array.from({ length: 6 }, async () => {
@@ -370,7 +373,7 @@ it('S1 a stolen narrow key changes and reads nothing of another enterprise, in h
   expect(await foreignState()).toBe(before);
 }, 120_000);
 
-/** In a path, characters that would end it are encoded; in a body they stand as they are. */
+/** In a path, characters that would end it are encoded; in a body they stay unchanged. */
 function encoded(place: (id: string) => Attack, id: string): string {
   return place('probe').path.includes('probe') ? encodeURIComponent(id) : id;
 }

@@ -17,7 +17,7 @@ interface Request extends Pick<OperationCase, 'id' | 'method' | 'path' | 'body'>
   readonly headers?: Record<string, string>;
 }
 
-/** Whose it is, in the text of a request; and whose it is instead. */
+/** The owner in the text of a request, and the replacement. */
 const SOMEBODY_ELSE: Readonly<Record<Named, readonly [RegExp, string]>> = {
   enterprise: [/ent-harbour/g, 'ent-meridian'],
   channel: [/("channelCode":"|channelCode=|license-orders\/)crm\b/g, '$1partner'],
@@ -53,7 +53,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Bodies that name a tenant wherever the operation lets them. */
+/** Bodies that name a tenant in every field where the operation allows it. */
 const fuller: Readonly<Record<string, object>> = {
   placeOrder: {
     items: [
@@ -99,7 +99,7 @@ function actsAsUser(id: string): boolean {
   return route?.operation.parameters?.some(({ name }) => name === 'X-Acting-User') ?? false;
 }
 
-/** The same request with somebody else's in that place; undefined where it has none. */
+/** The same request with another tenant in that field; undefined where it has none. */
 function foreign(request: Request, named: Named): Request | undefined {
   const text = JSON.stringify(request);
   const changed = text.replace(...SOMEBODY_ELSE[named]);
@@ -120,7 +120,7 @@ const cases = requests.flatMap((request) =>
   }),
 );
 
-/** Frozen: these name neither enterprise nor channel nor user. Scopes bound them, and what the platform allows. */
+/** Frozen: these name neither enterprise nor channel nor user. Scopes and the platform's rights bound them. */
 const NAMING_NOBODY = [
   'createEnterprise',
   'createSession',
@@ -131,7 +131,7 @@ const NAMING_NOBODY = [
   'updateCustomer',
 ];
 
-describe('S1 what a caller was not granted', () => {
+describe('S1 a tenant that the caller was not granted', () => {
   it('is tried with every operation of the document', () => {
     const operations = routes.filter(({ template }) => template.startsWith('/v1/'));
     expect(requests.map(({ id }) => id).sort()).toEqual(
@@ -146,20 +146,23 @@ describe('S1 what a caller was not granted', () => {
     ).toEqual(NAMING_NOBODY);
   });
 
-  it.each(cases)('$id: the $named of somebody else is 403, and the platform hears nothing', async (each) => {
-    for (const [request, caller] of [
-      [each.other, 'harbour'],
-      [each.other, 'nobody'],
-      [each.own, 'nobody'],
-      [each.own, 'everybody-else'],
-    ] as const) {
-      const answer = await send(request, caller);
-      expect([caller, answer.status]).toEqual([caller, 403]);
-      expect(answer.body).toMatchObject({ code: 'forbidden', outcome: 'not_processed', retryable: false });
-      expect(answer.text).not.toMatch(/ent-meridian|partner|admin@/);
-    }
-    expect(await sandbox.calls()).toEqual([]);
-  });
+  it.each(cases)(
+    '$id: the $named of another tenant is 403, and nothing is sent to the platform',
+    async (each) => {
+      for (const [request, caller] of [
+        [each.other, 'harbour'],
+        [each.other, 'nobody'],
+        [each.own, 'nobody'],
+        [each.own, 'everybody-else'],
+      ] as const) {
+        const answer = await send(request, caller);
+        expect([caller, answer.status]).toEqual([caller, 403]);
+        expect(answer.body).toMatchObject({ code: 'forbidden', outcome: 'not_processed', retryable: false });
+        expect(answer.text).not.toMatch(/ent-meridian|partner|admin@/);
+      }
+      expect(await sandbox.calls()).toEqual([]);
+    },
+  );
 
   it.each(requests.filter(({ id }) => operationCases.some((each) => each.id === id)))(
     '$id: its own is served',
@@ -170,7 +173,7 @@ describe('S1 what a caller was not granted', () => {
     },
   );
 
-  it('is not in the list of orders, and its record not to be had', async () => {
+  it('has no order in the list, and no record that the caller can read', async () => {
     const order = {
       channelCode: 'partner',
       channelOrderId: 'PO-9',
@@ -194,7 +197,7 @@ describe('S1 what a caller was not granted', () => {
     }
   });
 
-  it('is no session of another caller', async () => {
+  it('gives no session of another caller', async () => {
     const login = { username: 'anna@harbour', password: sandbox.seedPassword };
     const { body } = await gateway.post('/v1/sessions', login, { key: gateway.keys['harbour'] as string });
     const headers = { 'x-session-id': body['sessionId'] as string };
@@ -228,7 +231,7 @@ describe('S1 the second check, on the request as it is built', () => {
   const call = (name: OperationName, request: UpstreamRequest, grants = harbour) =>
     gateway.app.get(UpstreamClient).call(name, context(grants), request, (data) => data);
 
-  /** Every place of a request upstream in which an enterprise or a channel may stand. */
+  /** Every field of an upstream request that may hold an enterprise or a channel. */
   const places: readonly ((id: string, channel: string) => UpstreamRequest)[] = [
     (id) => ({ ids: { enterpriseGlobalId: id, memberGlobalId: 'm', assetId: 'a' } }),
     (id) => ({ query: { enterpriseGlobalId: id } }),
@@ -240,7 +243,7 @@ describe('S1 the second check, on the request as it is built', () => {
   ];
 
   it.each(operationList.map(({ name }) => name))(
-    '%s for somebody else leaves for nowhere, although no guard has refused it',
+    '%s of another tenant is not sent, although no guard has refused it',
     async (name) => {
       const tokens = (await sandbox.journal('token')).length;
       for (const place of places) {

@@ -25,13 +25,13 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Operations with an id in the path, each with a body that is good. */
+/** Operations with an id in the path, each with a valid body. */
 const withIds = operationCases.flatMap(({ id, method, upstream, body }) => {
   const route = routes.find(({ operation }) => operation.operationId === id);
   return route?.template.includes('{') ? [{ method, upstream, body, template: route.template }] : [];
 });
 
-/** Pieces that mean something in a URL, to a file system, or to somebody who decodes once more. */
+/** Pieces with a meaning in a URL, in a file system, or after a second decoding. */
 const PIECES = [
   ...['.', '..', '/', '\\', '?', '#', ';', '&', '=', '@', ':', '*', '+', ',', '~', '|', '{', '}', '%', '$'],
   ...[
@@ -65,7 +65,7 @@ const PIECES = [
   ],
 ];
 
-/** As a path segment goes over the wire: encoded once, twice, or only where HTTP could not carry it. */
+/** The wire form of a path segment: encoded once, twice, or only where HTTP requires it. */
 const id = fc
   .tuple(
     fc.oneof(
@@ -81,7 +81,7 @@ const id = fc
     return how === 'twice' ? encodeURIComponent(encodeURIComponent(text)) : encodeURIComponent(text);
   });
 
-it(`S4 ${IDS} generated ids lead to no other path upstream than those of the operation that was asked for`, async () => {
+it(`S4 ${IDS} generated ids lead to no upstream path but that of the requested operation`, async () => {
   process.stderr.write(`ids, seed ${seed}\n`);
   const pool = new Pool(gateway.url, { connections: 8 });
   const asked = new Set<string>();
@@ -115,7 +115,7 @@ it(`S4 ${IDS} generated ids lead to no other path upstream than those of the ope
     pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[A-Za-z0-9_-]{1,64}')}$`),
   }));
   for (const { method, path } of calls) {
-    // Exactly as it stands on the wire: what a server would make of it cannot differ.
+    // Compared byte for byte, so that no server can read it differently.
     const found = templates.filter((each) => each.method === method && each.pattern.test(path));
     expect({ path, operations: found.map(({ name }) => asked.has(name)) }).toEqual({
       path,

@@ -6,17 +6,17 @@ import type { Readable } from 'node:stream';
 import { threadId } from 'node:worker_threads';
 
 /**
- * Credentials for a test run, all with the run's mark in them: wherever a run writes the mark, a secret has got out. What a run
- * writes is kept in a folder (`CANARY_FOLDER`, set by canary.reporter.ts, which scans it); without one nothing is kept.
+ * Credentials for a test run, each with the run's mark in it: a mark in any output shows a leaked secret. Output is kept in a folder
+ * (`CANARY_FOLDER`, set by canary.reporter.ts, which scans it); without the folder it is not kept.
  */
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Random for each run, so that a run inside of a run is not taken for a leak. */
+/** Random for each run, so that a run inside another run does not look like a leak. */
 const MARK = process.env['CANARY_MARK'] ?? newMark();
 const FOLDER = process.env['CANARY_FOLDER'];
 
-/** The letter behind the mark says what it was. */
+/** The letter behind the mark names the kind of secret. */
 export const kinds = {
   a: 'application key',
   s: 'application secret',
@@ -55,7 +55,7 @@ export function newEncryptionKey(kid = 'k1'): string {
 
 const files = new Map<string, number>();
 
-/** Keeps something that was written; what has the same `name` in a process is one file. */
+/** Keeps some output; within a process, the same `name` is one file. */
 export function keep(name: string, chunk: string | Uint8Array): void {
   if (!FOLDER) return;
   let file = files.get(name);
@@ -67,12 +67,12 @@ export function keep(name: string, chunk: string | Uint8Array): void {
   else writeSync(file, chunk);
 }
 
-/** Where files can be put to be looked through, if anywhere. */
+/** The folder for files to scan, if there is one. */
 export function keptFolder(): string | undefined {
   return FOLDER;
 }
 
-/** Keeps what a stream reads, without reading it: a stream that nobody reads stays so. */
+/** Keeps what a reader of the stream reads; it does not start reading itself. */
 export function keepRead(name: string, stream: Readable): void {
   const push = stream.push.bind(stream);
   stream.push = (chunk: Uint8Array | null, encoding?: BufferEncoding) => {
@@ -81,7 +81,7 @@ export function keepRead(name: string, stream: Readable): void {
   };
 }
 
-/** Keeps what is answered on a connection that somebody opened. */
+/** Keeps the responses on a client's connection. */
 export function keepAnswers(socket: Socket): void {
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
   socket.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
@@ -90,7 +90,7 @@ export function keepAnswers(socket: Socket): void {
   };
 }
 
-/** Lets a gateway that is started with this environment keep its answers. */
+/** Makes a gateway that starts with this environment keep its responses. */
 export function keepingAnswers(): Record<string, string> {
   if (!FOLDER) return {};
   const preload = new URL('../canary/keep-answers.ts', import.meta.url).href;

@@ -9,7 +9,7 @@ beforeAll(async () => {
   certificates = await makeCertificates();
 });
 
-/** How a handshake with a server of this identity ends, for a client that knows our authority: `ok` or the error's code. */
+/** The result of a handshake with a server of this identity, for a client that knows our authority: `ok` or the error's code. */
 async function handshake(kind: Exclude<keyof TestCertificates, 'ca'>, servername?: string): Promise<string> {
   const server = createServer(certificates[kind], (socket) => socket.on('error', () => undefined).end());
   server.on('tlsClientError', () => undefined);

@@ -12,22 +12,22 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** What a TLS server is started with, in PEM. */
+/** The identity of a TLS server, in PEM. */
 interface ServerIdentity {
   readonly key: string;
   readonly cert: string;
 }
 
 export interface TestCertificates {
-  /** The authority that signed all but `untrusted`, in PEM: what a client has to be told to trust. */
+  /** The authority that signed all but `untrusted`, in PEM: a client must trust it. */
   readonly ca: string;
   /** For 127.0.0.1, ::1 and localhost. */
   readonly good: ServerIdentity;
-  /** The same, until yesterday. */
+  /** The same, but expired yesterday. */
   readonly expired: ServerIdentity;
-  /** In its time, for another host. */
+  /** Valid now, for another host. */
   readonly wrongName: ServerIdentity;
-  /** Right in all but its authority, which nobody knows. */
+  /** Correct except for its authority, which no client knows. */
   readonly untrusted: ServerIdentity;
 }
 
@@ -40,7 +40,7 @@ const LOOPBACK: JsonGeneralNames = [
   { type: 'dns', value: 'localhost' },
 ];
 
-/** Certificates for this run only: nothing is written down, nothing expires in a repository. */
+/** Certificates for this run only, so that none is in the repository and expires. */
 export async function makeCertificates(): Promise<TestCertificates> {
   const [authority, stranger] = await Promise.all([makeAuthority('Test'), makeAuthority('Unknown')]);
   const [good, expired, wrongName, untrusted] = await Promise.all([
@@ -91,7 +91,7 @@ async function makeAuthority(name: string) {
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-          // Of clients too: servers of a cluster are clients of each other.
+          // For clients too: servers of a cluster are clients of each other.
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
           new SubjectAlternativeNameExtension(names),
         ],

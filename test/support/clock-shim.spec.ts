@@ -21,7 +21,7 @@ it('puts the wall clock of a running server forward and back', async () => {
   }
 });
 
-it('also ends what has a life by the wall clock', async () => {
+it('also ends keys that expire by the wall clock', async () => {
   const clock = ended(SteppedClock.make());
   const server = ended(await startRedis([], undefined, clock.environment));
   await ask(server, async (client) => {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { endianness, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** A wall clock for servers of a test, which can be put forward and back while they run; see clock-shim.c. */
+/** A wall clock for servers of a test, which the test can step forward and back while they run; see clock-shim.c. */
 export class SteppedClock {
   readonly #folder = mkdtempSync(join(tmpdir(), 'stepped-clock-'));
   readonly #file = join(this.#folder, 'ahead-ms');
@@ -11,7 +11,7 @@ export class SteppedClock {
 
   private constructor() {}
 
-  /** At the true time. Fails where there is no C compiler. */
+  /** Starts at the true time. Fails without a C compiler. */
   static make(): SteppedClock {
     const clock = new SteppedClock();
     clock.step(0);
@@ -27,17 +27,17 @@ export class SteppedClock {
     );
   }
 
-  /** For the processes that are to have this clock. */
+  /** For the processes that use this clock. */
   get environment(): Record<string, string> {
     return { LD_PRELOAD: this.#library, CLOCK_SHIM_FILE: this.#file };
   }
 
-  /** From now on it is so many ms ahead of the true time; negative: behind it. */
+  /** Sets the clock this many ms ahead of the true time; negative: behind it. */
   step(aheadMs: number): void {
     const bytes = Buffer.alloc(8);
     if (endianness() === 'LE') bytes.writeBigInt64LE(BigInt(aheadMs));
     else bytes.writeBigInt64BE(BigInt(aheadMs));
-    // In place: who runs has the file mapped.
+    // Written in place, since running processes have the file mapped.
     writeFileSync(this.#file, bytes, { flag: existsSync(this.#file) ? 'r+' : 'w' });
   }
 

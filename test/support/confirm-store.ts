@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** `guard-init --yes` of the built gateway, as an operator calls it; resolves to what it says. Rejects where it fails. */
+/** Runs `guard-init --yes` of the built gateway, as an operator does, and resolves to its output. Rejects when it fails. */
 export async function confirmStore(environment: Readonly<Record<string, string>>): Promise<string> {
   const child = spawn(process.execPath, ['dist/order-ledger/guard-init.js', '--yes'], {
     env: { PATH: process.env['PATH'], ...environment },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
-/** The exported OpenAPI document as the judge of every answer that a test sees. */
+/** Checks every response that a test receives against the exported OpenAPI document. */
 
 interface Media {
   readonly schema?: object;
@@ -55,7 +55,7 @@ export const routes: readonly DocumentedRoute[] = Object.entries(document.paths)
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema({ $id: 'document', ...(closed(document) as typeof document) });
-/** The schemas with nothing allowed that they do not name: an answer may not say more than the document. */
+/** The schemas without additional properties: a response may not have a field that the document does not name. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== 'object' || part === null) return part;
@@ -85,8 +85,8 @@ export interface Answer {
 }
 
 /**
- * Throws where the answer is not one that the document declares: status (or `default`, for codes that the platform does
- * not document for the operation), media type, and schema of the body.
+ * Throws for a response that the document does not declare: status (or `default`, for codes that the platform does not document for the
+ * operation), media type, and schema of the body.
  */
 export function assertDeclared(method: string, path: string, answer: Answer, allowDefault: boolean): void {
   const route = routes.find((each) => each.method === method && matches(each.template, path));

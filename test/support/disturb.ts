@@ -1,7 +1,4 @@
-/**
- * Preloaded into a gateway (`--import`) to do to it what a bad day does: messages from the test say what. It imports nothing
- * of the gateway's.
- */
+/** Preloaded into a gateway (`--import`) to disturb it when the test sends a message. It imports no file of the gateway. */
 import { setFlagsFromString, getHeapSpaceStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { leakShapes } from './leak-shapes.ts';
@@ -9,17 +6,17 @@ import { leakShapes } from './leak-shapes.ts';
 export type Disturbance =
   /** The wall clock steps by so many ms; the monotonic one does not. */
   | { readonly clock: number }
-  /** The monotonic clock is put forward to so many ms beyond the true one. */
+  /** The monotonic clock is put forward to this many ms beyond the true one. */
   | { readonly uptime: number }
-  /** The event loop stands still for so many ms, as often. */
+  /** The event loop blocks for this many ms, this often. */
   | { readonly block: number; readonly times: number }
-  /** Objects that stay are made until the heap has so many MiB of them, and kept; 0 lets them go. */
+  /** Long-lived objects fill the heap up to this many MiB; 0 releases them. */
   | { readonly heap: number }
   /** From now on every object inherits these. */
   | { readonly pollute: Readonly<Record<string, unknown>>; readonly enumerable: boolean }
   /** The process gets these environment variables. */
   | { readonly environment: Readonly<Record<string, string>> }
-  /** A failure that nobody catches, with a secret in it in that shape (leak-shapes.ts). */
+  /** An uncaught error with a secret in that shape (leak-shapes.ts). */
   | { readonly fail: 'exception' | 'rejection'; readonly secret: string; readonly shape: string };
 
 let shift = 0;
@@ -51,14 +48,14 @@ process.on('message', (what: Disturbance) => {
   else fail(what.fail, leakShapes(what.secret)[what.shape]);
   process.send?.('done');
 });
-// The test may go away without holding the gateway back.
+// The test may end without keeping the gateway alive.
 process.channel?.unref();
 
 function block(ms: number, times: number): void {
   if (times === 0) return;
   const until = performance.now() + ms;
   while (performance.now() < until);
-  // Between two blocks the loop turns a few times, so that something is answered.
+  // Between two blocks the event loop turns a few times, so that some requests get responses.
   setTimeout(() => block(ms, times - 1), 5);
 }
 
@@ -70,9 +67,9 @@ function fill(mib: number): void {
     collect();
     return;
   }
-  // Once more after what was garbage before is gone.
+  // Measures again after a collection of the earlier garbage.
   for (let round = 0; round < 100 && used() < mib; round++) {
-    // Large enough to be made where they stay.
+    // Large enough for V8 to place them in the old space.
     while (used() < mib) kept.push(Array.from({ length: 100_000 }, () => kept.length));
     collect();
   }

@@ -1,13 +1,13 @@
 import { afterEach } from '@jest/globals';
 
 interface Endings {
-  /** Hands on what was started, and stops it after the test. */
+  /** Returns its argument, and stops it after the test. */
   readonly ended: <T extends { stop(): unknown }>(started: T) => T;
-  /** Has something done after the test. */
+  /** Runs a function after the test. */
   readonly atEnd: (end: () => unknown) => void;
 }
 
-/** What a test of this file starts ends with it, the youngest first. To be called at the top of the file, once. */
+/** Ends everything that a test of this file starts, the youngest first. Call it once, at the top of the file. */
 export function endings(): Endings {
   const ends: (() => unknown)[] = [];
   afterEach(async () => {

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { TestAnswer, TestGateway } from './gateway.ts';
 import { type OperationCase, operationCases } from './operations.ts';
 
-/** What the tests of faults try a fault on, and what they expect then. */
+/** The operations that the tests of faults use, and their expectations. */
 
 export function caseOf(id: string): OperationCase {
   return operationCases.find((each) => each.id === id) as OperationCase;
@@ -25,13 +25,13 @@ export const UNAVAILABLE = expected(503, 'upstream-unavailable', 'not_processed'
 export const READ_LATE = expected(504, 'upstream-timeout', 'not_processed', true);
 export const READ_MISFIT = expected(502, 'upstream-contract-violation', 'not_processed');
 export const REJECTED = expected(502, 'upstream-credential-rejected', 'not_processed');
-/** A write whose answer is lost or cannot be read. */
+/** A write whose response is lost or cannot be parsed. */
 export const UNKNOWN = expected(502, 'outcome-unknown', 'unknown');
 export const UNKNOWN_LATE = expected(504, 'outcome-unknown', 'unknown');
-/** A write whose answer can be read, and is not what the interface says. */
+/** A write whose response can be parsed, but violates the interface. */
 export const WRITE_MISFIT = expected(502, 'upstream-contract-violation', 'unknown');
 
-/** An order that was placed, and whose answer does not tell all of what came of it. */
+/** An order that was placed, with a response that does not show all of its results. */
 export const INCOMPLETE = expected(502, 'outcome-unknown', 'processed');
 
 export function expected(
@@ -52,7 +52,7 @@ export function expectProblem(answer: TestAnswer, { retryAfter, ...body }: Expec
   expect(answer.status).toBe(body.status);
 }
 
-/** The value of one series of the gateway's metrics; 0 where there is none yet. */
+/** The value of one series of the gateway's metrics; 0 before the series exists. */
 export async function metric(gateway: TestGateway, series: string): Promise<number> {
   const line = (await gateway.metrics()).split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length) ?? 0);

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Blackhole, type Direction, FaultProxy, hasIpv6, type Toxic } from './fault-proxy.ts';
 
-/** Answers every line with itself as the body of an HTTP answer, and remembers what arrived. */
+/** Answers every line with an HTTP response that has the line as its body, and records what arrived. */
 let server: Server;
 let arrived: string;
-/** How many reads the server needed for what arrived. */
+/** How many reads the server needed. */
 let serverPieces: number;
 let proxy: FaultProxy;
 const clients: Client[] = [];
@@ -39,7 +39,7 @@ afterEach(async () => {
 const answerOf = (request: string) =>
   `HTTP/1.1 200 OK\r\ncontent-length: ${request.length}\r\n\r\n${request}`;
 
-/** A connection to the proxy; `received` grows, `over` settles with how it ended. */
+/** A connection to the proxy; `received` grows, `over` settles with the way it ended. */
 class Client {
   received = '';
   readonly pieces: number[] = [];
@@ -85,7 +85,7 @@ async function exchange(client: Client, request = 'ping'): Promise<number> {
 }
 
 describe('without a toxic', () => {
-  it('passes everything, and counts connections and bytes', async () => {
+  it('passes all bytes, and counts connections and bytes', async () => {
     const client = await dial();
     await exchange(client, 'a'.repeat(100_000));
     await exchange(client, 'ping');
@@ -99,7 +99,7 @@ describe('without a toxic', () => {
 });
 
 describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
-  it('latency delays every byte, on open connections too, and no longer once cleared', async () => {
+  it('latency delays every byte, on open connections too, until the proxy is cleared', async () => {
     const client = await dial();
     await exchange(client);
     await proxy.add({ toxic: 'latency', direction, ms: 150, jitterMs: 20 });
@@ -108,13 +108,13 @@ describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
     await exchange(client, 'still whole');
   });
 
-  it('bandwidth bounds the rate', async () => {
+  it('bandwidth limits the rate', async () => {
     const client = await dial();
     await proxy.add({ toxic: 'bandwidth', direction, bytesPerSecond: 50_000 });
     expect(await exchange(client, 'a'.repeat(10_000))).toBeGreaterThan(180);
   });
 
-  it('slicer cuts what passes into small pieces', async () => {
+  it('slicer cuts the bytes into small pieces', async () => {
     const client = await dial();
     await proxy.add({ toxic: 'slicer', direction, averageBytes: 10, variation: 3, everyMs: 2 });
     const pieces = () => (direction === 'downstream' ? client.pieces.length : serverPieces);
@@ -123,7 +123,7 @@ describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
     expect(pieces() - before).toBeGreaterThan(3);
   });
 
-  it('limit_data passes so many bytes and ends', async () => {
+  it('limit_data passes the given number of bytes and ends', async () => {
     await proxy.add({ toxic: 'limit_data', direction, bytes: 30 });
     const client = await dial();
     client.socket.write(`${'z'.repeat(100)}\n`);
@@ -144,7 +144,7 @@ describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
     expect(arrived).toBe(direction === 'upstream' ? 'ping\n' : 'ping\nlost\n');
   });
 
-  it('timeout lets nothing through and then closes', async () => {
+  it('timeout passes no byte and then closes', async () => {
     const client = await dial();
     await exchange(client);
     client.received = '';
@@ -156,7 +156,7 @@ describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
     expect(client.received).toBe('');
   });
 
-  it('timeout of 0 never closes, until it is taken away', async () => {
+  it('timeout of 0 never closes, until it is removed', async () => {
     const client = await dial();
     await proxy.add({ toxic: 'timeout', direction, ms: 0 });
     client.socket.write('lost\n');
@@ -177,7 +177,7 @@ describe.each<Direction>(['upstream', 'downstream'])('%s', (direction) => {
   });
 });
 
-it('down: connections end, new ones are refused, and cleared it listens on the same port', async () => {
+it('down: connections end, new ones are refused, and the cleared proxy listens on the same port', async () => {
   const client = await dial();
   await exchange(client);
   await proxy.add({ toxic: 'down' });
@@ -195,7 +195,7 @@ describe('cut_reply', () => {
     [{ toxic: 'cut_reply', by: 'fin', bytes: 20 }, 'fin', answerOf('order').slice(0, 20)],
     [{ toxic: 'cut_reply', by: 'rst', bytes: 20 }, 'reset', answerOf('order').slice(0, 20)],
   ])(
-    '%j: the request is carried out, its answer is whole at the proxy, and the client is cut off',
+    '%j: the server carries the request out, its response is complete at the proxy, and the client is cut off',
     async (toxic, end, text) => {
       const client = await dial();
       await exchange(client);
@@ -210,7 +210,7 @@ describe('cut_reply', () => {
     },
   );
 
-  it('waits for the last byte of an answer that comes in pieces', async () => {
+  it('waits for the last byte of a response that comes in pieces', async () => {
     server.removeAllListeners('connection');
     server.on('connection', (socket) => {
       socket.on('error', () => undefined);
@@ -230,7 +230,7 @@ describe('cut_reply', () => {
 });
 
 it.each(['127.0.0.1', ...(hasIpv6 ? ['::1'] : [])])(
-  'a black hole at %s answers no connection attempt',
+  'a black hole at %s accepts no connection attempt',
   async (host) => {
     const hole = await Blackhole.start(host);
     const socket = connect({ host, port: hole.port });

@@ -4,37 +4,42 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** `upstream`: what the client sends; `downstream`: what the server answers. */
+/** `upstream`: from the client; `downstream`: from the server. */
 export type Direction = 'upstream' | 'downstream';
 
 /**
- * What the proxy does to a connection: Toxiproxy's toxics, and `cut_reply`. Those with a direction are `downstream` unless told
- * otherwise; they apply to connections that are open, too. Times are in ms.
+ * The faults of a connection: Toxiproxy's toxics, and `cut_reply`. Those with a direction are `downstream` by default; they apply to
+ * open connections too. Times are in ms.
  */
 export type Toxic =
-  /** Every byte comes later, in order. */
+  /** Delays every byte, in order. */
   | { toxic: 'latency'; direction?: Direction; ms: number; jitterMs?: number }
-  /** Nobody listens, and open connections end. */
+  /** The port is closed, and open connections end. */
   | { toxic: 'down' }
   | { toxic: 'bandwidth'; direction?: Direction; bytesPerSecond: number }
   /** The end of the stream comes later than its last byte. */
   | { toxic: 'slow_close'; direction?: Direction; ms: number }
-  /** Nothing gets through, not even the end; after `ms` the connection is closed, with 0 never. Taken away, it closes what it robbed. */
+  /**
+   * Passes neither bytes nor the end. After `ms` the connection is closed, with 0 never. When it is removed, it closes the connections
+   * that it held.
+   */
   | { toxic: 'timeout'; direction?: Direction; ms: number }
-  /** The first bytes are swallowed, and `ms` later both sides are reset. */
+  /** Swallows the first bytes, and resets both sides `ms` later. */
   | { toxic: 'reset_peer'; direction?: Direction; ms: number }
   | { toxic: 'slicer'; direction?: Direction; averageBytes: number; variation?: number; everyMs: number }
-  /** So many bytes, then the end. */
+  /** Passes this many bytes, then ends. */
   | { toxic: 'limit_data'; direction?: Direction; bytes: number }
-  /** HTTP only: the request is carried out, and once its whole answer is here the client is cut off, after `bytes` of it. */
+  /**
+   * HTTP only: the server carries the request out. Once its whole response is at the proxy, the client is cut off after `bytes` of it.
+   */
   | { toxic: 'cut_reply'; by: 'rst' | 'fin'; bytes?: number };
 
-/** Time for the bytes before a reset to be read by the peer; a reset may overtake them. */
+/** Time for the peer to read the bytes before a reset, which may overtake them. */
 const BEFORE_RESET_MS = 15;
 /** A slice of time for which bandwidth is handed out. */
 const TICK_MS = 20;
 
-/** A TCP proxy on a free port that damages what goes through it, as told. */
+/** A TCP proxy on a free port that damages its traffic as the test says. */
 export class FaultProxy {
   connections = 0;
   readonly bytes: Record<Direction, number> = { upstream: 0, downstream: 0 };
@@ -73,7 +78,7 @@ export class FaultProxy {
     for (const link of this.#links) link.toxicsChanged();
   }
 
-  /** Sound again, on the same port. */
+  /** Without faults again, on the same port. */
   async clear(): Promise<void> {
     this.toxics.length = 0;
     for (const link of this.#links) link.toxicsChanged();
@@ -111,7 +116,7 @@ export class FaultProxy {
 
 type ToxicNamed<Name extends Toxic['toxic']> = Extract<Toxic, { toxic: Name }>;
 
-/** A client's connection and the one to the server that belongs to it. */
+/** A client's connection and the matching one to the server. */
 class Link {
   readonly #pipes: readonly [Pipe, Pipe];
 
@@ -157,13 +162,13 @@ class Link {
   }
 }
 
-/** One direction of a link. What arrives is passed on in order, one piece after the other. */
+/** One direction of a link. Pieces are passed on in order, one after the other. */
 class Pipe {
   #work: Promise<unknown> = Promise.resolve();
   #passed = 0;
   #robbed = false;
   #timeout: NodeJS.Timeout | undefined;
-  /** Of an answer that is held back until it is whole. */
+  /** Part of a response that is held back until it is complete. */
   #held = Buffer.alloc(0);
 
   constructor(
@@ -189,7 +194,7 @@ class Pipe {
     clearTimeout(this.#timeout);
     const timeout = this.link.find('timeout', this.direction);
     if (timeout && timeout.ms > 0) this.#timeout = setTimeout(() => this.link.destroy(), timeout.ms);
-    // A stream with a hole in it is of no use.
+    // A stream with a missing part is useless.
     if (!timeout && this.#robbed) this.link.destroy();
   }
 
@@ -197,7 +202,7 @@ class Pipe {
     this.#work = this.#work.then(step).catch(() => this.link.destroy());
   }
 
-  /** When what arrives now may be passed on, in ms of performance.now(). */
+  /** When the arriving piece may be passed on, in ms of performance.now(). */
   #due(): number {
     const latency = this.link.find('latency', this.direction);
     if (!latency) return 0;
@@ -268,7 +273,7 @@ class Pipe {
     this.to.end();
   }
 
-  /** FIN to the reader, and nothing more for anybody. */
+  /** Sends FIN to the reader and discards later pieces. */
   #hangUp(): void {
     this.to.end();
     this.from.destroy();
@@ -281,7 +286,7 @@ class Pipe {
   }
 }
 
-/** Whether these bytes hold a whole HTTP/1.1 answer, by its length or its last chunk. */
+/** Whether these bytes are a whole HTTP/1.1 response, by its length or its last chunk. */
 function isWholeAnswer(bytes: Buffer): boolean {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return false;
@@ -296,7 +301,7 @@ export const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === '::1'),
 );
 
-/** A port that answers no connection attempt at all, neither yes nor no: its queue is full, so the kernel drops every SYN. */
+/** A port that neither accepts nor refuses a connection attempt: its queue is full, so the kernel drops every SYN. */
 export class Blackhole {
   private constructor(
     readonly port: number,
@@ -314,7 +319,7 @@ export class Blackhole {
       once(child, 'exit').then(() => Promise.reject(new Error(`cannot listen on ${host} ${port}`))),
     ]);
     const taken = Number(String(printed));
-    // The kernel completes the first connections by itself, one more than the backlog; nobody ever accepts them.
+    // The kernel completes the first connections by itself, one more than the backlog; the server never accepts them.
     const fillers = Array.from({ length: 8 }, () =>
       connect({ host, port: taken }).on('error', () => undefined),
     );
@@ -330,7 +335,7 @@ export class Blackhole {
   }
 }
 
-/** Listens with a backlog of 1 and then never runs again; ends by itself where nobody is left to end it. */
+/** Listens with a backlog of 1 and then blocks; it ends by itself when its parent is gone. */
 const LISTEN_AND_SLEEP = `
 const [host, port] = process.argv.slice(1);
 const server = require('node:net').createServer();

@@ -14,20 +14,20 @@ type Users = Record<string, { username: string; password: string }>;
 
 interface FleetOptions {
   readonly environment?: Readonly<Record<string, string>>;
-  /** For each process on top of `environment`, in order. */
+  /** Variables of each process on top of `environment`, in order. */
   readonly each?: readonly Readonly<Record<string, string>>[];
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
   /** Further settings of the Redis server. */
   readonly redis?: readonly string[];
-  /** What the caller's entry has on top. */
+  /** Fields of the caller's entry that differ. */
   readonly caller?: object;
-  /** Beside the one that may do everything. */
+  /** Further callers, beside the one with all rights. */
   readonly callers?: readonly (Partial<CallerEntry> & { name: string })[];
 }
 
-/** What a fleet has to know of the platform. */
+/** What a fleet needs of the platform. */
 type Platform = Pick<TestSandbox, 'url' | 'tokenUrl' | 'appKey' | 'appSecret' | 'seedPassword'>;
 
 export interface FleetAnswer {
@@ -36,13 +36,13 @@ export interface FleetAnswer {
   readonly body: Record<string, unknown>;
 }
 
-/** Processes of the built gateway, as they are deployed: one Redis, one platform, the same callers and users. */
+/** Processes of the built gateway as in production: one Redis, one platform, the same callers and users. */
 export class Fleet {
   readonly folder = mkdtempSync(join(tmpdir(), 'gateway-fleet-'));
   readonly usersFile = join(this.folder, 'users.json');
   readonly redis: RunningRedis;
   readonly key: string;
-  /** Of further callers, by name. */
+  /** Keys of further callers, by name. */
   readonly keys: Record<string, string> = {};
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
@@ -93,7 +93,7 @@ export class Fleet {
     return fleet;
   }
 
-  /** One more process of this fleet, with `environment` on top of what they share. */
+  /** One more process of this fleet, with `environment` on top of the shared one. */
   async launch(
     environment: Readonly<Record<string, string>> = {},
     how?: HowToStart,
@@ -108,7 +108,7 @@ export class Fleet {
     writeFileSync(this.usersFile, JSON.stringify(users));
   }
 
-  /** Asks the gateway of that place. */
+  /** Sends a request to the gateway of that index. */
   get(index: number, path: string, headers: Record<string, string> = {}): Promise<FleetAnswer> {
     return this.#send(index, path, { headers });
   }
@@ -132,7 +132,7 @@ export class Fleet {
     return { status: response.status, headers: response.headers, body };
   }
 
-  /** The same of every gateway, so many times each, all at once. */
+  /** Sends the same request to every gateway, this many times each, all at once. */
   async herd(times: number, path: string, headers: Record<string, string> = {}): Promise<FleetAnswer[]> {
     return Promise.all(
       this.gateways.flatMap((_, index) =>

@@ -13,21 +13,21 @@ export interface GatewayProcess {
   readonly child: ChildProcess;
   /** How it ended: its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
-  /** Everything it has printed so far. */
+  /** All its output so far. */
   output(): string;
-  /** Resolves once it has happened; for processes that were started to be disturbed. */
+  /** Resolves once the disturbance has happened; for processes that were started with `disturb`. */
   disturb(what: Disturbance): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface How {
-  /** It understands {@link GatewayProcess.disturb}. */
+  /** Preloads disturb.ts, for {@link GatewayProcess.disturb}. */
   readonly disturbed?: boolean;
   /** Further options of Node. */
   readonly nodeOptions?: string;
-  /** Open files at most. */
+  /** The limit of open files. */
   readonly maxFiles?: number;
-  /** Its output goes into this file, not through this process: for whoever measures. */
+  /** Its output goes into this file, not through this process, so that a measurement is not disturbed. */
   readonly logFile?: string;
 }
 
@@ -82,7 +82,7 @@ export async function startGatewayProcess(
       await done;
     },
     stop: async () => {
-      // SIGTERM waits for a load balancer first.
+      // SIGTERM would wait for a load balancer.
       child.kill('SIGINT');
       await ended;
     },

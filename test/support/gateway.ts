@@ -28,7 +28,7 @@ interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; a string or bytes as they are. */
   readonly body?: unknown;
-  /** A status that only `default` declares is fine: the platform does not document this code for the operation. */
+  /** The test accepts a status that only `default` declares: the platform does not document this code for the operation. */
   readonly undocumented?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface TestAnswer {
   readonly body: Record<string, unknown>;
 }
 
-/** A gateway in this process, over real HTTP, in front of a sandbox; every answer is held against the OpenAPI document. */
+/** A gateway in this process, over real HTTP, in front of a sandbox; every response is checked against the OpenAPI document. */
 export class TestGateway {
   readonly logLines: string[] = [];
   readonly key: string;
@@ -114,7 +114,7 @@ export class TestGateway {
     };
   }
 
-  /** Adds a caller and returns its key; it counts once the file is written and re-read. */
+  /** Adds a caller and returns its key; it works once the gateway has re-read the file. */
   addCaller(entry: Partial<CallerEntry> & { name: string }): string {
     const { key, hash } = newApiKey();
     this.callers.push({ keys: [hash], scopes: [], enterprises: [], channels: [], users: [], ...entry });

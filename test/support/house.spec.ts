@@ -22,7 +22,7 @@ describe('the map of the repository', () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('is short enough to be read: cells have 120 characters at most', () => {
+  it('is short enough to read: cells have at most 120 characters', () => {
     expect(rows.flat().filter((cell) => cell.length > 120)).toEqual([]);
   });
 });

@@ -7,9 +7,9 @@ export const AUDIENCE = 'licensing-gateway';
 
 type Key = Awaited<ReturnType<typeof generateKeyPair>>;
 
-/** An issuer of JWTs: real keys, and a real HTTP server that hands the public ones out until told otherwise. */
+/** An issuer of JWTs: real keys, and a real HTTP server that serves the public ones until the test changes it. */
 export class Issuer {
-  /** Paths that were asked for. */
+  /** Paths of the requests it got. */
   readonly requests: string[] = [];
   readonly keys = new Map<string, Key>();
   readonly published: JWK[] = [];
@@ -55,7 +55,7 @@ export class Issuer {
     );
   }
 
-  /** A good token; `claims` and `header` are put over it, and undefined takes a member away. */
+  /** A valid token; `claims` and `header` override its fields, and undefined removes one. */
   token(
     claims: Record<string, unknown> = {},
     header: { kid?: string | undefined; [member: string]: unknown } = {},

@@ -1,6 +1,6 @@
 import type { KnownStore } from '../../src/order-ledger/redis-order-ledger.ts';
 
-/** What a gateway knows of an order store that nothing is wrong with, for tests that have a ledger and no gateway. */
+/** A gateway's view of a healthy order store, for tests that have a ledger and no gateway. */
 export function knownStore(
   epoch: () => string | undefined,
   { replicated = false, count = 0 }: { replicated?: boolean; count?: number } = {},

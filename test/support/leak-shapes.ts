@@ -1,7 +1,4 @@
-/**
- * Failures with a secret somewhere in them, as libraries throw them. It imports nothing: it is loaded into gateways too
- * (disturb.ts).
- */
+/** Errors with a secret in them, in the shapes that libraries throw. It has no imports, since gateways load it too (disturb.ts). */
 export function leakShapes(secret: string): Readonly<Record<string, unknown>> {
   const caught = (provoke: () => unknown): unknown => {
     try {

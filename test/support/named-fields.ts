@@ -15,9 +15,9 @@ type Part = 'param' | 'query' | 'body';
 export interface RequestField {
   readonly operation: string;
   readonly part: Part;
-  /** Class and field: a field that is inherited, or whose class is used in several places, is there several times. */
+  /** Class and field. An inherited field appears several times, as does one whose class is used in several fields. */
   readonly field: string;
-  /** With `[]` for the items of a list; a class inside of itself is followed once. */
+  /** With `[]` for the items of a list; a recursive class is followed once. */
   readonly path: string;
   readonly holdsId: boolean;
   readonly name: Name | undefined;
@@ -31,7 +31,7 @@ const PARTS: readonly [RouteParamtypes, Part][] = [
 const ID_RULES = new Set(['identifier', 'identifierList']);
 const ID_NAME = /(?:Id|Ids|Num|Nums|Code)$/;
 
-/** Every field of every request that the routes of the application take. */
+/** Every field of every request that the application's routes accept. */
 export function requestFields(app: NestFastifyApplication): RequestField[] {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [
     ...module.controllers.values(),

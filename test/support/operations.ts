@@ -3,7 +3,7 @@ import type { TestAnswer, TestGateway } from './gateway.ts';
 
 export type Effect = 'read' | 'repeatable' | 'once';
 
-/** A good request for each operation, and what it is called upstream: the rows of the table-driven tests. */
+/** A valid request for each operation, and its name upstream: the rows of the table-driven tests. */
 export interface OperationCase {
   readonly id: string;
   readonly upstream: string;
@@ -207,7 +207,7 @@ export const operationCases: readonly OperationCase[] = [
 
 let orders = 0;
 
-/** Each order under a number of its own: under the same one it would be the same order. */
+/** Each order has a number of its own; under the same one it would be the same order. */
 export function freshBody({ id, body }: OperationCase): object | undefined {
   return id === 'placeOrder' ? { ...body, channelOrderId: `SO-9-${++orders}` } : body;
 }

@@ -9,20 +9,20 @@ export interface RawAnswer {
 
 export interface Conversation {
   readonly answers: readonly RawAnswer[];
-  /** The other side ended the connection, rather than this one for want of patience. */
+  /** The other side ended the connection, not this one after its time limit. */
   readonly closed: boolean;
   /** From the connection to its end. */
   readonly ms: number;
 }
 
 interface Manner {
-  /** How long to listen at most. */
+  /** The longest time to listen. */
   readonly patienceMs?: number;
-  /** What else to do with the connection once the bytes are sent. */
+  /** What to do with the connection after the bytes are sent. */
   readonly after?: (socket: Socket) => void;
 }
 
-/** Sends bytes as they are and listens until the connection ends. */
+/** Sends bytes unchanged and listens until the connection ends. */
 export function converse(url: string, bytes: string | Buffer, manner: Manner = {}): Promise<Conversation> {
   const { patienceMs = 30_000, after } = manner;
   const { hostname, port } = new URL(url);
@@ -40,7 +40,7 @@ export function converse(url: string, bytes: string | Buffer, manner: Manner = {
     }, patienceMs);
     socket
       .on('data', (chunk: Buffer) => chunks.push(chunk))
-      // Its end is all that is to be known of it.
+      // The test only needs to know that it ended.
       .on('error', () => undefined)
       .on('close', () => {
         clearTimeout(patience);
@@ -50,7 +50,7 @@ export function converse(url: string, bytes: string | Buffer, manner: Manner = {
   });
 }
 
-/** Reads answers off what a server sent; every one of ours but those to HEAD says how long its body is. */
+/** Parses responses out of a server's bytes; each of ours, except those to HEAD, gives the length of its body. */
 function* answersIn(text: string): Generator<RawAnswer> {
   for (let rest = text; rest !== '';) {
     const end = rest.indexOf('\r\n\r\n') + 4;

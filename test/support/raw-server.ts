@@ -4,11 +4,11 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 export interface Seen {
   readonly socket: Socket;
-  /** Everything that arrived on this connection; behind TLS, what it says. */
+  /** Everything that arrived on this connection; with TLS, the decrypted bytes. */
   bytes: string;
 }
 
-/** A server that speaks TCP, or TLS, and leaves HTTP to the test. */
+/** A server of TCP or TLS; the test writes the HTTP. */
 export class RawServer {
   readonly connections: Seen[] = [];
   /** Called when a whole request head has arrived. */
@@ -59,7 +59,7 @@ export class RawServer {
   }
 }
 
-/** The heads of the requests in what arrived; bodies hold no empty line. */
+/** The heads of the requests in these bytes; bodies have no empty line. */
 export function heads(bytes: string): string[] {
   return [...bytes.matchAll(/(?:GET|POST) [^\r]+\r\n(?:[^\r]+\r\n)*\r\n/g)].map(([head]) => head);
 }

@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { keptFolder } from './canary.ts';
 
-/** Real Redis servers: one, a master with a sentinel, a cluster. Each has a folder of its own and ends with `stop`. */
+/** Real Redis servers: a single one, a master with a sentinel, a cluster. Each has a folder of its own and ends with `stop`. */
 
 export interface RunningRedis {
   readonly url: string;
@@ -18,21 +18,21 @@ export interface RunningRedis {
   readonly process: ChildProcess;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
-  /** As a crash would. */
+  /** Kills it, as in a crash. */
   kill9(): Promise<void>;
-  /** It keeps its connections and its memory, and answers nobody until `thaw`. */
+  /** It keeps its connections and its memory, and sends no reply until `thaw`. */
   freeze(): void;
   thaw(): void;
 }
 
 const READY = 'Ready to accept connections';
-/** For the scan: what is in it at its end is written down, in plain. */
+/** For the leak scan: its content is written down in plain text when it ends. */
 const TELLING = ['--shutdown-on-sigterm', 'save', 'now', 'force', '--rdbcompression', 'no'];
 const END_MS = 5_000;
 
 /**
- * A redis-server on a free port; `args` are further settings such as `--maxmemory 1mb`, and win over those made here. `ready`
- * is the line to wait for, where it is not the one that says that clients are served. `environment` is added to its own (a clock, see
+ * A redis-server on a free port; `args` are further settings such as `--maxmemory 1mb`, and override the defaults here. `ready` is the
+ * output line to wait for, if it is not the one that says that it accepts clients. `environment` is added to its own (a clock, see
  * clock-shim.ts).
  */
 export async function startRedis(
@@ -53,7 +53,7 @@ export async function startRedis(
     environment,
   ).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });
-    // Somebody else was faster to take the port.
+    // Another process took the port first.
     if (given < 0) return undefined;
     throw error;
   });
@@ -77,7 +77,7 @@ export async function startConfigured(
 }
 
 export interface RunningSentinel {
-  /** Names a sentinel that is not there too, first. */
+  /** Names a missing sentinel too, first. */
   readonly url: string;
   readonly master: RunningRedis;
   readonly replica: RunningRedis;
@@ -189,7 +189,7 @@ export async function ask<T>({ url }: { url: string }, commands: (client: Redis)
   }
 }
 
-/** Waits until it is so, for as long as a slow machine may need. An error counts as not yet. */
+/** Waits until the condition holds, for as long as a slow machine may need. An error counts as not yet. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const giveUpAt = performance.now() + 60_000;
   while (!(await Promise.resolve(isSo()).catch(() => false))) {
@@ -208,7 +208,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves once it has printed a line with `ready` in it. */
+/** Resolves once it has printed a line that contains `ready`. */
 export async function startServer(
   args: readonly string[],
   ready: string,
@@ -231,13 +231,13 @@ export async function startServer(
   return child;
 }
 
-/** Its data is in `dataFolder`, which may be one that outlives it. */
+/** Its data is in `dataFolder`, which may outlive the server. */
 function running(child: ChildProcess, port: number, folder: string, dataFolder = folder): RunningRedis {
   const end = async (...signals: NodeJS.Signals[]) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     for (const signal of signals) child.kill(signal);
-    // It may be busy with a script.
+    // A script may keep it busy.
     const impatience = setTimeout(() => child.kill('SIGKILL'), END_MS);
     await gone;
     clearTimeout(impatience);

@@ -9,8 +9,8 @@ import { OBJECT_RULE } from '../../src/validation/rules.ts';
 const MAX_FAULTS = 100;
 
 /**
- * What class-transformer and class-validator themselves make of a request: whoever compiles their declarations has to agree in
- * what is accepted, with which values, and in every fault, its place, its words and its rank.
+ * The result of class-transformer and class-validator for a request. A compiler of their declarations must agree in what is accepted,
+ * with which values, and in every error, its path, its words and its order.
  */
 export function validatedByReference(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
   if (type === 'custom' || !metatype) return value;
@@ -54,7 +54,7 @@ function check(value: object, metatype: Type): { instance: object; errors: Valid
 function bodyFaults(error: ValidationError, parent: string): RequestFault[] {
   const pointer = error.property === OBJECT_RULE ? parent : parent + pointerToken(error.property);
   const own = error.constraints ? [{ pointer, detail: detailOf(error, 'field') }] : [];
-  // Where a value is not even a list or object, what its parts lack is no news.
+  // When a value is not even a list or an object, errors of its parts say nothing new.
   if (own.length > 0 && !Array.isArray(error.value)) return own;
   return [...own, ...(error.children ?? []).flatMap((child) => bodyFaults(child, pointer))];
 }

@@ -34,7 +34,7 @@ export class TestSandbox {
     return new TestSandbox(await startSandbox({ ...madeUp, ...options }), appKey, appSecret);
   }
 
-  /** What every seeded user logs in with, as `account@enterprise`. */
+  /** The password of every seeded user, who logs in as `account@enterprise`. */
   get seedPassword(): string {
     return this.#running.seedPassword;
   }
@@ -51,7 +51,7 @@ export class TestSandbox {
     return this.#running.close();
   }
 
-  /** Everything but tokens back to the seed. */
+  /** Resets everything but tokens to the seed. */
   reset(body: object = {}): Promise<unknown> {
     return this.#control('POST', '/reset', body);
   }
@@ -78,7 +78,7 @@ export class TestSandbox {
     return this.#control('POST', '/tokens/revoke', which);
   }
 
-  /** From now on these are valid, and no others. */
+  /** Makes these secrets valid, and no others. */
   acceptSecrets(...secrets: string[]): Promise<unknown> {
     return this.#control('PUT', '/app-secrets', { secrets });
   }

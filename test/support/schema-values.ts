@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { document } from './contract.ts';
 
-/** Values made from the schemas of the OpenAPI document, and what becomes of them in careless or evil hands. */
+/** Values made from the schemas of the OpenAPI document, and changed as careless or hostile callers might. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -26,7 +26,7 @@ const schemas = (document.components as { schemas: Record<string, Schema> }).sch
 const MAX_LEVELS = 7;
 const MANY = 3;
 
-/** A value that the schema allows, as far as a schema says it: rules between fields, and of text, it does not know. */
+/** A value that the schema allows. It ignores rules that a schema cannot express: between fields, and of text. */
 export function valueOf(schema: Schema, level = 0): fc.Arbitrary<unknown> {
   const { $ref, oneOf, enum: words, type } = schema;
   if ($ref) return valueOf(schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}, level);
@@ -90,7 +90,7 @@ function textOf({ pattern, format, minLength = 0, maxLength = 50 }: Schema): fc.
   );
 }
 
-/** JSON that is written as it stands, such as a number that no double holds. */
+/** JSON that is written unchanged, such as a number that no double holds. */
 const raw = (JSON as unknown as { rawJSON: (text: string) => object }).rawJSON;
 
 const KEYS = [
@@ -159,7 +159,7 @@ const INTRUDERS: readonly unknown[] = [
 ];
 
 interface Change {
-  /** Picks the place, among all there are. */
+  /** Picks one position among all. */
   readonly place: number;
   readonly kind: 'drop' | 'put' | 'nest' | 'wrap' | 'double' | 'add' | 'copy';
   readonly intruder: unknown;
@@ -173,7 +173,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   key: fc.constantFrom(...KEYS),
 });
 
-/** The same value as JSON text, a third of the time untouched, else with up to three things changed somewhere in it. */
+/** The same value as JSON text: a third of the time unchanged, otherwise with up to three changes. */
 export function textOfChanged(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   const changes = fc.oneof(
     fc.constant([]),
@@ -197,7 +197,7 @@ function placesIn(container: Container): Place[] {
 const isContainer = (value: unknown): value is Container =>
   typeof value === 'object' && value !== null && !('rawJSON' in value);
 
-/** Deep; raw JSON stays what it is, and no key reaches a prototype. */
+/** A deep copy; raw JSON stays raw, and no key reaches a prototype. */
 function copyOf(value: unknown): unknown {
   if (!isContainer(value)) return value;
   if (Array.isArray(value)) return value.map(copyOf);

@@ -3,12 +3,12 @@ import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
 import { createLog, type Log } from '../../src/observability/log.ts';
 import { keep, newSecret } from './canary.ts';
 
-/** A credential of no kind in particular, of so many random bytes or a few more. */
+/** A credential of no special kind, of at least this many random bytes. */
 export function credential(bytes = 20): string {
   return newSecret('c', Math.ceil((bytes * 8) / 6));
 }
 
-/** A whole configuration, with credentials made up and `environment` on top. */
+/** A complete configuration, with made-up credentials and `environment` on top. */
 export function settings(environment: Readonly<Record<string, string>> = {}): AppConfig {
   return loadConfig({
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
@@ -26,7 +26,7 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** A log whose lines are kept, and can be waited for by their event. */
+/** A log that keeps its lines, and lets a test wait for one by its event. */
 export class RecordedLog {
   readonly lines: LogLine[] = [];
   readonly log: Log;
@@ -41,7 +41,7 @@ export class RecordedLog {
     this.log = createLog('debug', stream);
   }
 
-  /** The next line of that event from now on. */
+  /** The next line of that event after the call. */
   next(event: string): Promise<LogLine> {
     const { promise, resolve } = Promise.withResolvers<LogLine>();
     this.#waiting.set(event, [...(this.#waiting.get(event) ?? []), resolve]);

@@ -16,11 +16,11 @@ export interface TokenRequest {
 
 type Answer = (response: ServerResponse, request: TokenRequest, count: number) => unknown;
 
-/** Issues numbered tokens of an hour. */
+/** Issues numbered tokens that live for an hour. */
 export const issueTokens: Answer = (response, _, count) =>
   json(response, { access_token: `access_token_${count}`, expires_in: 3600 });
 
-/** A real HTTP server in the place of the token endpoint. It issues `access_token_1`, `access_token_2`, … until told otherwise. */
+/** A real HTTP server in place of the token endpoint. It issues `access_token_1`, `access_token_2`, … until the test changes it. */
 export class TokenServer {
   readonly requests: TokenRequest[] = [];
   answer: Answer = issueTokens;
