@@ -26,7 +26,7 @@ const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
  * changes nothing: the end is on its way.
  */
 export function endInOrder(app: NestFastifyApplication): void {
-  const intake = app.get(Admission);
+  const admission = app.get(Admission);
   const log = app.get(Log);
   let code: 0 | 1 = 0;
 
@@ -34,8 +34,8 @@ export function endInOrder(app: NestFastifyApplication): void {
     code = code || ending.code;
     setTimeout(() => process.exit(1), ending.exitMs).unref();
     setTimeout(() => app.get(UpstreamPools).endExchanges(), ending.giveUpMs).unref();
-    if (intake.draining) return;
-    intake.draining = true;
+    if (admission.draining) return;
+    admission.draining = true;
     await sleep(ending.lingerMs);
     await app.close();
     process.exit(code);

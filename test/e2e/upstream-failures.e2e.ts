@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
-import { type Effect, type OperationCase, operationCases, send } from '../support/operations.ts';
+import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { refusalCodes } from '../support/upstream-codes.ts';
 import { AliasUsers } from '../../src/session/alias-users.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import { type Effect, operations } from '../../src/upstream/operations.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 
 let sandbox: TestSandbox;
