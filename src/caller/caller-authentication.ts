@@ -9,11 +9,11 @@ import { JwtCallers } from './jwt-callers.ts';
 
 export type Refusal = ProblemException | undefined;
 
-/** The scheme's name in any case (RFC 9110 11.1), and whatever stands behind it. */
+/** The scheme's name in any case (RFC 9110 11.1), and the text after it. */
 const BEARER = /^bearer(?: +(.*))?$/is;
 const REALM = 'realm="licensing-gateway"';
 
-/** Settles who calls and whether it may now, when the headers of a request are there and nothing else is. */
+/** Identifies the caller and applies its limits once the headers of a request have arrived, before its body. */
 @Injectable()
 export class CallerAuthentication {
   constructor(
@@ -22,7 +22,7 @@ export class CallerAuthentication {
     private readonly limits: CallerLimits,
   ) {}
 
-  /** Who calls, where a key or a token that was verified before says so: this costs a hash. */
+  /** The caller of a known key or of a token that was verified before. This costs one hash. */
   recognised(headers: IncomingHttpHeaders): Caller | undefined {
     const key = headers['x-api-key'];
     const token = bearerOf(headers);
@@ -30,23 +30,23 @@ export class CallerAuthentication {
     return key === undefined ? this.jwts.recognised(token) : undefined;
   }
 
-  /** Whether there is a token that may be worth a check of its signature. */
+  /** Whether the request has a token whose signature must be checked. */
   hasToken(headers: IncomingHttpHeaders): boolean {
-    // Of two credentials none counts: a server in between may have added one.
+    // A request with two credentials is refused: a server in between may have added one.
     return this.jwts.accepted && bearerOf(headers) !== undefined && headers['x-api-key'] === undefined;
   }
 
-  /** Who calls by a token that was not seen before. */
+  /** The caller of a token that was not verified before. */
   verified(headers: IncomingHttpHeaders): Promise<Caller | undefined> {
     return this.jwts.verified(bearerOf(headers) ?? '');
   }
 
-  /** Counts a request of this caller. Gives the problem where it is one too many. */
+  /** Counts a request of this caller. Returns the problem where it exceeds a limit. */
   admit(caller: Caller, reply: FastifyReply): Refusal | Promise<Refusal> {
     return this.limits.admit(caller, reply);
   }
 
-  /** What `WWW-Authenticate` says with 401 (RFC 9110 11.6.1, RFC 6750 3); never which part of the credentials was wrong. */
+  /** The `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). It never says which part of the credentials was wrong. */
   challenge(headers: IncomingHttpHeaders): string {
     const key = `ApiKey ${REALM}`;
     if (!this.jwts.accepted) return key;
@@ -54,7 +54,7 @@ export class CallerAuthentication {
   }
 }
 
-/** What stands behind the scheme; undefined where it is another one. */
+/** The text after the scheme; undefined for another scheme. */
 function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
   const bearer = authorization === undefined ? null : BEARER.exec(authorization);
   return bearer ? (bearer[1] ?? '') : undefined;

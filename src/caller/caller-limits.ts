@@ -8,7 +8,10 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import type { Caller, RateLimit } from './callers-file.ts';
 import { RateWindow, type Standing } from './rate-window.ts';
 
-/** Requests without a response that one caller may have in this process: half of all, so that its flood leaves the others as much. */
+/**
+ * Requests without a response that one caller may have in this process: half of all requests, so that a flood of one caller leaves
+ * the other half to the others.
+ */
 export const MAX_IN_FLIGHT_OF_ONE = 2_500;
 
 interface Usage {
@@ -17,8 +20,8 @@ interface Usage {
 }
 
 /**
- * What one caller may have of the gateway: requests in flight in this process, and requests in a window of time on all replicas.
- * By name, so that all credentials of an entry share them.
+ * The limits of one caller: requests in flight in this process, and requests in a time window on all replicas. They count by the
+ * caller's name, so that all credentials of an entry share them.
  */
 @Injectable()
 export class CallerLimits {
@@ -33,7 +36,7 @@ export class CallerLimits {
     this.#prefix = `${environmentName(upstream.baseUrl)}:rate:`;
   }
 
-  /** Counts a request and puts the limit's headers on its answer. Gives the problem where it is one too many. */
+  /** Counts a request and sets the limit's headers on its response. Returns the problem where it exceeds a limit. */
   admit(
     caller: Caller,
     reply: FastifyReply,
@@ -46,7 +49,7 @@ export class CallerLimits {
       const detail = `The caller has ${MAX_IN_FLIGHT_OF_ONE} requests without an answer.`;
       return new ProblemException('too-many-requests', { detail, retryAfter: 1 });
     }
-    // Closed where the caller hung up while it was being recognised: that is not told again.
+    // Where the caller hung up during authentication, the response is closed already and has no further event.
     if (!reply.raw.closed) {
       usage.inFlight++;
       reply.raw.once('close', () => usage.inFlight--);

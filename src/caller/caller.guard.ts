@@ -7,9 +7,9 @@ import type { Caller } from './callers-file.ts';
 import { OPERATION_POLICY, type OperationPolicy } from './operation-policy.ts';
 
 /**
- * Who may do what: deny by default, on every route, by what the route itself declares and never by its path. It asks in
- * this order: a known caller, the operation's scopes, and whether every enterprise and channel that the request names
- * (path, query, body) is the caller's own. The upstream client checks the last once more on what is sent.
+ * Authorises every request by the policy that its route declares, never by its path; a route without a policy is refused. It checks
+ * in this order: a known caller, the operation's scopes, and whether the caller was granted every enterprise and channel that the
+ * request names (path, query, body). The upstream client checks the last again on the request that it sends.
  */
 @Injectable()
 export class CallerGuard implements CanActivate {
@@ -41,7 +41,7 @@ function assertOwn({ grants }: Caller, parts: readonly unknown[]): void {
   }
 }
 
-/** Values that are not text are left to validation, which refuses them. */
+/** Validation refuses values that are not text, so they are not checked here. */
 function assertGranted(granted: ReadonlySet<string>, part: unknown, name: string): void {
   const id = memberOf(part, name);
   if (typeof id === 'string' && !isGranted(granted, id)) {

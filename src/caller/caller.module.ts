@@ -4,7 +4,7 @@ import { CallerLimits } from './caller-limits.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import { JwtCallers } from './jwt-callers.ts';
 
-/** Who calls, by which credential, and how much of the gateway that caller may have. */
+/** Authentication of callers, and their limits. */
 @Module({
   providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
   exports: [CallerAuthentication],

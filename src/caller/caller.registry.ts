@@ -13,7 +13,7 @@ interface KnownKey {
 
 const NOBODY: KnownKey = { hash: Buffer.alloc(32), caller: undefined };
 
-/** Who may call. The file is re-read when it changes; a file that got broken is reported and the last good one stands. */
+/** The callers. The file is re-read when it changes. Where the new content is invalid, the gateway reports it and keeps the last valid one. */
 @Injectable()
 export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   #byHash: ReadonlyMap<string, KnownKey> = new Map();
@@ -28,7 +28,10 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
       },
       broken: (error) => {
         const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
-        log.error({ event: 'callers-rejected', reason }, 'Callers file is broken; the last good one stands');
+        log.error(
+          { event: 'callers-rejected', reason },
+          'The callers file is invalid; the last valid content stays in use',
+        );
       },
     });
   }
@@ -43,8 +46,8 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * The caller whose key this is. What is looked up is the key's SHA-256, which nobody can steer towards a known one, so the
-   * time tells nothing of a key; and it is the same for a known and an unknown one, however many there are.
+   * The caller of this key. The lookup uses the key's SHA-256, which an attacker cannot bring close to a known one, so its time
+   * reveals nothing about a key. It takes the same time for known and unknown keys, independent of their number.
    */
   byKey(key: string): Caller | undefined {
     const given = hash('sha256', key, 'buffer');

@@ -3,7 +3,7 @@ import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts'
 import type { Grants } from '../upstream/call-context.ts';
 import { isScope, scopes, type Scope } from './scopes.ts';
 
-/** One entry of the callers file: who it is, how it proves it, and what it may do and name. */
+/** One entry of the callers file: name, credentials, scopes and grants. */
 export interface Caller {
   readonly name: string;
   /** SHA-256 of each key; two allow rotation. */
@@ -11,17 +11,17 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   readonly grants: Grants;
   readonly appKey?: string;
-  /** Undefined: its rate is not limited. */
+  /** Undefined: the caller's rate is not limited. */
   readonly rateLimit?: RateLimit;
 }
 
-/** So many requests in a window of so many seconds. */
+/** The number of requests in a window, and the window's length in seconds. */
 export interface RateLimit {
   readonly requests: number;
   readonly perSeconds: number;
 }
 
-/** Far from where Redis' scripts would round. */
+/** Far below the numbers that Redis' scripts would round. */
 const MAX_REQUESTS = 1_000_000_000;
 const DAY_S = 86_400;
 
@@ -71,7 +71,7 @@ export function readCallersFile(path: string): readonly Caller[] {
 
 type Entry = z.output<typeof schema>['callers'][number];
 
-/** The name in the entry that the place is in, if it is one. */
+/** The valid name, if any, of the entry that contains the location. */
 function nameOfEntry(content: unknown, [list, index]: readonly PropertyKey[]): string | undefined {
   if (list !== 'callers' || index === undefined) return undefined;
   const name = (content as { callers: Partial<Entry>[] }).callers[Number(index)]?.name;

@@ -7,41 +7,41 @@ const TIMEOUT_MS = 3_000;
 const MAX_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_DEPTH = 8;
-/** Used keys are asked for again after this time, so that one that was withdrawn counts no longer. */
+/** The gateway requests the keys again after this time, so that it stops to accept a withdrawn key. */
 const REFRESH_MS = 5 * 60_000;
 /** A renewal that failed is tried again after this time. */
 const ASK_EVERY_MS = 60_000;
 /**
- * For ids that are not in the set, which anybody can make up: a few requests at once, then one in this time. It is short, so that made-up
- * ids delay a key that the issuer has just begun to use by no more than that.
+ * Limits requests for ids that are not in the set, which any client can make up: a few at once, then one in this time. The time is
+ * short, because made-up ids delay a new key of the issuer by this much.
  */
 const UNKNOWN_EVERY_MS = 5_000;
 const UNKNOWN_BURST = 3;
-/** An id that the issuer was asked for and does not have is not asked for again in this time, unless its set changes. */
+/** An id that the issuer does not have is not requested again in this time, unless the set changes. */
 const ABSENT_MS = 60_000;
 const MAX_ABSENT = 1_000;
-/** A set without keys is a mistake more often than a decision: known keys go on for this time. */
+/** An empty set is usually a mistake, so known keys stay valid for this time. */
 const EMPTY_MS = 15 * 60_000;
-/** While there are none at all. */
+/** The time between requests while there are no keys at all. */
 export const RETRY_MS = 5_000;
-/** For so long known keys go on while the issuer does not answer. */
+/** How long known keys stay valid while the issuer does not answer. */
 const MAX_AGE_MS = 60 * 60_000;
 
-/** A set of public keys as the issuer gave it; another object as soon as it gives another. */
+/** A set of public keys from the issuer. Each change gives a new object. */
 export interface KeySet {
   readonly text: string;
   readonly ids: ReadonlySet<string>;
   readonly find: JWTVerifyGetKey;
 }
 
-/** No keys are to be had, so nothing can be said of any token. */
+/** There are no keys, so no token can be checked. */
 export class KeysUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
 }
 
 /**
- * The public keys of the issuer of JWTs (RFC 7517), from the configured URL and nowhere else: no redirects, no proxies, bounded
- * in size and time, one request at a time.
+ * The public keys of the issuer of JWTs (RFC 7517), from the configured URL only: no redirects, no proxies, bounded in size and
+ * time, one request at a time.
  */
 export class IssuerKeys {
   readonly #agent = new Agent({
@@ -55,9 +55,9 @@ export class IssuerKeys {
   #heldSince = -Infinity;
   #askedAt = -Infinity;
   #asking: Promise<boolean> | undefined;
-  /** Requests for unknown ids that may be made at once, at that time. */
+  /** The requests for unknown ids that are left, counted at that time. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
-  /** When the issuer was found not to have these ids. */
+  /** The ids that the issuer did not have, with the time of that answer. */
   readonly #absent = new Map<string, number>();
   #scheduled: NodeJS.Timeout | undefined;
   #emptySince: number | undefined;
@@ -77,7 +77,7 @@ export class IssuerKeys {
     return this.#held;
   }
 
-  /** Keys with one of that id; undefined: the issuer has none. Throws {@link KeysUnavailable}. */
+  /** A set that has this id; undefined: the issuer does not have it. Throws {@link KeysUnavailable}. */
   async having(id: string): Promise<KeySet | undefined> {
     const known = this.current();
     if (known?.ids.has(id)) return known;
@@ -113,7 +113,7 @@ export class IssuerKeys {
     if (this.#absent.size > MAX_ABSENT && oldest !== undefined) this.#absent.delete(oldest);
   }
 
-  /** Where the budget is used up, the next request comes by itself: a key that is new now is then known, whoever used the budget. */
+  /** Where the budget is used up, the next request is scheduled, so that a new key becomes known also when made-up ids used the budget. */
   #mayAskForUnknown(): boolean {
     const now = this.now();
     const { left, at } = this.#budget;
@@ -131,7 +131,7 @@ export class IssuerKeys {
     return false;
   }
 
-  /** One request, whoever waits for it; whether it was answered. Never fails. */
+  /** Makes one request for all waiters. Returns whether the issuer answered. Never fails. */
   #ask(): Promise<boolean> {
     this.#askedAt = this.#asking ? this.#askedAt : this.now();
     this.#asking ??= this.#fetch()
@@ -141,7 +141,7 @@ export class IssuerKeys {
       })
       .catch((error: unknown) => {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
-        this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be had");
+        this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be read");
         return false;
       })
       .finally(() => {
@@ -184,7 +184,7 @@ export class IssuerKeys {
     const kept = this.#held?.ids.size ?? 0;
     this.log.warn(
       { event: 'jwks-empty', kept },
-      'The issuer publishes no keys; known ones go on for 15 minutes',
+      'The issuer publishes no keys; known keys stay valid for 15 minutes',
     );
   }
 }

@@ -9,33 +9,33 @@ import type { Caller } from './callers-file.ts';
 import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
 import { isScope, type Scope } from './scopes.ts';
 
-/** RFC 7518, 8037 and 9864: asymmetric all of them, so that a public key is never taken for a shared secret. */
+/** RFC 7518, 8037 and 9864: all are asymmetric, so that a public key is never used as a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
-/** As they are written, without `application/` (RFC 7515 4.1.9, RFC 9068 2.1). */
+/** Accepted `typ` values, without `application/` (RFC 7515 4.1.9, RFC 9068 2.1). */
 const TYPES = new Set(['jwt', 'at+jwt']);
-/** By these a token would say itself which key it is to be trusted by, or demand what is not understood here. */
+/** With these a token would choose its own key, or require an extension that the gateway does not know. */
 const FORBIDDEN_HEADERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit'];
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_KEY_ID = 256;
 const CLOCK_TOLERANCE_S = 10;
 const MAX_VERIFIED = 10_000;
 
-/** A token whose signature and claims were found right. */
+/** A token whose signature and claims are valid. */
 interface Verified {
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
   /** In ms since 1970. */
   readonly endsAt: number;
   readonly keys: KeySet;
-  /** The entry of that name, and the caller made of both: made again when the entry is another one. */
+  /** The entry of that name, and the caller made of token and entry. It is made again when the entry changes. */
   entry: Caller;
   caller: Caller;
 }
 
 /**
- * Callers by JWT: signed by the configured issuer for this audience. The token gives the scopes, the entry that it names the rest. A
- * token that was verified is remembered by its SHA-256 for as long as it and the keys last, so that a caller's next
- * request costs a hash.
+ * Callers by JWT: signed by the configured issuer for this audience. The token gives the scopes, and the entry that it names gives
+ * the rest. A verified token is remembered by its SHA-256 while it and the keys are valid, so that a caller's next request costs
+ * one hash.
  */
 @Injectable()
 export class JwtCallers implements OnApplicationShutdown {
@@ -56,12 +56,12 @@ export class JwtCallers implements OnApplicationShutdown {
     await this.#keys?.close();
   }
 
-  /** Whether there is an issuer whose tokens count. */
+  /** Whether an issuer is configured. */
   get accepted(): boolean {
     return this.#keys !== undefined;
   }
 
-  /** Whose token it is, where it was verified before and still counts. */
+  /** The caller of a token that was verified before and is still valid. */
   recognised(token: string): Caller | undefined {
     const verified = this.#keys && this.#verified.get(digestOf(token));
     return verified && Date.now() < verified.endsAt && verified.keys === this.#keys?.current()
@@ -70,8 +70,7 @@ export class JwtCallers implements OnApplicationShutdown {
   }
 
   /**
-   * Whose token it is; undefined for one that does not count, whatever the reason. Rejects where nothing can be said for want of
-   * keys.
+   * The caller of the token; undefined for an invalid token. Rejects where the keys are not available.
    */
   async verified(token: string): Promise<Caller | undefined> {
     return this.#keys && COMPACT.test(token) ? this.#verify(token, digestOf(token), this.#keys) : undefined;
@@ -110,7 +109,7 @@ export class JwtCallers implements OnApplicationShutdown {
     return verified.caller;
   }
 
-  /** Undefined where anything about it is wrong. */
+  /** Undefined where any part of the token is invalid. */
   async #claimsOf(token: string, { find }: KeySet): Promise<JWTPayload | undefined> {
     try {
       const { payload } = await jwtVerify(token, find, {
@@ -132,7 +131,7 @@ function digestOf(token: string): string {
   return hash('sha256', token, 'base64');
 }
 
-/** The key that a token says it is signed by; undefined where its header is none of ours. Nothing is believed of it yet. */
+/** The key id in the token's header; undefined where the header is not acceptable. Nothing in it is verified yet. */
 function keyIdOf(token: string): string | undefined {
   let header: Record<string, unknown>;
   try {
@@ -150,15 +149,15 @@ function keyIdOf(token: string): string | undefined {
   return fits && typeof kid === 'string' && kid.length <= MAX_KEY_ID ? kid : undefined;
 }
 
-/** Who holds it: the application that it was issued to, else its subject (RFC 9068 2.2; OpenID Connect Core 2 for `azp`). */
+/** The holder's name: the application that the token was issued to, else its subject (RFC 9068 2.2; OpenID Connect Core 2 for `azp`). */
 function nameOf(claims: JWTPayload): string | undefined {
-  // The first that is there counts, whatever it is: one that is no text is no reason to believe the next.
+  // The first claim that is present counts, even if it is not text: then the token is refused, and the next claim is not used.
   const claim = ['azp', 'client_id', 'sub'].find((each) => Object.hasOwn(claims, each));
   const name = claim && claims[claim];
   return typeof name === 'string' ? name : undefined;
 }
 
-/** RFC 8693 4.2: words between spaces. Those that mean nothing here are somebody else's. */
+/** RFC 8693 4.2: words between spaces. Unknown scopes belong to other services and are ignored. */
 function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {
   return new Set(typeof scope === 'string' ? scope.split(' ').filter(isScope) : []);
 }

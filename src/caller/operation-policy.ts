@@ -1,6 +1,6 @@
 import type { Scope } from './scopes.ts';
 
-/** Who may have an operation. `public` needs no caller; a route without a policy is refused to everybody. */
+/** Which callers may use an operation. `public` needs no caller; a route without a policy is refused to every caller. */
 export interface OperationPolicy {
   readonly operationId: string;
   readonly scope: Scope | 'public';
@@ -8,16 +8,18 @@ export interface OperationPolicy {
   readonly alsoScopes?: (body: unknown) => readonly Scope[];
   /** Whether the platform is called on behalf of one of its users. */
   readonly actsAsUser?: boolean;
-  /** How long responses may be kept for others with the same rights and the same user; absent: as configured, 0: not at all. */
+  /** How long a response may be cached for requests with the same rights and the same user. Absent: as configured; 0: not at all. */
   readonly cacheMs?: number;
   /**
-   * What keeps a write from running twice: the caller's `Idempotency-Key`, where it sends one (every POST), or the number of the
-   * order whether or not it does.
+   * What prevents that a write runs twice: the caller's `Idempotency-Key` where it sends one (every POST), or always the number of the order.
    */
   readonly idempotency?: 'key' | 'order';
-  /** A repeat is answered by what is known of the first, also where what it names is gone by now: its service has to ask for that. */
+  /**
+   * A repeated request gets the result of the first one, also where the thing that it names is gone by now. The service has to look
+   * for that result.
+   */
   readonly answersRepeats?: boolean;
-  /** Lookups of what it names need a user of the platform although it does not act as one: the alias `default`. */
+  /** Lookups of the ids that it names need a user of the platform (the alias `default`), although the operation itself does not act as one. */
   readonly looksUpAsUser?: boolean;
 }
 

@@ -4,9 +4,9 @@ import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
 
 /**
- * Takes what is left of a window, up to what is asked for. The window is the key's life, by Redis' own clock, so that replicas
- * agree; it begins with the first request, and what is refused is not counted. A foreign value counts as no window.
- * ARGV: asked, limit, window ms. Returns: granted, used in all, ms to the window's end.
+ * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas
+ * agree. The window begins with the first request, and refused requests do not count. A foreign value counts as no window. ARGV:
+ * asked, limit, window ms. Returns: granted, used in all, ms to the window's end.
  */
 const TAKE = new Script(`
 local asked, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -20,21 +20,21 @@ redis.call('SET', KEYS[1], string.format('%d', used + granted), 'PX', left)
 return {granted, used + granted, left}
 `);
 
-/** Where a caller stands once a request was counted, or refused. */
+/** The state of a caller's window after a request was counted or refused. */
 export interface Standing {
   readonly admitted: boolean;
   /** Requests left in the window. */
   readonly left: number;
-  /** Whole seconds to its end: until then there are no more than these. */
+  /** Whole seconds until the end of the window. */
   readonly endsInS: number;
 }
 
 type Waiting = (standing: Standing) => void;
 
 /**
- * One caller's window of requests: of all replicas in Redis, or of this process where there is none. Exact in both: requests
- * that arrive while Redis is asked are counted together by the next ask, none in advance. While Redis is away each replica
- * goes on by itself from what it heard last.
+ * One caller's window of requests: for all replicas in Redis, or for this process without Redis. Both are exact: requests that
+ * arrive while a command runs are counted together by the next command, none in advance. While Redis is away each replica continues
+ * alone from the last known count.
  */
 export class RateWindow {
   #limit: RateLimit;
@@ -52,10 +52,10 @@ export class RateWindow {
     this.#limit = limit;
   }
 
-  /** One request more, by the caller's limit as it is now. */
+  /** Counts one more request against the caller's current limit. */
   take(limit: RateLimit): Standing | Promise<Standing> {
     this.#limit = limit;
-    // Nothing is given back before the window ends, whoever counts: a flood costs nobody anything.
+    // The count cannot fall before the window ends, so a flood over the limit needs no command to Redis.
     if (this.#used >= limit.requests && this.now() < this.#endsAt) return this.#standing(false, 0);
     if (!this.redis.configured) return this.#takeHere();
     return new Promise((resolve) => {
@@ -67,7 +67,7 @@ export class RateWindow {
   async #ask(): Promise<void> {
     this.#asking = true;
     while (this.#waiting.length > 0) {
-      // What this turn of the event loop still reads from other connections comes along.
+      // Includes the requests that this turn of the event loop still reads from other connections.
       await turn();
       const asked = this.#waiting;
       this.#waiting = [];
@@ -84,7 +84,7 @@ export class RateWindow {
       TAKE.run<[number, number, number]>(client, [this.key], [asked.length, requests, perSeconds * 1_000]),
     );
     this.#used = used;
-    // Later than there by the way back: nobody is told to come before the end.
+    // The reply's way back makes this later than in Redis, so no caller comes back before the end.
     this.#endsAt = this.now() + leftMs;
     for (const [index, resolve] of asked.entries()) {
       const admitted = index < granted;

@@ -1,4 +1,4 @@
-/** What an operation asks of its caller; the callers file grants them one by one. */
+/** The scopes that operations require. The callers file grants them one by one. */
 export const scopes = [
   'orders:read',
   'orders:write',

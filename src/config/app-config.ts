@@ -3,7 +3,7 @@ import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
 
-/** Where the two listeners are and what the public one shows. */
+/** The addresses of the two listeners, and what the public one shows. */
 export class ListenConfig {
   host!: string;
   port!: number;
@@ -19,9 +19,9 @@ export class UpstreamConfig {
   tokenAuth!: 'basic' | 'body';
   appKey!: Secret;
   appSecret!: RotatingSecret;
-  /** Where it came from, if from a file: re-read when that changes. */
+  /** The path, where the secret was given as a file. The gateway re-reads the file when it changes. */
   appSecretFile!: string | undefined;
-  /** `user` is sent with the password grant, where there is one. */
+  /** `user` is sent with the password grant, where a scope is configured for it. */
   scopes!: { readonly order: string; readonly member: string; readonly user: string | undefined };
   timestampUnit!: 'ms' | 's';
   deadlineMs!: number;
@@ -29,7 +29,7 @@ export class UpstreamConfig {
   connectTimeoutMs!: number;
 }
 
-/** The shared store; `url` undefined: everything stays in this process. */
+/** The shared store. Without `url` everything stays in this process. */
 export class RedisConfig {
   url!: Secret | undefined;
   encryptionKeys!: readonly EncryptionKey[];
@@ -39,25 +39,25 @@ export class CallersConfig {
   file!: string;
 }
 
-/** Whose JWTs are accepted, and for whom they must be; undefined: nobody's. */
+/** The issuer whose JWTs are accepted and the audience that they must name. Undefined: no JWT is accepted. */
 export class JwtConfig {
   trust!: { readonly issuer: string; readonly audience: string; readonly jwksUrl: URL } | undefined;
 }
 
-/** Where the records of orders are kept; `url` undefined: in this process. */
+/** The store of the order ledger. Without `url` the records stay in this process. */
 export class GuardConfig extends RedisConfig {
-  /** Who makes an empty store ready. */
+  /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty store ready. */
   init!: 'auto' | 'manual';
-  /** Where this process remembers how many writes the store has begun; undefined: nowhere. */
+  /** The file in which this process remembers how many writes the store has begun. Undefined: it does not remember. */
   countFile!: string | undefined;
 }
 
-/** How long answers of reads are kept; 0 switches the cache off. */
+/** How long responses to reads are cached; 0 switches the cache off. */
 export class CacheConfig {
   ttlMs!: number;
 }
 
-/** Upstream users for the password grant; undefined: there are none. */
+/** Users of the platform for the password grant. Undefined: there are none. */
 export class UsersConfig {
   file!: string | undefined;
 }
@@ -74,7 +74,7 @@ export interface AppConfig {
   readonly cache: CacheConfig;
 }
 
-/** The environment does not describe a gateway that can run. Each line names a variable and what it should be, never its value. */
+/** The gateway cannot run with this environment. Each line names a variable and what it should be, never its value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
@@ -129,9 +129,11 @@ function rawValue(
 function assemble(values: Values, environment: Environment): AppConfig {
   const faults: string[] = [];
   const production = values.NODE_ENV === 'production';
-  // Node reads it by itself, and then checks no certificate of any connection of the process.
+  // With this variable Node checks no certificate on any connection of the process.
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    faults.push('NODE_TLS_REJECT_UNAUTHORIZED must not be 0: NODE_EXTRA_CA_CERTS names a private authority');
+    faults.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: name a private authority in NODE_EXTRA_CA_CERTS',
+    );
   for (const name of ['UPSTREAM_BASE_URL', 'UPSTREAM_TOKEN_URL'] as const) {
     if (values[name].protocol === 'http:' && !values.ALLOW_INSECURE_UPSTREAM && !isLoopback(values[name])) {
       faults.push(`${name} must be https, a loopback address, or allowed by ALLOW_INSECURE_UPSTREAM=true`);
@@ -191,7 +193,7 @@ function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-/** Names what is secret at the moment it is asked: the secret of the application may be replaced. */
+/** Returns the current secrets at each call, because the application's secret may be replaced while the process runs. */
 export function secretsOf({ upstream, redis, guard }: AppConfig): () => string[] {
   const urls = [redis.url, guard.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [

@@ -11,7 +11,7 @@ import {
   UsersConfig,
 } from './app-config.ts';
 
-/** Hands each slice of the configuration out by its class, so that nobody asks for settings by a string. */
+/** Provides each part of the configuration under its class, so that no code asks for a setting by a string. */
 @Global()
 @Module({})
 export class ConfigModule {

@@ -1,19 +1,19 @@
-/** Where Redis is, as `REDIS_URL` says it. Credentials are percent-decoded. */
+/** The address of Redis from `REDIS_URL`. Credentials are percent-decoded. */
 export interface RedisAddress {
   readonly kind: 'single' | 'sentinel' | 'cluster';
   readonly tls: boolean;
-  /** One for `single`, else all that may be asked for the rest. */
+  /** One node for `single`; else the nodes that the client may ask for the other ones. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly username?: string;
   readonly password?: string;
   readonly db: number;
-  /** Of Sentinel: the name of the master, and what the sentinels themselves want to hear. */
+  /** For Sentinel: the name of the master, and the credentials for the sentinels. */
   readonly master?: string;
   readonly sentinelUsername?: string;
   readonly sentinelPassword?: string;
 }
 
-/** Continues “must be”. */
+/** Text after “must be”. */
 export const REDIS_URL_FORMS =
   'redis://[[user]:password@]host[:port][/db], redis-sentinel://[[user]:password@]host[:port],…[/db]?sentinelMasterId=name' +
   '[&sentinelUsername=…][&sentinelPassword=…] or redis-cluster://[[user]:password@]host[:port],…, with rediss in front for TLS;' +
@@ -25,7 +25,7 @@ const URL_PARTS = /^([a-z+-]+):\/\/(?:([^:@/?#]*):([^@/?#]+)@)?([^@/?#]+)(?:\/(\
 const NODE = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 const QUERY_OF_SENTINEL = ['sentinelMasterId', 'sentinelUsername', 'sentinelPassword'];
 
-/** Undefined where the text is of none of the {@link REDIS_URL_FORMS}. */
+/** Returns undefined where the text has none of the {@link REDIS_URL_FORMS}. */
 export function parseRedisUrl(text: string): RedisAddress | undefined {
   const [, scheme = '', user, secret, hosts = '', db, search] = URL_PARTS.exec(text) ?? [];
   const [, protocol, kind = 'single'] = SCHEME.exec(scheme) ?? [];
@@ -60,7 +60,7 @@ function parseNode(text: string, defaultPort: number): { host: string; port: num
   return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** Not by URLSearchParams, which reads a `+` in a password as a space. A name that is not known or comes twice is refused. */
+/** Does not use URLSearchParams, which reads a `+` in a password as a space. An unknown or repeated name is refused. */
 function parseQuery(text: string): Record<string, string> | undefined {
   const query: Record<string, string> = {};
   for (const part of text === '' ? [] : text.split('&')) {

@@ -43,7 +43,7 @@ export class RotatingSecret extends Secret {
     return this.#current;
   }
 
-  /** The current value, then the one before it until {@link settled}: nobody changes a secret in two places at once. */
+  /** The current value, then the previous one until {@link settled}: an operator cannot change a secret in two places at once. */
   candidates(): readonly string[] {
     return this.#previous === undefined ? [this.#current] : [this.#current, this.#previous];
   }
@@ -54,7 +54,7 @@ export class RotatingSecret extends Secret {
     this.#current = value;
   }
 
-  /** The current value works: the one before it is forgotten. */
+  /** The current value works, so the previous one is forgotten. */
   settled(): void {
     this.#previous = undefined;
   }

@@ -4,7 +4,10 @@ import { JsonFault, parseJson } from '../shared/json.ts';
 
 const MAX_DEPTH = 16;
 
-/** A file of settings cannot be used. Names the file, the place in it and the rule, never a value of it. Continues the variable's name. */
+/**
+ * A settings file cannot be used. The message names the file, the location in it and the rule, never a value. It is printed after
+ * the variable's name.
+ */
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
 
@@ -14,8 +17,8 @@ export class SettingsFileError extends Error {
 }
 
 /**
- * A JSON file that is held against a schema. `nameOf` gives the name of the entry that a fault is in, from the path of the fault, where
- * the path alone does not tell people which one it is. Throws {@link SettingsFileError} with every fault.
+ * Reads a JSON file and checks it against a schema. Where the path of a fault does not tell an operator which entry it is in,
+ * `nameOf` returns the entry's name from that path. Throws {@link SettingsFileError} with every fault.
  */
 export function readSettingsFile<T>(
   path: string,
@@ -32,7 +35,7 @@ export function readSettingsFile<T>(
   throw new SettingsFileError(path, faults.join('; '));
 }
 
-/** As it is written in JavaScript: `callers[1].scopes[0]`. */
+/** The path in JavaScript's notation: `callers[1].scopes[0]`. */
 function placeOf(path: readonly PropertyKey[]): string {
   const place = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
   return place.replace(/^\./, '') || 'the whole file';
@@ -42,7 +45,7 @@ function parsed(path: string): unknown {
   const bytes = read(path);
   const text = bytes.toString().replace(/^\ufeff/, '');
   try {
-    // For what JSON.parse lets pass: a key that is repeated, another encoding.
+    // Finds what JSON.parse accepts: a repeated key, another encoding.
     parseJson(bytes, { maxDepth: MAX_DEPTH });
     return JSON.parse(text);
   } catch (error) {
@@ -86,7 +89,10 @@ type Expected =
   | '"," or ]'
   | 'the end of the file';
 
-/** Where a text stops being JSON, and what could stand there: the messages of `JSON.parse` quote the text, and not all name the place. */
+/**
+ * The position of the first syntax error and what is expected there. Messages of `JSON.parse` quote the text, and not all of them
+ * name the position.
+ */
 function syntaxFault(text: string): { at: number; expected: Expected } {
   const open: string[] = [];
   let expected: Expected = 'a value';
@@ -102,7 +108,7 @@ function syntaxFault(text: string): { at: number; expected: Expected } {
   }
 }
 
-/** What may follow the token; undefined where the token itself may not be there. */
+/** What may follow the token. Undefined where the token itself is not allowed. */
 function after(expected: Expected, token: string, open: string[]): Expected | undefined {
   const [first = ''] = token;
   const inside = (): Expected => {

@@ -4,8 +4,8 @@ import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 import { Secret } from './secret.ts';
 
 /**
- * The environment's one schema: each variable's rule, default and meaning. The typed configuration, the
- * example file and the start-up errors all come from here. Messages say what a value should be, never what it was.
+ * The one schema of the environment: rule, default and meaning of each variable. The typed configuration, the example file and the
+ * start-up errors are made from it. Messages say what a value should be, never what it was.
  */
 
 const text = z.string();
@@ -44,9 +44,9 @@ const redisUrl = text
   .transform((value) => new Secret(value));
 
 export interface EncryptionKey {
-  /** Names the key in what it encrypted, so that old values stay readable while keys are rotated. */
+  /** Written into each sealed value, so that old values stay readable while keys are rotated. */
   readonly kid: string;
-  /** Does not show its bytes when printed. */
+  /** A KeyObject does not show its bytes when printed. */
   readonly key: KeyObject;
 }
 
@@ -70,7 +70,7 @@ export interface Variable {
   readonly schema: z.ZodType;
   /** What it means, in words for the example file. */
   readonly meaning: string;
-  /** What the example file shows; absent: the variable stays commented out and empty. */
+  /** The value in the example file. Absent: the variable stays commented out and empty. */
   readonly example?: string;
   /** May also be given as `<NAME>_FILE`, a path. */
   readonly secret?: true;
@@ -79,7 +79,7 @@ export interface Variable {
 export const variables = {
   NODE_ENV: {
     schema: text.default('development'),
-    meaning: '`production` asks for Redis and turns the documentation pages off by default',
+    meaning: '`production` requires Redis and turns the documentation pages off by default',
   },
   HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
@@ -90,7 +90,7 @@ export const variables = {
   MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
   LOG_LEVEL: {
     schema: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
-    meaning: 'least level of the JSON lines on standard output',
+    meaning: 'lowest level of the JSON lines on standard output',
   },
   UPSTREAM_BASE_URL: {
     schema: httpUrl(),
@@ -104,16 +104,16 @@ export const variables = {
   },
   ALLOW_INSECURE_UPSTREAM: {
     schema: flag.default(false),
-    meaning: 'true lets the two upstream URLs be plain http beyond the loopback address',
+    meaning: "`true` allows plain http in the platform's two URLs also for addresses other than loopback",
   },
   UPSTREAM_TOKEN_AUTH: {
     schema: oneOf('basic', 'body').default('basic'),
-    meaning: 'how key and secret are sent to the token endpoint: `basic` (header) or `body`',
+    meaning: 'how the gateway sends key and secret to the token endpoint: `basic` (header) or `body`',
   },
   UPSTREAM_APP_KEY: { schema: secret, meaning: "the application's key", example: '', secret: true },
   UPSTREAM_APP_SECRET: {
     schema: secret,
-    meaning: "the application's secret; a file of it is re-read when it changes",
+    meaning: "the application's secret; given as a file, it is re-read when the file changes",
     example: '',
     secret: true,
   },
@@ -127,12 +127,12 @@ export const variables = {
   },
   UPSTREAM_USER_SCOPE: {
     schema: text.default(''),
-    meaning: "scope of the platform users' tokens (password grant); empty: none is sent",
+    meaning: "scope of the platform users' tokens (password grant); empty: no scope is sent",
   },
   UPSTREAM_USERS_FILE: {
     schema: text.min(1).optional(),
     meaning:
-      'JSON file {"<alias>": {"username": "…", "password": "…"}}: upstream users to act as; re-read when it changes',
+      'JSON file {"<alias>": {"username": "…", "password": "…"}}: users of the platform that callers may act as; re-read when it changes',
   },
   UPSTREAM_TIMESTAMP_UNIT: {
     schema: oneOf('ms', 's').default('ms'),
@@ -140,7 +140,7 @@ export const variables = {
   },
   UPSTREAM_DEADLINE_MS: {
     schema: milliseconds(10_000),
-    meaning: 'total time of an upstream call, all attempts and token waits included',
+    meaning: 'total time of a call to the platform, including all attempts and waits for tokens',
   },
   UPSTREAM_ORDER_DEADLINE_MS: { schema: milliseconds(30_000), meaning: 'the same for placing an order' },
   UPSTREAM_CONNECT_TIMEOUT_MS: {
@@ -150,50 +150,53 @@ export const variables = {
   REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
-      'Redis for tokens, sessions, the read cache and rate limits; empty: kept in the process, for one process only (refused in production). ' +
-      `Forms: ${REDIS_URL_FORMS}. Of Sentinel and cluster name more than one host. Certificates are always checked; ` +
-      'NODE_EXTRA_CA_CERTS names a private authority',
+      'Redis for tokens, sessions, the read cache and rate limits; empty: they stay in the process, for a single process only (refused in production). ' +
+      `Forms: ${REDIS_URL_FORMS}. Name more than one host for Sentinel and cluster. Certificates are always checked; ` +
+      'name a private authority in NODE_EXTRA_CA_CERTS',
     secret: true,
   },
   GUARD_REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
-      'Redis for the records of orders, in the forms of REDIS_URL, which is the default; it must not evict, and should write its log to disk (appendonly yes, appendfsync always)',
+      'Redis for the order ledger, in the forms of REDIS_URL, which is the default; it must not evict keys, and should write every command to disk (appendonly yes, appendfsync always)',
     secret: true,
   },
   GUARD_INIT: {
     schema: oneOf('auto', 'manual').optional(),
     meaning:
-      '`auto` makes an empty order store ready at start; `manual` leaves that to `npm run guard-init`, and until then orders get 503; default auto, in production manual',
+      '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run guard-init`, and until then orders get 503; default auto, in production manual',
   },
   GUARD_COUNT_FILE: {
     schema: text.min(1).optional(),
     meaning:
-      'file in which the gateway remembers the order store and how many writes it has begun, so that after a restart it notices a store that lost some; one of its own for each process, on a disk that stays. REDIS_URL remembers the same where it is another server than GUARD_REDIS_URL',
+      'file in which the gateway remembers the order ledger and how many writes it has begun, so that after a restart it notices a ledger that lost writes; each process needs its own file, on a persistent disk. REDIS_URL holds the same facts where it is another server than GUARD_REDIS_URL',
   },
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),
-    meaning: 'kid:base64(32 bytes), comma separated; the first encrypts, all decrypt; required with Redis',
+    meaning:
+      'kid:base64(32 bytes), comma separated; the gateway encrypts with the first key and decrypts with all of them; required with Redis',
     secret: true,
   },
   CALLERS_FILE: {
     schema: text.min(1),
-    meaning: 'JSON file that says who may call (config/callers.example.json); re-read when it changes',
+    meaning:
+      'JSON file of the callers and their rights (config/callers.example.json); re-read when it changes',
     example: 'config/callers.json',
   },
   JWT_ISSUER: {
     schema: text.min(1).optional(),
     meaning:
-      '`iss` of the JWTs that are accepted, exactly; the three JWT_ variables together, or no JWTs are',
+      'exact `iss` of the JWTs that are accepted; set all three JWT_ variables, or none to accept no JWT',
   },
-  JWT_AUDIENCE: { schema: text.min(1).optional(), meaning: 'what their `aud` must name' },
+  JWT_AUDIENCE: { schema: text.min(1).optional(), meaning: 'audience that the `aud` of a JWT must name' },
   JWT_JWKS_URL: {
     schema: httpUrl({ query: true }).optional(),
-    meaning: "the issuer's public keys (RFC 7517); https, unless it is a loopback address",
+    meaning: "URL of the issuer's public keys (RFC 7517); https, unless it is a loopback address",
   },
   CACHE_TTL_MS: {
     schema: integer(0, 600_000).default(5_000),
-    meaning: 'lifetime of cached answers of reads, ±10 %; 0: no read cache; the same on every replica',
+    meaning:
+      'lifetime of cached responses to reads, ±10 %; 0: no read cache; use the same value on every replica',
   },
   DOCS: {
     schema: oneOf('on', 'off').optional(),

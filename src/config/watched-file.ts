@@ -1,15 +1,15 @@
 import { statSync } from 'node:fs';
 
-/** Polling sees a file that was replaced by renaming or through a mounted volume, which notifications miss. */
+/** Polling notices a file that was replaced by renaming or through a mounted volume; notifications miss these. */
 const POLL_MS = 1_000;
 
 interface Reactions<T> {
   changed(content: T): void;
-  /** The file got broken: the last good content stands. */
+  /** The file is invalid now; the last valid content stays in use. */
   broken(error: unknown): void;
 }
 
-/** A file of settings that is re-read when it changes, so that keys and passwords rotate without a restart. */
+/** A settings file that is re-read when it changes, so that an operator rotates keys and passwords without a restart. */
 export class WatchedFile<T> {
   #timer: NodeJS.Timeout | undefined;
   #seen = '';
@@ -20,9 +20,9 @@ export class WatchedFile<T> {
     private readonly reactions: Reactions<T>,
   ) {}
 
-  /** Reads it and watches it from now on. Throws what `read` throws. */
+  /** Reads the file and watches it from now on. Throws what `read` throws. */
   open(): T {
-    // Before it is read: a change in between is then seen as one (`watchFile` looks later, and would miss it).
+    // Taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
     this.#seen = fingerprint(this.path);
     const content = this.read(this.path);
     this.#timer = setInterval(() => this.#look(), POLL_MS).unref();
@@ -45,7 +45,7 @@ export class WatchedFile<T> {
   }
 }
 
-/** Changes with the file; empty where there is none. */
+/** A text that changes with the file; empty where there is no file. */
 function fingerprint(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats ? [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join() : '';

@@ -1,12 +1,12 @@
-/** Names of classes; one that somebody made of data is not. */
+/** Names of classes. A name that was made of data does not match. */
 const KIND = /^[A-Za-z]{1,60}$/;
 
-/** What is logged of a failure that nobody foresaw: its kind and where it was thrown, never its words, which may quote data. */
+/** What is logged about an unexpected failure: its class and its stack, never its message, which may quote data. */
 export function errorSummary(error: unknown): { error: string; stack: string } {
   if (!(error instanceof Error)) return { error: typeof error, stack: '' };
   const { name, message, stack } = error;
   const text = String(stack);
-  // Behind the message, whose lines may look like frames.
+  // The frames begin after the message, whose lines may look like frames.
   const start = message === '' ? 0 : text.indexOf(message) + message.length;
   const frames = text
     .slice(start)

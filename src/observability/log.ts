@@ -4,9 +4,9 @@ import { destination as openDestination, type DestinationStream, pino } from 'pi
 import { Redactor, type SecretSource } from './redactor.ts';
 
 const STDOUT = 1;
-/** Characters that wait while nobody reads; what comes after them is dropped. */
+/** Characters that are kept while no process reads the output. Lines beyond that are dropped. */
 const MAX_BACKLOG = 1024 * 1024;
-/** Lines of so much time, or so many characters, are written together: each write costs as much as making ten lines. */
+/** Lines are gathered for this time, or up to this size, and written together: one write costs as much as making ten lines. */
 const GATHER_MS = 10;
 const GATHER_CHARACTERS = 16 * 1024;
 
@@ -15,17 +15,17 @@ const LISTEN_FAILURE = /^Error: listen E[A-Z]+/;
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
- * JSON lines on standard output. Fields are chosen one by one and are plain values: an object, a request or an error
- * cannot be handed over whole, so nothing unforeseen can be in it.
+ * JSON lines on standard output. Fields are chosen one by one and are plain values. An object, a request or an error cannot be
+ * logged whole, so a line has no unexpected data.
  */
 export abstract class Log {
   abstract debug(fields: Fields, message: string): void;
   abstract info(fields: Fields, message: string): void;
   abstract warn(fields: Fields, message: string): void;
   abstract error(fields: Fields, message: string): void;
-  /** From now on no line has one of these in it. */
+  /** Masks these secrets in every line from now on. */
   abstract conceal(source: SecretSource): void;
-  /** Masks the same secrets in words that go to callers. */
+  /** Masks the same secrets in texts for callers. */
   abstract readonly redactor: Redactor;
 }
 
@@ -42,7 +42,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return Object.assign(logger, { redactor, conceal: (source: SecretSource) => redactor.add(source) });
 }
 
-/** A reader that stalls, is gone, or has no room left costs log lines and never a request. */
+/** Where the reader of the output stalls, is gone or has no space, log lines are lost, but no request fails. */
 function standardOutput(): DestinationStream {
   let isFailing = false;
   let gathered = '';
@@ -51,18 +51,18 @@ function standardOutput(): DestinationStream {
     gathered = '';
     if (lines !== '') stream.write(lines);
   };
-  // Before the destination's own listener, which writes what it has; where that fails, again and again for ever.
+  // Runs before the destination's own listener, which writes its rest and, where that fails, tries again for ever.
   process.once('exit', () => {
     if (isFailing) stream.destroy();
     else write();
   });
   const stream = openDestination({ dest: STDOUT, sync: false, maxLength: MAX_BACKLOG });
-  // Without a listener the error would end the process.
+  // Without this listener an error would end the process.
   stream.on('error', () => (isFailing = true));
   stream.on('write', () => (isFailing = false));
   return {
     write: (line) => {
-      // Not the destination's own gathering: what comes while it writes would stay there until the next line.
+      // The destination's own buffer is not used: lines that come during a write would stay in it until the next line.
       if (gathered === '') setTimeout(write, GATHER_MS).unref();
       gathered += line;
       if (gathered.length >= GATHER_CHARACTERS) write();
@@ -74,7 +74,7 @@ function label(level: string): { level: string } {
   return { level };
 }
 
-/** Nest's own messages (start, routes, shutdown) on the same lines. */
+/** Writes Nest's own messages (start, routes, shutdown) to the same log. */
 export class NestLog implements LoggerService {
   constructor(private readonly target: Log) {}
 
@@ -87,7 +87,7 @@ export class NestLog implements LoggerService {
   }
 
   error(message: unknown, stack?: unknown): void {
-    // The process ends with that, and says which variable to change.
+    // `main` reports this failure, names the variable to change, and ends the process.
     if (LISTEN_FAILURE.test(String(message))) return;
     this.target.error({ event: 'framework', ...(typeof stack === 'string' && { stack }) }, String(message));
   }

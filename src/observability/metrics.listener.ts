@@ -4,7 +4,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ListenConfig } from '../config/app-config.ts';
 import { Metrics } from './metrics.ts';
 
-/** `/metrics` on a listener of its own (loopback by default): never reachable where the public one is. */
+/** `/metrics` on a separate listener (loopback by default), so that it is never reachable through the public one. */
 @Injectable()
 export class MetricsListener implements OnApplicationShutdown {
   #server: Server | undefined;

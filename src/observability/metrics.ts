@@ -15,20 +15,24 @@ export class Metrics {
   readonly #requests = new TallyCounter(
     {
       name: 'gateway_requests_total',
-      help: 'Requests answered, by operation and HTTP status',
+      help: 'Requests that got a response, by operation and HTTP status',
       registry: this.registry,
     },
     ['operation', 'status'],
   );
   readonly #requestSeconds = new TallyHistogram(
-    { name: 'gateway_request_duration_seconds', help: 'Time to answer a request', registry: this.registry },
+    {
+      name: 'gateway_request_duration_seconds',
+      help: 'Time from the arrival of a request to its response',
+      registry: this.registry,
+    },
     'operation',
     SECONDS,
   );
   readonly #upstreamCalls = new TallyCounter(
     {
       name: 'gateway_upstream_attempts_total',
-      help: 'Attempts upstream, by operation and outcome (success or the kind of failure)',
+      help: 'Attempts to call the platform, by operation and outcome (success or the kind of failure)',
       registry: this.registry,
     },
     ['operation', 'outcome'],
@@ -36,7 +40,7 @@ export class Metrics {
   readonly #upstreamSeconds = new TallyHistogram(
     {
       name: 'gateway_upstream_attempt_duration_seconds',
-      help: 'Time of one attempt upstream',
+      help: 'Duration of one attempt to call the platform',
       registry: this.registry,
     },
     'operation',
@@ -44,13 +48,13 @@ export class Metrics {
   );
   readonly #tokenEvents = new Counter({
     name: 'gateway_token_events_total',
-    help: 'What happened to access tokens, by kind of principal; remembered: not asked for, since it failed a moment ago; held_off: not renewed, since the last renewal was refused too; shared: taken from another replica',
+    help: 'Events of access tokens, by kind of principal; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
     labelNames: ['principal', 'event'],
     registers: [this.registry],
   });
   readonly #tokenWaits = new Histogram({
     name: 'gateway_token_wait_seconds',
-    help: 'Time that calls waited for an access token that was not at hand',
+    help: 'Time that calls waited for an access token that the process did not hold',
     labelNames: ['principal'],
     buckets: SECONDS,
     registers: [this.registry],
@@ -68,105 +72,105 @@ export class Metrics {
   });
   readonly #unreadable = new Counter({
     name: 'gateway_redis_unreadable_total',
-    help: 'Values in Redis that did not open (corrupted, foreign, sealed under an unknown key) and count as missing',
+    help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
     labelNames: ['store'],
     registers: [this.registry],
   });
   readonly #contractWarnings = new Counter({
     name: 'gateway_upstream_contract_warnings_total',
-    help: 'Answers that contradict the interface or themselves, by operation and what is wrong',
+    help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',
     labelNames: ['operation', 'what'],
     registers: [this.registry],
   });
 
   readonly #upstreamGaps = new Counter({
     name: 'gateway_upstream_gaps_total',
-    help: 'Departures of answers from the interface that the gateway can live with, by operation and kind (listGaps names the fields)',
+    help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
     labelNames: ['operation', 'kind'],
     registers: [this.registry],
   });
   readonly #readCache = new TallyCounter(
     {
       name: 'gateway_read_cache_total',
-      help: 'Cacheable reads, by operation and what the cache did; `error`: it could not be asked',
+      help: 'Cacheable reads, by operation and result of the cache; `error`: the cache was not available',
       registry: this.registry,
     },
     ['operation', 'result'],
   );
   readonly #breakerStates = new Gauge({
     name: 'gateway_upstream_breaker_state',
-    help: 'Breaker of a group of operations: 0 closed, 1 half-open, 2 open',
+    help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
     labelNames: ['group'],
     registers: [this.registry],
   });
   readonly #upstreamRefused = new Counter({
     name: 'gateway_upstream_refused_total',
-    help: 'Calls refused before anything was sent, by group of operations and what refused them',
+    help: 'Calls refused before anything was sent, by group of operations and reason',
     labelNames: ['group', 'reason'],
     registers: [this.registry],
   });
   readonly #upstreamRetries = new Counter({
     name: 'gateway_upstream_retries_total',
-    help: 'Attempts made again after a passing failure, by group of operations',
+    help: 'Retries after a transient failure, by group of operations',
     labelNames: ['group'],
     registers: [this.registry],
   });
   readonly #refused = new Counter({
     name: 'gateway_requests_refused_total',
-    help: 'Requests refused because there are too many, by what there is too much of; caller-rate, caller-in-flight: of one caller',
+    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly #connectionsClosed = new Counter({
     name: 'gateway_connections_closed_total',
-    help: 'Connections that were idle, or of strangers, and were closed to make room for others',
+    help: 'Connections that were idle or without valid credentials and were closed to make room for others',
     registers: [this.registry],
   });
   #readBodyBytes = () => 0;
   readonly #bodyBytes: Gauge = new Gauge({
     name: 'gateway_request_body_bytes',
-    help: 'Bytes of request bodies under way, from the headers of a request until it is done',
+    help: 'Bytes of request bodies in progress, from the headers of a request until its end',
     registers: [this.registry],
     collect: () => this.#bodyBytes.set(this.#readBodyBytes()),
   });
   #readInFlight = () => 0;
   readonly #inFlight: Gauge = new Gauge({
     name: 'gateway_requests_in_flight',
-    help: 'Requests that have no answer yet',
+    help: 'Requests that have no response yet',
     registers: [this.registry],
     collect: () => this.#inFlight.set(this.#readInFlight()),
   });
 
   readonly #redisErrors = new Counter({
     name: 'gateway_redis_errors_total',
-    help: 'Redis commands and connections that failed, by reason',
+    help: 'Failed Redis commands and connections, by reason',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly #writeStates = new Counter({
     name: 'gateway_recorded_writes_total',
-    help: 'Recorded writes by the state that they came to in this process',
+    help: 'Writes of the order ledger, by the state that they reached in this process',
     labelNames: ['state'],
     registers: [this.registry],
   });
-  /** Not there where no Redis is configured. */
+  /** Undefined where no Redis is configured. */
   #storeStopped: Gauge | undefined;
   #recordsUnreadable: Gauge | undefined;
   readonly #notRecorded = new Counter({
     name: 'gateway_order_results_not_recorded_total',
-    help: 'Results of writes that are known and could not be recorded: conflict: settled otherwise before; missing: the record is gone; unavailable: the order store did not answer for a minute; shutdown: the process ended first',
+    help: 'Known results of writes that could not be recorded; conflict: the record already has another result; missing: the record is gone; unavailable: the order ledger did not respond for a minute; shutdown: the process ended first',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly #reconciliationAttempts = new Counter({
     name: 'gateway_order_reconciliation_attempts_total',
-    help: 'Attempts to find orders in doubt at the platform, by result; placed_twice: an order stands there more than once',
+    help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
     labelNames: ['result'],
     registers: [this.registry],
   });
   readonly #doubts = new Gauge({
     name: 'gateway_orders_in_doubt',
-    help: 'Orders that were sent and of which nobody knows what became',
+    help: 'Orders that were sent and whose outcome is unknown',
     registers: [this.registry],
   });
   readonly #oldestDoubt = new Gauge({
@@ -174,7 +178,7 @@ export class Metrics {
     help: 'Age of the oldest order in doubt',
     registers: [this.registry],
   });
-  /** Not there where no Redis is configured: a 0 would raise an alarm. */
+  /** Undefined where no Redis is configured: a 0 would raise an alarm. */
   #redisUp: Gauge | undefined;
 
   constructor() {
@@ -200,7 +204,7 @@ export class Metrics {
     this.#tokenWaits.observe({ principal }, seconds);
   }
 
-  /** `ages`: of the oldest token in use, by kind of principal, in seconds. Asked for when the metrics are read. */
+  /** `ages` returns the age of the oldest token in use by kind of principal, in seconds. It is called when the metrics are read. */
   tokenAges(ages: () => ReadonlyMap<string, number>): void {
     this.#ages = ages;
   }
@@ -227,45 +231,45 @@ export class Metrics {
     this.#redisUp.set({ store }, up ? 1 : 0);
   }
 
-  /** Orders of which nobody knows what became. */
+  /** Orders whose outcome is unknown. */
   doubts({ count, oldestMs }: { readonly count: number; readonly oldestMs: number }): void {
     this.#doubts.set(count);
     this.#oldestDoubt.set(oldestMs / 1_000);
   }
 
-  /** A recorded write came to a state. */
+  /** A write of the order ledger reached a state. */
   writeCameTo(state: string): void {
     this.#writeStates.inc({ state });
   }
 
-  /** Whether the order store can be believed, by `reasons` of which `stopped` is the present one, and how many of its records did not open. */
+  /** Why the order ledger refuses orders: `stopped`, which is one of `reasons`; and how many of its records could not be decrypted. */
   orderStore(reasons: readonly string[], stopped: string, unreadable: number): void {
     this.#storeStopped ??= new Gauge({
       name: 'gateway_order_store_stopped',
-      help: 'Why orders are refused: 1 for the present reason; none: they are taken; away: it does not answer; epoch: emptied or another one; count: it has lost writes; settings; keys',
+      help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing',
       labelNames: ['reason'],
       registers: [this.registry],
     });
     for (const reason of reasons) this.#storeStopped.set({ reason }, reason === stopped ? 1 : 0);
     this.#recordsUnreadable ??= new Gauge({
       name: 'gateway_order_records_unreadable',
-      help: 'Records of writes that were asked for and did not open: sealed under a missing key, or damaged',
+      help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
       registers: [this.registry],
     });
     this.#recordsUnreadable.set(unreadable);
   }
 
-  /** What became of a write is known, and its record does not say so. */
+  /** The outcome of a write is known, but the ledger could not record it. */
   resultNotRecorded(reason: 'conflict' | 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
     this.#notRecorded.inc({ reason });
   }
 
-  /** An attempt to find an order in doubt is over. */
+  /** One reconciliation attempt for an order in doubt ended. */
   reconciliationAttempt(result: string): void {
     this.#reconciliationAttempts.inc({ result });
   }
 
-  /** A departure of an answer from the interface, see {@link gapKinds}. */
+  /** An answer of the platform departed from its interface, see {@link gapKinds}. */
   upstreamGap(operation: string, kind: string): void {
     this.#upstreamGaps.inc({ operation, kind });
   }
@@ -291,17 +295,17 @@ export class Metrics {
     this.#refused.inc({ reason });
   }
 
-  /** A connection had to make room for another. */
+  /** A connection was closed to make room for another. */
   connectionClosed(): void {
     this.#connectionsClosed.inc();
   }
 
-  /** `read` is asked when the metrics are fetched. */
+  /** `read` is called when the metrics are read. */
   bodyBytes(read: () => number): void {
     this.#readBodyBytes = read;
   }
 
-  /** `read` is asked when the metrics are fetched. */
+  /** `read` is called when the metrics are read. */
   inFlight(read: () => number): void {
     this.#readInFlight = read;
   }

@@ -3,7 +3,7 @@ import { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { MetricsListener } from './metrics.listener.ts';
 
-/** What every room may ask for: the log and the metrics. */
+/** The log and the metrics, for every module. */
 @Global()
 @Module({})
 export class ObservabilityModule {

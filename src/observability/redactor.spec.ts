@@ -37,7 +37,7 @@ describe('a known secret in a text', () => {
   ])('%s is masked', (_, text) => {
     const masked = concealing('another', secret).redact(`before ${text} after`);
     expect(masked).toMatch(/^before .*\[secret\].* after$/);
-    // Of base64 the digits that belong to its neighbours too are left.
+    // In base64 the digits that the secret shares with its neighbours stay.
     expect(masked.length).toBeLessThan(60);
   });
 
@@ -63,7 +63,7 @@ describe('a known secret in a text', () => {
 });
 
 describe('the log', () => {
-  /** What a careless line may put into a field: the log takes texts only. */
+  /** The texts that a careless log call may put into a field: the log accepts texts only. */
   const textsOf = (thing: unknown) => [
     String(thing),
     inspect(thing, { depth: 9 }),
@@ -77,7 +77,7 @@ describe('the log', () => {
     const log = createLog('debug', stream);
     const current: string[] = [];
     log.conceal(() => current);
-    // Known a moment later, as tokens are.
+    // The secret becomes known a moment later, as a token does.
     current.push(secret);
     for (const text of textsOf(thing)) {
       log.debug({ event: 'framework', reason: text }, text);

@@ -1,18 +1,18 @@
 import { MASK } from '../shared/secret-fields.ts';
 
-/** A shorter one would mask half the language, and is no secret. */
+/** A shorter value is not masked: it would match ordinary words. */
 const MIN_LENGTH = 4;
-/** Of base64: fewer are found by chance. */
+/** For base64: fewer digits match by chance. */
 const MIN_DIGITS = 8;
-/** Tokens come and go: what is remembered of their forms is forgotten now and then. */
+/** Remembered forms of secrets. Tokens change, so the memory is emptied when it is full. */
 const MAX_REMEMBERED = 1_000;
 
-/** Names the secrets that are in use at the moment it is asked. */
+/** Returns the secrets that are in use at the moment of the call. */
 export type SecretSource = () => Iterable<string>;
 
 /**
- * The last line of defence of the log and of what callers are told: both are made of chosen fields, and where a secret is in one all the
- * same (in the words of the platform, in a message that quotes) it is masked, in every form that it can take there.
+ * The last defence of the log and of responses. Both contain chosen fields only. Where one contains a secret all the same (in a
+ * text of the platform, or in a message that quotes), the redactor masks it, in every encoding that can occur there.
  */
 export class Redactor {
   readonly #sources: SecretSource[] = [];
@@ -22,25 +22,25 @@ export class Redactor {
     this.#sources.push(source);
   }
 
-  /** A line of the log, fit to be written. */
+  /** Masks the secrets in one line of the log. */
   redactLine(line: string): string {
-    // All but one line in a thousand is one of these: numbers, and words that the gateway chose. They must cost nothing.
+    // Nearly all lines are of this kind: they have only numbers and words of the gateway, so they need no search.
     const isOwn = !line.includes('"problem":') || line.includes('"problem":"overloaded"');
     return isOwn && line.includes('"event":"request"') ? line : this.redact(line);
   }
 
-  /** `passing`: further secrets that only this text could have, such as the passwords of a request. Nothing of them is kept. */
+  /** `passing`: further secrets that only this text can contain, such as the passwords of a request. They are not kept. */
   redact(text: string, passing: readonly string[] = []): string {
     const found: string[] = [];
     for (const source of this.#sources)
       for (const secret of source())
         for (const form of this.#formsOf(secret)) if (text.includes(form)) found.push(form);
     for (const secret of new Set(passing)) {
-      // A short one has no other forms worth the search, and by itself it is still the secret of a person.
+      // A short secret is searched for as it is only: its other forms would match by chance.
       const forms = secret.length < MIN_LENGTH ? [secret] : formsOf(secret);
       for (const form of forms) if (form !== '' && text.includes(form)) found.push(form);
     }
-    // The longest first: another may be its beginning.
+    // The longest first, because another secret may be its beginning.
     found.sort((one, other) => other.length - one.length);
     return found.reduce((clean, form) => clean.replaceAll(form, MASK), text);
   }
@@ -55,7 +55,7 @@ export class Redactor {
   }
 }
 
-/** As it is; in JSON, in JSON in JSON; in a URL or a form, its hex digits in both cases; in base64 and in hex. */
+/** The secret as it is; in JSON, and JSON within JSON; in a URL or a form, with hex digits in both cases; in base64 and in hex. */
 function formsOf(secret: string): string[] {
   const hex = Buffer.from(secret).toString('hex');
   const inUrl = [encodeURIComponent(secret.toWellFormed()), asFormField(secret), everyBytePercent(secret)];
@@ -71,7 +71,7 @@ function formsOf(secret: string): string[] {
   return [...new Set(forms)];
 }
 
-/** Its own digits where other bytes are before it (`key:secret`) and behind, in both alphabets; none where they are too few. */
+/** The secret's own base64 digits between other bytes (`key:secret`), in both alphabets; none where they are too few. */
 function base64(secret: string, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
   const digits = bytes
@@ -80,12 +80,12 @@ function base64(secret: string, offset: number): string[] {
   return digits.length < MIN_DIGITS ? [] : [digits, digits.replaceAll('+', '-').replaceAll('/', '_')];
 }
 
-/** application/x-www-form-urlencoded: a space is a plus, and more is encoded than in a URL. */
+/** application/x-www-form-urlencoded: a space becomes a plus, and more characters are encoded than in a URL. */
 function asFormField(secret: string): string {
   return new URLSearchParams({ '': secret }).toString().slice(1);
 }
 
-/** Everything but letters and digits encoded, as some libraries do. */
+/** Encodes everything but letters and digits, as some libraries do. */
 function everyBytePercent(secret: string): string {
   const byte = (value: number) => `%${value.toString(16).toUpperCase().padStart(2, '0')}`;
   return Array.from(Buffer.from(secret), (value) => {
@@ -94,7 +94,7 @@ function everyBytePercent(secret: string): string {
   }).join('');
 }
 
-/** Other characters as JSON escapes them for ASCII. */
+/** Escapes characters outside of ASCII as JSON does. */
 function ascii(text: string): string {
   return text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

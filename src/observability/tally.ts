@@ -1,8 +1,8 @@
 import { Counter, type Metric, type Registry } from 'prom-client';
 
 /**
- * Counters and histograms for what happens on every request. prom-client builds, sorts and joins the text of the labels for each
- * observation; these add to a number, and hand it over when somebody reads the metrics.
+ * Counters and histograms for events of every request. prom-client builds, sorts and joins the label texts for each observation.
+ * These classes only add to a number, and pass it on when the metrics are read.
  */
 
 interface Naming {
@@ -46,7 +46,7 @@ export class TallyHistogram {
   readonly help: string;
   readonly type = 'histogram';
   readonly aggregator = 'sum';
-  /** By label: how many fell into each bucket (the last is beyond all bounds), and after those their sum. */
+  /** By label: the count of each bucket (the last is beyond all bounds), then the sum of the observations. */
   readonly #cells = new Map<string, Float64Array>();
 
   constructor(
@@ -69,7 +69,7 @@ export class TallyHistogram {
     cell[bounds.length + 1] = (cell[bounds.length + 1] as number) + value;
   }
 
-  /** In the form that prom-client's registry prints: buckets count what is below them too. */
+  /** The form that prom-client's registry prints: each bucket includes the counts of the smaller ones. */
   get(): Promise<object> {
     const { name, help, type, aggregator } = this;
     const values = [...this.#cells].flatMap(([label, cell]) => this.#valuesOf({ [this.label]: label }, cell));

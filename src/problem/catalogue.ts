@@ -3,8 +3,8 @@ import { gatewayProblems } from './gateway-problems.ts';
 import { upstreamProblems } from './upstream-problems.ts';
 
 /**
- * Every problem this gateway can answer with, as data. The filter, the OpenAPI document, the `/problems` pages and the
- * documentation are made from it, so that none of them can say something else than the others.
+ * Every problem that this gateway can send, as data. The filter, the OpenAPI document, the `/problems` pages and the documentation
+ * are made from it, so that they all say the same.
  */
 export const problems = { ...gatewayProblems, ...upstreamProblems };
 
@@ -16,7 +16,7 @@ export function problemDefinition(slug: ProblemSlug): ProblemDefinition {
   return problems[slug];
 }
 
-/** RFC 9457 `type`: a relative reference that this gateway itself resolves. */
+/** RFC 9457 `type`: a relative reference to a page of this gateway. */
 export function problemType(slug: ProblemSlug): string {
   return `/problems/${slug}`;
 }

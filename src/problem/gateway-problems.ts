@@ -1,36 +1,37 @@
 import { defaultOutcome, type ProblemDefinition } from './definition.ts';
 
-/** The gateway's own problems: requests it refuses itself, and its own failures. */
+/** The gateway's own problems: requests that it refuses itself, and its own failures. */
 export const gatewayProblems = {
   'validation-failed': {
     ...defaultOutcome,
     statuses: [400],
     title: 'The request is not valid',
     meaning:
-      'The body, a query parameter, a path segment or a header breaks a rule. Nothing was sent upstream.',
+      'The body, a query parameter, a path segment or a header breaks a rule. Nothing was sent to the platform.',
     remedy:
-      'Every fault stands in `errors` with a JSON pointer or a parameter name. Correct them all and send again.',
+      '`errors` lists every fault with a JSON pointer or a parameter name. Correct all of them and send the request again.',
   },
   unauthenticated: {
     ...defaultOutcome,
     statuses: [401],
     title: 'No valid credentials',
-    meaning: 'The request carries no API key and no token, one that does not count here, or both.',
+    meaning:
+      'The request has no API key and no token, an invalid key or token, or a key and a token at once.',
     remedy:
-      'Send the key in the header `X-Api-Key`, or a token in `Authorization: Bearer`. A key that was rotated out no longer counts, a token only until it expires.',
+      'Send the key in the header `X-Api-Key`, or a token in `Authorization: Bearer`. A removed key and an expired token are not valid any more.',
   },
   'user-required': {
     ...defaultOutcome,
     statuses: [401],
     title: 'No acting user',
     meaning: 'The operation acts on the platform as a logged-in user, and the request names none.',
-    remedy: 'Send `X-Acting-User` or `X-Session-Id`, or have an alias `default` configured.',
+    remedy: 'Send `X-Acting-User` or `X-Session-Id`, or ask the operator to configure an alias `default`.',
   },
   'session-expired': {
     ...defaultOutcome,
     statuses: [401],
     title: 'The session has ended',
-    meaning: 'The session is unknown, was ended, or can no longer be renewed on the platform.',
+    meaning: 'The session is unknown, was ended, or the platform does not renew it any more.',
     remedy: 'Open a new session.',
   },
   'login-failed': {
@@ -45,7 +46,7 @@ export const gatewayProblems = {
     statuses: [403],
     title: 'Not granted to this caller',
     meaning:
-      'The caller is known, but lacks the scope of the operation or names an enterprise, channel or user that is not its own.',
+      'The caller is known, but its entry does not grant the scope of the operation, or the enterprise, channel or user that the request names.',
     remedy: "Ask the gateway's operator to extend the caller's entry.",
   },
   'not-found': {
@@ -60,15 +61,15 @@ export const gatewayProblems = {
     statuses: [404],
     title: 'No such order',
     meaning:
-      'The gateway has no record of an order under this channel code and order number, or the enterprise that is named has no licence order of this id.',
-    remedy: 'Compare the ids with what was sent or answered: they are matched byte by byte.',
+      'The gateway has no record of an order under this channel code and order number, or the named enterprise has no licence order with this id.',
+    remedy: 'Compare the ids with those that you sent or received: the gateway compares them byte by byte.',
   },
   'customer-not-found': {
     ...defaultOutcome,
     statuses: [404],
     title: 'No such customer',
     meaning:
-      'The enterprise that is named has no customer of this id, or none under this number of the channel.',
+      'The named enterprise has no customer with this id, or no customer with this number of the channel.',
     remedy: 'Take the id from `findCustomers`, or from the assets of the enterprise.',
   },
   'precondition-failed': {
@@ -97,14 +98,16 @@ export const gatewayProblems = {
     outcome: 'unknown',
     retryable: true,
     title: 'The same write is running now',
-    meaning: 'A request with the same order number or idempotency key has not ended yet.',
-    remedy: 'Send the same request again after `Retry-After`: it is answered with the result of the first.',
+    meaning: 'A request with the same order number or idempotency key is still running.',
+    remedy:
+      'Send the same request again after `Retry-After`: the response is then the result of the first request.',
   },
   'idempotency-key-reused': {
     ...defaultOutcome,
     statuses: [422],
     title: 'The key was used for another request',
-    meaning: 'The order number or idempotency key belongs to a request with another payload, which stands.',
+    meaning:
+      'The order number or idempotency key belongs to an earlier request with another payload. The earlier request stays valid.',
     remedy: 'Send the first payload to get its result, or use a new number for a new request.',
   },
   'too-many-requests': {
@@ -113,8 +116,9 @@ export const gatewayProblems = {
     retryable: true,
     title: 'Too many requests',
     meaning:
-      "The caller's limit of requests in its window of time is used up, or it has too many requests without an answer.",
-    remedy: 'Wait for the time in `Retry-After`. `RateLimit` tells before what is left, and for how long.',
+      'The caller has sent more requests than its limit allows in the time window, or too many of its requests have no response yet.',
+    remedy:
+      'Wait for the time in `Retry-After`. The header `RateLimit` of each response says how many requests are left, and for how long.',
   },
   'payload-too-large': {
     ...defaultOutcome,
@@ -127,14 +131,14 @@ export const gatewayProblems = {
     ...defaultOutcome,
     statuses: [414],
     title: 'The URL is too long',
-    meaning: 'The path and query are longer than accepted.',
+    meaning: 'The path and query are too long.',
     remedy: 'Shorten the query.',
   },
   'unsupported-media-type': {
     ...defaultOutcome,
     statuses: [415],
     title: 'The body is not JSON',
-    meaning: 'A body is accepted as `application/json` in UTF-8 only.',
+    meaning: 'The gateway accepts only bodies in `application/json` and UTF-8.',
     remedy: 'Send `Content-Type: application/json`.',
   },
   'headers-too-large': {
@@ -149,8 +153,8 @@ export const gatewayProblems = {
     outcome: 'unknown',
     retryable: false,
     title: 'The gateway failed',
-    meaning: 'A fault of the gateway itself. Its log has the cause under the request id.',
-    remedy: 'Report the `requestId`. After a write, look at what is there before sending it again.',
+    meaning: 'The gateway itself has a fault. Its log has the cause under the request id.',
+    remedy: 'Report the `requestId`. After a write, read the current state before you send the write again.',
   },
   'dependency-unavailable': {
     statuses: [503],
@@ -166,7 +170,7 @@ export const gatewayProblems = {
     statuses: [503],
     retryable: true,
     title: 'The gateway is overloaded',
-    meaning: 'The gateway has more work than it can do in time and refused this request at once.',
+    meaning: 'The gateway has more work than it can do in time, so it refused this request at once.',
     remedy: 'Send the same request again later.',
   },
 } as const satisfies Record<string, ProblemDefinition>;

@@ -2,12 +2,12 @@ import type { ProblemException } from './problem.exception.ts';
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A failure that says itself what the log may show of it: field by field, no secret, no data of people. */
+/** A failure that declares the fields that the log may show of it: no secret and no personal data. */
 export interface LoggedFailure {
   readonly logFields: LogFields;
 }
 
-/** What the log says of a problem; the platform's own words (`reason`) appear nowhere else. */
+/** The log fields of a problem. The platform's own text (`reason`) appears nowhere else. */
 export function logFields({ body, cause }: ProblemException): LogFields {
   return {
     problem: body.code,

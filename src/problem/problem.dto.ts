@@ -7,9 +7,9 @@ const NEVER_SHOWN = 'absent where it does not apply';
 export class UpstreamAnswerDto {
   /** The platform's operation that answered. */
   operation!: string;
-  /** Its business code, where it gave one. */
+  /** The platform's business code, where its answer had one. */
   code?: string;
-  /** The HTTP status it came with. */
+  /** The HTTP status of the platform's answer. */
   status!: number;
 }
 
@@ -31,7 +31,7 @@ export class ConflictDto {
   memberGlobalId!: string;
 }
 
-/** RFC 9457 problem details: the one body of every error. */
+/** RFC 9457 problem details: the body of every error. */
 export class ProblemDto {
   @ApiProperty({ format: 'uri-reference', description: 'The page that explains the problem' })
   type!: string;
@@ -47,7 +47,7 @@ export class ProblemDto {
   @ApiProperty({
     enum: problemSlugs,
     ...{ 'x-enumeration': 'ProblemCode' },
-    description: 'What callers branch on; it never changes once published',
+    description: 'The code for programs to decide on; it never changes once published',
   })
   code!: string;
 
@@ -62,13 +62,13 @@ export class ProblemDto {
   /** Whether the same request may be sent again as it is. */
   retryable!: boolean;
 
-  /** There when the platform answered. */
+  /** Present when the platform answered. */
   upstream?: UpstreamAnswerDto;
 
   @ApiProperty({
     type: () => [RequestFaultDto],
     required: false,
-    description: 'One entry a fault of the request',
+    description: 'One entry for each fault of the request',
   })
   errors?: RequestFaultDto[];
 
@@ -79,6 +79,6 @@ export class ProblemDto {
   })
   conflicts?: ConflictDto[];
 
-  /** The `X-Request-Id` of this exchange. */
+  /** The `X-Request-Id` of this request. */
   requestId!: string;
 }

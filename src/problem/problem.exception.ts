@@ -2,12 +2,12 @@ import { HttpException } from '@nestjs/common';
 import { problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
 import type { Outcome } from './definition.ts';
 
-/** One fault of a request: where (RFC 6901 pointer into the body, or a parameter or header name) and what is allowed. */
+/** One fault of a request: its location (RFC 6901 pointer into the body, or a parameter or header name) and what is allowed. */
 export type RequestFault =
   | { readonly pointer: string; readonly detail: string }
   | { readonly parameter: string; readonly detail: string };
 
-/** What upstream answered, where it did. */
+/** What the platform answered, where it did. */
 export interface UpstreamAnswer {
   readonly operation: string;
   readonly code?: string;
@@ -20,7 +20,7 @@ export interface Conflict {
   readonly memberGlobalId: string;
 }
 
-/** The body of every error: RFC 9457 with the members of our own. */
+/** The body of every error: RFC 9457 with our own members. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -47,9 +47,9 @@ interface ProblemDetails {
   readonly retryAfter?: number;
   /** Methods, for `Allow`. */
   readonly allow?: readonly string[];
-  /** Where the record of the order is, for `Location`. */
+  /** The URL of the order's record, for `Location`. */
   readonly location?: string | undefined;
-  /** It is the answer to an earlier request, for `Idempotent-Replayed`. */
+  /** The response repeats the result of an earlier request, for `Idempotent-Replayed`. */
   readonly replayed?: boolean;
   readonly cause?: unknown;
 }
@@ -85,7 +85,7 @@ export class ProblemException extends HttpException {
     };
   }
 
-  /** The whole answer: what happened, or at least what the problem means. */
+  /** The whole body: what happened this time, or else what the problem means. */
   answer(requestId: string): ProblemBody {
     const { body } = this;
     return { ...body, detail: body.detail ?? problemDefinition(this.slug).meaning, requestId };

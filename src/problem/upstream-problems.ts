@@ -1,13 +1,13 @@
 import { defaultOutcome, type ProblemDefinition } from './definition.ts';
 
-/** What the platform refused, failed to do, or left open. */
+/** Problems where the platform refused, failed, or left the outcome open. */
 export const upstreamProblems = {
   'upstream-rejected': {
     ...defaultOutcome,
     statuses: [422],
     title: 'The licensing platform refused the data',
     meaning: 'The request reached the platform, and its own checks refused it. Nothing was changed.',
-    remedy: '`detail` carries the reason in the words of the platform. Correct the data and send again.',
+    remedy: "`detail` has the platform's own text of the reason. Correct the data and send again.",
   },
   'trial-member-limit': {
     ...defaultOutcome,
@@ -20,35 +20,35 @@ export const upstreamProblems = {
     ...defaultOutcome,
     statuses: [404],
     title: 'No such member',
-    meaning: 'The platform knows no employee by this id.',
-    remedy: 'Look the member up in the list of the enterprise.',
+    meaning: 'The platform has no employee with this id.',
+    remedy: "Find the member in the enterprise's list of members.",
   },
   'member-ambiguous': {
     ...defaultOutcome,
     statuses: [409],
     title: 'The account matches several members',
     meaning: 'The platform found more than one employee for this account and changed none.',
-    remedy: "Have the enterprise's accounts put in order on the platform.",
+    remedy: 'Ask the administrator of the enterprise to correct its accounts on the platform.',
   },
   'asset-not-found': {
     ...defaultOutcome,
     statuses: [404],
     title: 'No such asset',
-    meaning: 'The platform knows no asset by this number or id.',
-    remedy: 'Look the asset up in the list of the enterprise.',
+    meaning: 'The platform has no asset with this number or id.',
+    remedy: "Find the asset in the enterprise's list of assets.",
   },
   'asset-of-other-customer': {
     ...defaultOutcome,
     statuses: [409],
     title: 'The asset belongs to another customer',
-    meaning: 'The asset number is not one of the customer that the member belongs to.',
+    meaning: 'The asset number does not belong to the customer of the member.',
     remedy: "Use an asset number of the member's own enterprise.",
   },
   'asset-assigned-twice': {
     ...defaultOutcome,
     statuses: [409],
     title: 'The asset number is configured twice',
-    meaning: 'The platform already has this asset number assigned.',
+    meaning: 'The platform has already assigned this asset number.',
     remedy: 'Withdraw it first, or leave it out.',
   },
   'account-not-bound': {
@@ -62,8 +62,8 @@ export const upstreamProblems = {
     ...defaultOutcome,
     statuses: [403],
     title: 'The member may not do this',
-    meaning: 'The platform says that the rights of the employee do not suffice.',
-    remedy: 'Act as a user with the rights, for example the administrator of the enterprise.',
+    meaning: 'The platform says that the employee does not have the rights for this.',
+    remedy: 'Act as a user who has the rights, for example the administrator of the enterprise.',
   },
   'not-enough-nodes': {
     ...defaultOutcome,
@@ -83,14 +83,14 @@ export const upstreamProblems = {
     ...defaultOutcome,
     statuses: [409],
     title: 'The lent lock is in an abnormal state',
-    meaning: 'The platform refuses loans into this lock in its present state.',
+    meaning: 'The platform refuses loans into this lock in its current state.',
     remedy: 'Check the lock on the platform.',
   },
   'lent-to-other-member': {
     ...defaultOutcome,
     statuses: [409],
     title: 'The lock is lent to another member',
-    meaning: 'The lent lock is in the hands of another employee.',
+    meaning: 'Another employee has the lent lock.',
     remedy: 'Use another lock, or return this one first.',
   },
   'upstream-credential-rejected': {
@@ -98,8 +98,10 @@ export const upstreamProblems = {
     statuses: [502],
     outcomeVaries: true,
     title: "The platform refused the gateway's credentials",
-    meaning: 'The platform refused the credentials of the gateway itself, also after they were renewed.',
-    remedy: "Nothing a caller can mend: the gateway's operator has to check its key, secret and scopes.",
+    meaning:
+      "The platform refused the gateway's own credentials, also after the gateway had renewed its token.",
+    remedy:
+      "A caller cannot correct this: the gateway's operator has to check the gateway's key, secret and scopes.",
   },
   'upstream-unmapped-error': {
     ...defaultOutcome,
@@ -107,17 +109,18 @@ export const upstreamProblems = {
     outcomeVaries: true,
     title: 'The platform answered with an unknown error code',
     meaning:
-      'The code is in no documentation of the platform. On a read nothing happened; after a write nobody knows.',
+      "The platform's documentation does not have this code. A read changed nothing; the outcome of a write is unknown.",
     remedy:
-      'After a write, look at what is there before sending it again. The code stands in `upstream.code`.',
+      'After a write, read the current state before you send the write again. `upstream.code` has the code.',
   },
   'upstream-contract-violation': {
     ...defaultOutcome,
     statuses: [502],
     outcomeVaries: true,
     title: 'The answer of the platform does not fit its interface',
-    meaning: 'The platform answered something that its interface does not allow. None of it is shown.',
-    remedy: 'A read may be tried later. After a write, look at what is there before sending it again.',
+    meaning:
+      "The platform's interface does not allow what the platform answered. The gateway does not pass any of it on.",
+    remedy: 'Send a read again later. After a write, read the current state before you send the write again.',
   },
   'upstream-unavailable': {
     statuses: [503],
@@ -125,8 +128,8 @@ export const upstreamProblems = {
     retryable: true,
     title: 'The platform is not available',
     meaning:
-      'The platform was not reached, or it said on a read that it cannot serve now. Nothing happened there.',
-    remedy: 'Send the same request again, not before the time in `Retry-After` where it is given.',
+      'The gateway could not reach the platform, or the platform answered a read with a temporary failure. Nothing was changed.',
+    remedy: 'Send the same request again, after the time in `Retry-After` where the response has it.',
   },
   'upstream-timeout': {
     statuses: [504],
@@ -143,10 +146,10 @@ export const upstreamProblems = {
     retryable: false,
     title: 'Nobody knows whether the write was carried out',
     meaning:
-      'The write was sent and its answer is lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves it open. ' +
+      'The gateway sent the write, and then the answer was lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves the outcome open. ' +
       '`retryable` is true only for writes that have the same effect when repeated.',
     remedy:
-      'Look at what is there before sending it again. Orders are never to be repeated under another number. ' +
-      'One with the outcome `processed` was placed, only its answer did not name all of its licence orders.',
+      'Read the current state before you send the write again. Never repeat an order under another number. ' +
+      'An order with the outcome `processed` was placed, but the platform did not name all of its licence orders.',
   },
 } as const satisfies Record<string, ProblemDefinition>;

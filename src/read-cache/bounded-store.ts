@@ -1,7 +1,7 @@
 interface Held<T> {
   readonly value: T;
   readonly size: number;
-  /** Of performance.now(), so that a wall clock set back keeps nothing alive. */
+  /** By performance.now(), so that an entry does not live longer after the wall clock was set back. */
   readonly endsAt: number;
 }
 
@@ -11,7 +11,7 @@ interface Bounds<T> {
   readonly sizeOf: (value: T) => number;
 }
 
-/** A map bounded in entries and bytes, out of which the least recently used goes first. */
+/** A map bounded in entries and bytes. The least recently used entry leaves first. */
 export class BoundedStore<T> {
   readonly #held = new Map<string, Held<T>>();
   #bytes = 0;
@@ -25,7 +25,7 @@ export class BoundedStore<T> {
       this.delete(key);
       return undefined;
     }
-    // A map keeps the order of insertion: the first is the one that was not used for longest.
+    // A map keeps the order of insertion, so the first entry is the least recently used one.
     this.#held.delete(key);
     this.#held.set(key, held);
     return held.value;

@@ -7,25 +7,25 @@ import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
 
-/** Longer than any cached answer lives. One that ends only costs misses. */
+/** Longer than the life of any cached response. The end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** No hash looks like one with a colon, or like the few short ones. */
+/** Tags with a colon, and the few short ones, cannot be mistaken for a hash. */
 const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
 const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
-/** Generations that are asked for at once, for all readers of a moment. */
+/** Generations that are read with one command, for all readers of a moment. */
 interface Lookup {
   readonly keys: Set<string>;
   readonly words: PromiseWithResolvers<ReadonlyMap<string, string | null>>;
 }
 
 /**
- * The generation of each tag, part of the keys of cached answers: a write makes a new one, and every answer that was
- * fetched before it is stored where nobody looks any more, on every replica.
+ * The generation of each tag, which is part of the keys of cached responses. A write makes a new one, so that no replica finds a
+ * response that was fetched before the write.
  *
- * A generation is a random word and no counter: one that got lost (expiry, eviction, a restarted Redis) comes back as a word
- * that was never used, whereas a counter would start over and bring old answers back.
+ * A generation is a random word, not a counter. Where one is lost (expiry, eviction, a restarted Redis), the next is a word that
+ * was never used, whereas a counter would start again and return old responses.
  */
 @Injectable()
 export class Generations implements OnModuleInit {
@@ -34,12 +34,12 @@ export class Generations implements OnModuleInit {
     bytes: LOCAL_BYTES,
     sizeOf: () => 100,
   });
-  /** Tags whose new generation Redis has not taken yet, each with the number of the write that wants it. */
+  /** Tags whose new generation Redis has not stored yet, each with the number of the write that needs it. */
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
   #isLookingUp = false;
-  /** What is asked for once Redis has answered the last lookup. */
+  /** The next command, sent once Redis has replied to the current one. */
   #next: Lookup | undefined;
 
   constructor(
@@ -48,7 +48,7 @@ export class Generations implements OnModuleInit {
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
-    // In braces what decides the slot: MGET needs all of them in one.
+    // The part in braces decides the slot: MGET needs all keys in one.
     this.#prefix = `{${environmentName(upstream.baseUrl)}:gen}:`;
   }
 
@@ -56,7 +56,7 @@ export class Generations implements OnModuleInit {
     this.redis.onReady(() => void this.#settle().catch(() => undefined));
   }
 
-  /** In the order of the tags; undefined where they cannot be had, and then nothing may be cached. */
+  /** The generations in the order of the tags; undefined where Redis is not available, and then nothing may be cached. */
   async current(tags: readonly string[]): Promise<readonly string[] | undefined> {
     if (!this.redis.configured) return tags.map((tag) => this.#localOf(tag));
     try {
@@ -64,26 +64,26 @@ export class Generations implements OnModuleInit {
       const keys = tags.map((tag) => this.#key(tag));
       const found = await this.#look(keys);
       if (found.every(isWord)) return found;
-      // Two readers may find the same one missing: the first word stands.
+      // Two readers may find the same generation missing: the first word stays.
       await this.#setAll(keys, 'NX');
       const made = await this.#look(keys);
       if (made.every(isWord)) return made;
-      // Something of another type is at the place of one. The next reader finds a word.
+      // A key has a value of another type. The next reader finds a word.
       this.metrics.unreadable('cache');
       await this.#setAll(keys.filter((_, index) => !isWord(made[index])));
       return undefined;
     } catch (error) {
       this.log.debug(
         { event: 'cache-generations', reason: (error as Error).name },
-        'Redis did not serve the cache; reads go upstream',
+        'Redis did not serve the cache; reads go to the platform',
       );
       return undefined;
     }
   }
 
   /**
-   * After a write, before its answer. Never fails: while Redis is away this replica reads upstream, and the tags are
-   * renewed before it reads from the cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
+   * Called after a write, before its response. Never fails: while Redis is away this replica reads from the platform, and renews
+   * the tags before it reads from the cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
    */
   async advance(tags: readonly string[]): Promise<void> {
     if (!this.redis.configured) {
@@ -95,12 +95,15 @@ export class Generations implements OnModuleInit {
     await this.#settle().catch((error: unknown) => {
       this.log.warn(
         { event: 'cache-not-advanced', reason: (error as Error).name },
-        'Redis did not take a write; other replicas may serve the old answers to the end of their lifetime',
+        'Redis did not store the invalidation of a write; other replicas may serve old responses until the end of their lifetime',
       );
     });
   }
 
-  /** One command for all who ask while another is under way: whoever comes is told what Redis knows afterwards, never before. */
+  /**
+   * One command serves all readers that come while another command runs. A reader never gets the reply to a command that was sent
+   * before it came.
+   */
   async #look(keys: readonly string[]): Promise<readonly (string | null)[]> {
     const lookup = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
     for (const key of keys) lookup.keys.add(key);
@@ -128,7 +131,7 @@ export class Generations implements OnModuleInit {
     if (this.#owed.size === 0) return;
     const owed = [...this.#owed];
     await this.#setAll(owed.map(([tag]) => this.#key(tag)));
-    // A write that came in between may have ended upstream after the command: its own is still owed.
+    // A write that came in between may have ended on the platform after the command, so its tag stays owed.
     for (const [tag, write] of owed) if (this.#owed.get(tag) === write) this.#owed.delete(tag);
   }
 
@@ -152,7 +155,7 @@ export class Generations implements OnModuleInit {
     return made;
   }
 
-  /** Tags carry ids as callers sent them, of any length and with any character. */
+  /** Tags contain ids as callers sent them, of any length and with any character. */
   #key(tag: string): string {
     return this.#prefix + (PLAIN_TAG.test(tag) ? tag : hash('sha256', tag, 'base64url').slice(0, 22));
   }

@@ -10,7 +10,10 @@ import { ReadKeys } from './read-keys.ts';
 import { SharedReads } from './shared-reads.ts';
 import { RedisStore } from './redis-store.ts';
 
-/** In Redis, whose expiry alone counts: the end that Keyv writes is the writer's clock, which others do not share. */
+/**
+ * The second level in Redis. Only the expiry in Redis counts: the end that Keyv writes is by the writer's clock, which other
+ * replicas do not share.
+ */
 function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
   if (!redis.configured) return [];
   return [
@@ -23,7 +26,7 @@ function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
   ];
 }
 
-/** A line about the body, and the body as it is: as a field of it, every quote would have to be escaped and read again. */
+/** One line of metadata, then the body unchanged. As a JSON field, every quote in the body would have to be escaped and parsed again. */
 function toText({ value }: { readonly value?: unknown }): string {
   const { body, ...head } = value as Entry;
   return `${JSON.stringify(head)}\n${body.toString()}`;

@@ -9,11 +9,11 @@ import { type Read, ReadKeys } from './read-keys.ts';
 interface Found {
   readonly entry: Entry;
   readonly cached: boolean;
-  /** It was made of parts that are cached themselves. */
+  /** The content was made of parts that are cached themselves. */
   readonly aged?: boolean;
 }
 
-/** An answer, with its age where it was not made for this request. */
+/** A response, with its age where it was not made for this request. */
 export interface Served {
   readonly answer: ReadAnswer;
   readonly ageSeconds?: number;
@@ -25,12 +25,12 @@ export function tagged(content: Content): ReadAnswer {
   return { ...content, etag: etagOf(content.body) };
 }
 
-/** `askedAt` where the content was made of what is cached: of its oldest part. */
+/** `askedAt`: that of the oldest part, where the content was made of cached parts. */
 type Load = () => Promise<Content & { readonly askedAt?: number | undefined }>;
 
 /**
- * Answers of reads, for a few seconds: in the process, then in Redis. Equal reads at the same time share one call.
- * Whatever fails in here is a miss.
+ * Caches responses to reads for a few seconds: in the process, then in Redis. Equal reads at the same time share one call. Every
+ * failure of the cache is a miss.
  */
 @Injectable()
 export class ReadCache {
@@ -47,7 +47,7 @@ export class ReadCache {
     return this.answers.lifeOf(cacheMs);
   }
 
-  /** `fresh`: past the cache, and into it. */
+  /** `fresh`: bypasses the cache and stores the new response. */
   async read(read: Read, fresh: boolean, load: Load): Promise<Served> {
     const key = await this.keys.of(read);
     if (key === undefined) {
@@ -62,7 +62,7 @@ export class ReadCache {
     return held ? this.#hit(read, held) : this.#join(read, key, load);
   }
 
-  /** A write on this path has ended, well or not, and its answer is not out yet. */
+  /** Called when a write on this path has succeeded or failed, before its response. */
   async written(params: object): Promise<void> {
     if (this.lifeOf(undefined) > 0) await this.keys.written(params);
   }
@@ -87,7 +87,7 @@ export class ReadCache {
     return found.aged ? { answer: found.entry, ageSeconds: ageOf(found.entry) } : { answer: found.entry };
   }
 
-  /** One look and at most one call for all readers until the response is kept: there is no gap for a second one. */
+  /** One lookup and at most one call for all readers until the response is stored, so that no second call can start in between. */
   #begin({ lifeMs }: Read, key: string, load: Load): Promise<Found> {
     const flight = this.#find(key, lifeMs, load);
     this.#flights.set(key, flight);
@@ -107,13 +107,13 @@ export class ReadCache {
 
   async #refresh({ lifeMs }: Read, key: string, load: Load): Promise<ReadAnswer> {
     const asked = await this.#ask(key, load);
-    // No reader may join an older call any more, now that one has seen this response.
+    // A reader has seen this response now, so no reader may join an older call.
     this.#flights.delete(key);
     void this.#keep(key, asked, lifeMs).catch(() => undefined);
     return asked.entry;
   }
 
-  /** What was made of cached parts ends with the oldest of them. */
+  /** Content that was made of cached parts expires with the oldest of them. */
   async #keep(key: string, { entry, aged }: Pick<Found, 'entry' | 'aged'>, lifeMs: number): Promise<void> {
     const leftMs = aged ? Math.min(lifeMs, lifeMs - (Date.now() - entry.askedAt)) : lifeMs;
     if (leftMs >= 1) await this.answers.keep(key, entry, leftMs);
@@ -127,7 +127,10 @@ export class ReadCache {
   }
 }
 
-/** Of the one who made the call: its session may have ended, and those who joined may have another of the same user. */
+/**
+ * Whether an error concerns only the reader that made the call. Its session may have ended, while the others have another session
+ * of the same user.
+ */
 function isOfOneCaller(error: unknown): boolean {
   const problem = asProblem(error);
   return problem instanceof ProblemException && problem.body.status === 401;

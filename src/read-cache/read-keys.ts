@@ -15,8 +15,8 @@ export interface Read {
 }
 
 /**
- * Where an answer is kept: by what was asked, for which user and with which rights, at which platform, and by the generations
- * of what it shows. They are asked before the platform is, so an answer that a write overtakes is kept under a dead name.
+ * The key of a cached response: platform, operation and parameters, user, rights, and the generations of the data in it. The
+ * generations are read before the platform is called, so a response that a write overtakes gets a key that is no longer used.
  */
 @Injectable()
 export class ReadKeys {
@@ -30,7 +30,7 @@ export class ReadKeys {
     this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
-  /** Undefined where the generations cannot be had. */
+  /** Undefined where the generations are not available. */
   async of({ operation, params, query, call }: Read): Promise<string | undefined> {
     const generations = await this.generations.current(tagsOfRead(enterpriseOf(params)));
     if (!generations) return undefined;
@@ -46,7 +46,7 @@ export class ReadKeys {
     return JSON.stringify(parts);
   }
 
-  /** A write on this path has ended, well or not. */
+  /** Called when a write on this path has succeeded or failed. */
   written(params: object): Promise<void> {
     return this.generations.advance(tagsOfWrite(enterpriseOf(params)));
   }
@@ -61,12 +61,12 @@ export class ReadKeys {
   }
 }
 
-/** A read that names no enterprise may show something of any. */
+/** A read that names no enterprise may show data of any. */
 function tagsOfRead(enterprise: string | undefined): string[] {
   return enterprise === undefined ? ['any'] : ['all', `enterprise:${enterprise}`];
 }
 
-/** A write that names no enterprise (orders, locks, customers) may change something of every one. */
+/** A write that names no enterprise (orders, locks, customers) may change data of any. */
 function tagsOfWrite(enterprise: string | undefined): string[] {
   return ['any', enterprise === undefined ? 'all' : `enterprise:${enterprise}`];
 }

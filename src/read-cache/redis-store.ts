@@ -3,9 +3,8 @@ import { emptyIfForeign } from '../redis/redis-error.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 
 /**
- * What Keyv stores into: Redis, sealed, since answers hold what is known of people. One key a command, so it works on a
- * cluster. A value that does not open is missing, and what is fetched instead takes its place; a command that fails is Keyv's
- * to swallow.
+ * The Keyv store in Redis. Values are sealed, because responses have personal data. Each command has one key, so it works on a
+ * cluster. A value that cannot be decrypted counts as missing and is replaced. Keyv ignores a failed command.
  */
 export class RedisStore {
   constructor(
@@ -23,7 +22,7 @@ export class RedisStore {
 
   async set(key: string, value: string, ttlMs?: number): Promise<boolean> {
     const sealed = this.redis.sealer?.seal(value, key);
-    // Nothing stays without an end: what is written here is a copy.
+    // Every value needs an expiry, because it is a copy.
     if (sealed === undefined || ttlMs === undefined || ttlMs < 1) return false;
     await this.redis.run((client) => client.set(key, sealed, 'PX', Math.floor(ttlMs)));
     return true;
@@ -33,8 +32,8 @@ export class RedisStore {
     return (await this.redis.run((client) => client.del(key))) > 0;
   }
 
-  /** Keyv wants the method. Emptying would ask for a search through every key, and entries end by themselves. */
+  /** Keyv requires the method. Clearing would have to scan every key, and entries expire anyway. */
   clear(): never {
-    throw new Error('the shared read cache is not emptied: its entries end by themselves');
+    throw new Error('the shared read cache is not cleared: its entries expire');
   }
 }

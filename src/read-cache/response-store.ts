@@ -12,7 +12,7 @@ export interface Content {
   readonly link?: string;
 }
 
-/** An answer as it is sent: its bytes, made once. */
+/** A response as it is sent: its bytes, made once. */
 export interface ReadAnswer extends Content {
   readonly etag: string;
 }
@@ -22,27 +22,27 @@ export interface Entry extends ReadAnswer {
   readonly askedAt: number;
 }
 
-/** In this process: `sharedAt` is the `askedAt` of what was handed to Redis. */
+/** An entry in this process; `sharedAt` is the `askedAt` of the copy in Redis. */
 interface LocalEntry extends Entry {
   readonly sharedAt: number;
 }
 
 const LOCAL_ENTRIES = 1_000;
 const LOCAL_BYTES = 32 * 1024 * 1024;
-/** Larger answers are rare, slow to seal, and would push out everything else. */
+/** Larger responses are rare, slow to seal, and would displace all other entries. */
 const MAX_BYTES = 1024 * 1024;
 const JITTER = 0.1;
-/** Of its life: what Redis has is renewed no sooner, where nothing changed. */
+/** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
-/** Changes with the shape of what is stored. */
+/** The version of the stored form. */
 const FORMAT = 'r2';
 
-/** Where responses are kept: first in the process, then in Redis behind Nest's cache. Redis may fail: then they are missing there. */
+/** Stores responses in the process, then in Redis behind Nest's cache. A failure of Redis is a miss. */
 @Injectable()
 export class ResponseStore {
   readonly #first = new BoundedStore<LocalEntry>({ entries: LOCAL_ENTRIES, bytes: LOCAL_BYTES, sizeOf });
   readonly #second: Cache | undefined;
-  /** Answers on their way to Redis, each with the one that is to follow it. */
+  /** Responses that are being written to Redis, each with the one that follows it. */
   readonly #sharing = new Map<string, Entry | undefined>();
 
   constructor(
@@ -53,27 +53,27 @@ export class ResponseStore {
     if (redis.configured) this.#second = cache;
   }
 
-  /** How long responses of an operation are kept; 0 where none is, or where the cache is off. */
+  /** How long responses of an operation are kept; 0 where they are not cached, or where the cache is off. */
   lifeOf(cacheMs = this.config.ttlMs): number {
     return this.config.ttlMs === 0 ? 0 : cacheMs;
   }
 
-  /** From the first level only, without waiting. */
+  /** Reads the first level only, without waiting. */
   getLocal(key: string): Entry | undefined {
     return this.#first.get(key);
   }
 
-  /** From the second level, and into the first. */
+  /** Reads the second level and copies the entry into the first. */
   async get(key: string, lifeMs: number): Promise<Entry | undefined> {
     const found = await this.#second?.get<Entry>(sharedKey(key)).catch(() => undefined);
     if (!found) return undefined;
-    // Copied for what is left of its life only; the clocks of two replicas cannot make that longer than a life.
+    // The copy lives only for the rest of the entry's life; different clocks of replicas cannot make this longer than a whole life.
     const leftMs = Math.min(lifeMs, found.askedAt + lifeMs - Date.now());
     if (leftMs >= 1) this.#first.set(key, Object.freeze({ ...found, sharedAt: found.askedAt }), leftMs);
     return found;
   }
 
-  /** A response that was asked for earlier than the one that is kept (a slow read beside a refresh) is too late. */
+  /** Ignores a response that was requested earlier than the stored one (a slow read beside a refresh). */
   async keep(key: string, entry: Entry, lifeMs: number): Promise<void> {
     if (entry.body.length > MAX_BYTES) return;
     const held = this.#first.get(key);
@@ -84,7 +84,7 @@ export class ResponseStore {
     if (this.#second && !isShared) await this.#share(this.#second, sharedKey(key), entry, lifeMs);
   }
 
-  /** The content as an entry. What is held already is not tagged, copied and shared again, as most refreshes would have it. */
+  /** The content as an entry. Unchanged content, which most refreshes have, is not hashed, copied and shared again. */
   entryOf(key: string, { body, link }: Content, askedAt: number): Entry {
     const held = this.#first.get(key);
     if (held && held.link === link && held.body.equals(body))
@@ -92,7 +92,7 @@ export class ResponseStore {
     return { body, etag: etagOf(body), link, askedAt };
   }
 
-  /** One at a time under a name: of what is refreshed faster than Redis takes it, only the last has to get there. */
+  /** Writes one entry at a time for each key. Where refreshes are faster than Redis, only the last has to be stored. */
   async #share(second: Cache, key: string, entry: Entry, lifeMs: number): Promise<void> {
     if (this.#sharing.has(key)) {
       this.#sharing.set(key, entry);
@@ -113,7 +113,7 @@ function jittered(lifeMs: number): number {
   return lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
 }
 
-/** Small buffers are parts of a larger one, all of which would be held as long as they are. */
+/** Small buffers are parts of a larger one, which would stay in memory with them. */
 function ownBytes(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body;
   const own = Buffer.allocUnsafeSlow(body.length);
@@ -121,12 +121,12 @@ function ownBytes(body: Buffer): Buffer {
   return own;
 }
 
-/** Of fixed length, and telling nothing of what was asked. */
+/** A key of fixed length that does not reveal the request. */
 function sharedKey(key: string): string {
   return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
 }
 
-/** Two bytes a character is the most that a string takes. */
+/** A string takes at most two bytes for each character. */
 function sizeOf({ body, etag, link = '' }: ReadAnswer): number {
   return body.length + 2 * (etag.length + link.length);
 }

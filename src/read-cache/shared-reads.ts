@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { CallContext } from '../upstream/call-context.ts';
 import { ReadCache } from './read-cache.ts';
 
-/** What is read from the platform, and under which parameters it is kept. */
+/** A read of the platform and the parameters of its cache key. */
 export interface Source {
   readonly name: string;
   readonly enterpriseGlobalId?: string;
@@ -10,8 +10,8 @@ export interface Source {
 }
 
 /**
- * What the platform gives whole, as one entry of the read cache: several operations, filters and pages are made of it, and it is fetched
- * once for all of them. Values must not be changed: readers share them.
+ * Caches lists that the platform sends whole as one entry. Several operations, filters and pages use it, and it is fetched once for
+ * all of them. Values must not be changed, because readers share them.
  */
 @Injectable()
 export class SharedReads {
@@ -20,7 +20,7 @@ export class SharedReads {
 
   constructor(private readonly cache: ReadCache) {}
 
-  /** `fresh`: past the cache, and into it; by default where the request asks for that. */
+  /** `fresh`: bypasses the cache and stores the new value; by default as the request asks. */
   async read<T>(
     { name, enterpriseGlobalId, query = {} }: Source,
     call: CallContext,
@@ -41,7 +41,7 @@ export class SharedReads {
   }
 
   /**
-   * What `find` finds in the value. What a cached value lacks is looked for once more past the cache: it may have been made since.
+   * Returns what `find` finds in the value. Where a cached value lacks it, the value is read again past the cache, because the item may be new.
    */
   async find<T, Item>(
     source: Source,

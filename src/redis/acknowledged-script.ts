@@ -1,7 +1,7 @@
 import { isUnknown, type Script, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
-/** Less than a request waits for Redis: the connection is held up meanwhile. */
+/** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */
 const TIMEOUT_MS = 150;
 
 interface Waiting extends ScriptRun {
@@ -16,8 +16,8 @@ interface Acknowledged {
 }
 
 /**
- * A script whose writes must survive a failover. WAIT holds up its whole connection, so there is one at a time, for all runs that came
- * meanwhile: with one for each, a replica that stands still would hold up a hundred callers for 150 ms each, one after the other.
+ * A script whose writes must survive a failover. WAIT blocks its whole connection, so one WAIT at a time covers all runs that came
+ * meanwhile. With one WAIT for each run, a stalled replica would block a hundred callers for 150 ms each, one after the other.
  */
 export class AcknowledgedScript {
   #waiting: Waiting[] = [];

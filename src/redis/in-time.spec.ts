@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { inTime } from './in-time.ts';
 
-/** As a thousand callers at once do to a process. */
+/** Blocks the process, as a thousand callers at once do. */
 function beBusy(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
-it('hands on what the command answers, or fails with', async () => {
+it('returns the result of the command, or its error', async () => {
   expect(await inTime(Promise.resolve(5))).toBe(5);
   await expect(inTime(Promise.reject(new Error('WRONGTYPE')))).rejects.toThrow('WRONGTYPE');
 });
 
-it('ends after a quarter of a second without an answer', async () => {
+it('fails after a quarter of a second without a reply', async () => {
   const started = performance.now();
   await expect(inTime(new Promise(() => undefined))).rejects.toThrow('Command timed out');
   expect(performance.now() - started).toBeGreaterThanOrEqual(240);

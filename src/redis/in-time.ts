@@ -1,5 +1,5 @@
 const SLICE_MS = 25;
-/** 250 ms: what a request may lose to Redis at most. The slice in which a command begins is not a whole one. */
+/** 250 ms: the longest time that a request waits for Redis. The slice in which a command begins is not a whole one. */
 const SLICES = 11;
 
 interface Waiting {
@@ -11,9 +11,9 @@ const waiting = new Set<Waiting>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * The command's answer, or the error that the client itself would time out with. Only time in which this process was awake counts: with a
- * timer for each command, a process that was busy for 250 ms would find it due before it has read the answer that lies there, and
- * a thousand callers at a cold start would make it believe that Redis is away.
+ * Returns the command's reply, or fails with the client's own timeout error. Only time in which this process was not blocked
+ * counts. With a timer for each command, a process that was busy for 250 ms would time out before it reads the reply that has
+ * already arrived, and a thousand callers at a cold start would make it believe that Redis is away.
  */
 export function inTime<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ export function inTime<T>(command: Promise<T>): Promise<T> {
   });
 }
 
-/** One timer for all: it stops by itself once nobody waits. */
+/** One timer for all commands. It stops when no command waits. */
 function passSlice(): void {
   if (waiting.size === 0) {
     clearInterval(timer);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Stands first in every key: gateways of two platforms on one Redis never meet each other's keys. */
+/** The first part of every key, so that gateways of two platforms can share one Redis. */
 export function environmentName(baseUrl: URL): string {
   return sha256(baseUrl.href).slice(0, 8);
 }

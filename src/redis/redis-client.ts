@@ -1,23 +1,24 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisAddress } from '../config/redis-url.ts';
 
-/** Also for what the client sends itself while it connects. Requests wait less, see in-time.ts. */
+/** Applies also to the commands that the client sends while it connects. Requests wait less, see in-time.ts. */
 const COMMAND_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** Said outright: Node's default follows an environment variable that turns the check off. */
+/** Set explicitly, because an environment variable can turn Node's default off. */
 const TLS = { rejectUnauthorized: true };
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** A server that is read-only by its configuration must not cost a connection for each write. */
+/** With a server that is configured as read-only, the client must not reconnect at each write. */
 const READONLY_RECONNECT_MS = 5_000;
 
 /**
- * A client that does not connect yet, to be used while its status is `ready` only. Nothing is sent twice or waits for Redis to
- * come back: with the defaults a command hangs for more than a minute while it is away, and one whose reply is lost is repeated.
+ * Makes a client that is not connected yet. Use it only while its status is `ready`. It sends no command twice, and no command
+ * waits for Redis to come back. With the client's defaults a command hangs for more than a minute while Redis is away, and a
+ * command whose reply is lost is repeated.
  */
 export function redisClient(address: RedisAddress): Redis | Cluster {
   const options: RedisOptions = {
     lazyConnect: true,
-    // What is asked in one turn of the event loop goes out in one write.
+    // All commands of one turn of the event loop are sent in one write.
     enableAutoPipelining: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
@@ -27,14 +28,14 @@ export function redisClient(address: RedisAddress): Redis | Cluster {
 }
 
 /**
- * For a queue of jobs, which does the opposite: its workers wait in commands that block, and what it sends may wait for Redis and be
- * repeated. It connects at once; whoever made it disconnects it, or the process does not end.
+ * Makes a client for a job queue, which needs the opposite: its workers wait in blocking commands, and its commands may wait for
+ * Redis and be repeated. It connects at once. The code that made it must disconnect it, or the process does not end.
  */
 export function queueClient(address: RedisAddress): Redis | Cluster {
   return newClient(address, { maxRetriesPerRequest: null }, {});
 }
 
-/** `ofOne` is for a single server alone: of a cluster, a node is connected by its first command, which has to wait for that. */
+/** `ofOne` applies to a single server only. In a cluster the first command to a node connects it and has to wait for that. */
 function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions): Redis | Cluster {
   const { kind, nodes, tls, master, sentinelUsername, sentinelPassword } = address;
   // A private authority comes from NODE_EXTRA_CA_CERTS.
@@ -44,7 +45,7 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
     password: address.password,
     ...(tls && { tls: TLS }),
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Otherwise the process lives on for 2 s when it stops while Redis is away.
+    // Otherwise the process needs 2 s more to stop while Redis is away.
     disconnectTimeout: 100,
     maxLoadingRetryTime: MAX_RECONNECT_DELAY_MS,
     disableClientInfo: true,
@@ -53,16 +54,16 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
   if (kind === 'cluster') {
     return new Cluster([...nodes], {
       lazyConnect: own.lazyConnect ?? false,
-      // Commands of requests end by their timeout all the same.
+      // Commands of requests still end by their timeout.
       enableOfflineQueue: true,
       redisOptions: options,
       clusterRetryStrategy: reconnectDelay,
-      // One for a slot that moved, one more for a map that was old. Waiting is the caller's to decide.
+      // Redirections for a slot that moved and for an old slot map. The calling code decides whether to wait.
       maxRedirections: 3,
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-      // Names stay names, so that certificates are checked against them.
+      // Host names are kept, so that certificates are checked against them.
       dnsLookup: (host, callback) => callback(null, host),
     });
   }
@@ -81,18 +82,18 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
     sentinelPassword,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     sentinelRetryStrategy: reconnectDelay,
-    // Hears from the sentinels that there is another master, also where the old one still answers.
+    // The sentinels report a new master, also where the old one still replies.
     failoverDetector: true,
     ...(tls && { sentinelTLS: TLS, enableTLSForSentinelMode: true }),
   });
 }
 
-/** With full jitter: replicas do not come back all at once. */
+/** With full jitter, so that replicas do not all reconnect at once. */
 function reconnectDelay(attempt: number): number {
   return Math.random() * Math.min(100 * 2 ** attempt, MAX_RECONNECT_DELAY_MS);
 }
 
-/** READONLY is what a master says that was made a replica: the address may lead to another by now. */
+/** A master that became a replica replies READONLY. The address may lead to the new master by now. */
 function afterReadonly(): (error: Error) => boolean {
   let last = -Infinity;
   return ({ message }) => {

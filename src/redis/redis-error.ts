@@ -2,18 +2,18 @@
 export type RedisErrorReason =
   'timeout' | 'connection' | 'oom' | 'readonly' | 'denied' | 'wrongtype' | 'loading' | 'other';
 
-/** By what the server's answer begins with (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`: our mistake. */
+/** Reasons by the beginning of the server's reply (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`: a fault of the gateway. */
 const ANSWERS: readonly (readonly [RegExp, RedisErrorReason])[] = [
   [/^OOM /, 'oom'],
   [/^READONLY /, 'readonly'],
   [/^(NOAUTH|WRONGPASS|NOPERM) /, 'denied'],
   [/^WRONGTYPE /, 'wrongtype'],
   [/^(LOADING|MASTERDOWN) /, 'loading'],
-  // Nobody serves that key, or not yet: the cluster is as good as away.
+  // No node serves that key now, so the cluster counts as away.
   [/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN) |^ERR max number of clients/, 'connection'],
 ];
 
-/** What the client says itself, without a code. */
+/** Messages of the client itself, which have no code. */
 const CONNECTION =
   /^(Connection is closed|Stream isn't writeable|Reached the max retries|Too many Cluster|Cluster |None of startup|Failed to refresh|Command aborted|All sentinels)/;
 
@@ -25,7 +25,7 @@ export function redisErrorReason(error: unknown): RedisErrorReason {
   return 'code' in error || CONNECTION.test(message) ? 'connection' : 'other';
 }
 
-/** For `catch` behind a read: a value of another type is none of ours, so it reads as one that does not open. */
+/** For `catch` after a read. The gateway did not write a value of another type, so it counts as one that cannot be decrypted. */
 export function emptyIfForeign(error: unknown): string {
   if (redisErrorReason(error) === 'wrongtype') return '';
   throw error;

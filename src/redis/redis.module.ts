@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { SharedRedis } from './shared-redis.ts';
 
-/** The Redis that every room may use; orders have a connection of their own. */
+/** The Redis connection for every module. Orders have a separate connection. */
 @Global()
 @Module({ providers: [SharedRedis], exports: [SharedRedis] })
 export class RedisModule {}

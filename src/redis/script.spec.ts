@@ -13,7 +13,7 @@ async function newClient(): Promise<Redis> {
   return client;
 }
 
-it('is sent as a text once, and by its hash from then on, also to a server that has forgotten it', async () => {
+it('a script is sent as text once and by its hash from then on, also to a server that has forgotten it', async () => {
   const client = await newClient();
   const script = new Script('return {KEYS[1], ARGV[1]}');
   for (const value of ['a', 'b', 'c'])
@@ -24,7 +24,7 @@ it('is sent as a text once, and by its hash from then on, also to a server that 
   expect(await client.info('commandstats')).toMatch(/cmdstat_eval:calls=2,/);
 });
 
-it('fails as Redis says it does, and is not run again', async () => {
+it('a script fails with the error of Redis and is not run again', async () => {
   const client = await newClient();
   const script = new Script("redis.call('INCR', KEYS[1]) return redis.error_reply('ODD no')");
   await expect(script.run(client, ['count'], [])).rejects.toThrow('ODD no');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Cluster, Redis, RedisCommander } from 'ioredis';
 
-/** A Lua script, which Redis knows by its hash once it has seen it: the text is longer than everything else that is sent. */
+/** A Lua script, sent by its hash once Redis knows it, because the text is longer than everything else that is sent. */
 export class Script {
   readonly #hash: string;
 
@@ -9,7 +9,7 @@ export class Script {
     this.#hash = createHash('sha1').update(text).digest('hex');
   }
 
-  /** One atomic step. A server that restarted or took over is sent the text again. */
+  /** Runs as one atomic step. A server that restarted or became the master gets the text again. */
   async run<T>(
     client: RedisCommander,
     keys: readonly string[],
@@ -25,8 +25,9 @@ export class Script {
   }
 
   /**
-   * Several runs in one pipeline, and then WAIT: how many replicas have all of them. On one connection, so that WAIT speaks of these
-   * writes; of a cluster, on the node that has their keys. A run that the server does not know by its hash is an error ({@link isUnknown}).
+   * Sends several runs in one pipeline and then WAIT, which returns how many replicas have all of them. All use one connection, so
+   * that WAIT covers these writes; in a cluster, the node of their keys. Where the server does not know the hash, the run is an
+   * error ({@link isUnknown}).
    */
   async runAndWait(
     client: Redis | Cluster,
@@ -56,7 +57,7 @@ export interface ScriptRun {
   readonly values: readonly (string | number)[];
 }
 
-/** The server has not seen the script since it started. */
+/** Whether the server has not seen the script since it started. */
 export function isUnknown(result: unknown): boolean {
   return result instanceof Error && result.message.startsWith('NOSCRIPT');
 }

@@ -11,7 +11,7 @@ const sealer = new Sealer([first, second]);
 const PLACE = 'env:tok:app:auth_order:1';
 
 describe('a sealed text', () => {
-  it('opens at its own place, whatever it says', () => {
+  it('opens under its own key name, with any content', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, place) => {
         expect(sealer.open(sealer.seal(text, place), place)).toBe(text);
@@ -19,7 +19,7 @@ describe('a sealed text', () => {
     );
   });
 
-  it('shows nothing of itself, and never looks the same twice', () => {
+  it('does not show the text, and differs each time', () => {
     const text = randomBytes(32).toString('base64url');
     const values = Array.from({ length: 100 }, () => sealer.seal(text, PLACE));
     expect(new Set(values).size).toBe(100);
@@ -29,14 +29,14 @@ describe('a sealed text', () => {
     }
   });
 
-  it('names the first key, and opens under every key of the list', () => {
+  it('is sealed under the first key and opens under every key of the list', () => {
     expect(sealer.seal('text', PLACE)).toMatch(/^v1\.2026-11\.[\w-]+$/);
     const older = new Sealer([second]).seal('text', PLACE);
     expect(sealer.open(older, PLACE)).toBe('text');
     expect(new Sealer([second, first]).open(sealer.seal('text', PLACE), PLACE)).toBe('text');
   });
 
-  it('does not open at another place', () => {
+  it('does not open under another key name', () => {
     expect(sealer.open(sealer.seal('text', PLACE), `${PLACE}2`)).toBeUndefined();
     expect(sealer.open(sealer.seal('text', PLACE), '')).toBeUndefined();
   });
@@ -48,7 +48,7 @@ describe('a sealed text', () => {
     expect(sealer.open(value.replace(first.kid, second.kid), PLACE)).toBeUndefined();
   });
 
-  it('does not open with any bit of it flipped', () => {
+  it('does not open after any single bit was flipped', () => {
     const value = sealer.seal('text', PLACE);
     const [format, kid, encoded = ''] = value.split('.');
     const bytes = Buffer.from(encoded, 'base64url');
@@ -59,7 +59,7 @@ describe('a sealed text', () => {
     }
   });
 
-  it('does not open cut short, or with a shorter tag', () => {
+  it('does not open where it was cut short or has a shorter tag', () => {
     const [format, kid, encoded = ''] = sealer.seal('a longer text', PLACE).split('.');
     const bytes = Buffer.from(encoded, 'base64url');
     for (let length = 0; length < bytes.length; length++) {
@@ -68,7 +68,7 @@ describe('a sealed text', () => {
     }
   });
 
-  it('never opens as anything else, whatever stands there instead', () => {
+  it('does not open other values', () => {
     const value = sealer.seal('text', PLACE);
     const edited = fc
       .tuple(fc.nat(value.length), fc.nat(value.length), fc.string({ maxLength: 5 }))
@@ -88,6 +88,6 @@ describe('a sealed text', () => {
   });
 });
 
-it('there is no sealing without a key', () => {
+it('a sealer needs a key', () => {
   expect(() => new Sealer([])).toThrow('at least one key');
 });

@@ -7,8 +7,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Seals what leaves the process for Redis: AES-256-GCM under the first key, opened under any key of the list. The name of
- * the key in Redis is authenticated too, so a value copied to another key does not open there.
+ * Seals values for Redis with AES-256-GCM under the first key, and opens them under any key of the list. The name of the Redis key
+ * is authenticated too, so a value that was copied to another key does not open there.
  */
 export class Sealer {
   readonly #keys: ReadonlyMap<string, KeyObject>;
@@ -34,7 +34,7 @@ export class Sealer {
     return format === FORMAT && !this.#keys.has(kid);
   }
 
-  /** The text, or undefined where the value was not sealed by one of the encryption keys for this key of Redis, or was changed since. */
+  /** Returns the text, or undefined where none of the keys sealed the value for this Redis key, or where it was changed since. */
   open(value: string, redisKey: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');
     const key = this.#keys.get(kid);

@@ -39,8 +39,8 @@ async function errorsOf(metrics: Metrics): Promise<Record<string, number>> {
   return Object.fromEntries(values.map(({ labels, value }) => [labels['reason'], value]));
 }
 
-describe('the way to Redis', () => {
-  it('is closed where none is configured', async () => {
+describe('the shared Redis connection', () => {
+  it('is off where no Redis is configured', async () => {
     const { redis, metrics, count } = await connected();
     const command = jest.fn(() => Promise.resolve());
     await expect(redis.run(command)).rejects.toBeInstanceOf(RedisAway);
@@ -54,7 +54,7 @@ describe('the way to Redis', () => {
     expect(await metrics.registry.metrics()).not.toContain('gateway_redis_up{');
   });
 
-  it('is closed by one command without an answer, for all who come after it, until Redis answers again', async () => {
+  it('refuses all commands after one without a reply, until Redis replies again', async () => {
     const server = await newServer();
     const { redis, count, metrics } = await connected(server.url);
     const ready = jest.fn();
@@ -80,7 +80,7 @@ describe('the way to Redis', () => {
     expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 1');
   });
 
-  it('stays open for what the server only refuses, each reason counted', async () => {
+  it('stays usable after commands that the server refuses, and counts each reason', async () => {
     const server = await newServer();
     const { redis, metrics } = await connected(server.url);
     await redis.run((client) => client.lpush('list', 'x'));
@@ -97,7 +97,7 @@ describe('the way to Redis', () => {
     expect(await errorsOf(metrics)).toMatchObject({ wrongtype: 1, oom: 1, denied: 1, other: 1 });
   });
 
-  it('leads to the new master after the old one was made read-only, with one connection more', async () => {
+  it('reaches the new master after the old one became read-only, with one connection more', async () => {
     const server = await newServer();
     const proxy = await FaultProxy.start(server.port);
     atEnd(() => proxy.close());
@@ -115,7 +115,7 @@ describe('the way to Redis', () => {
     expect((await errorsOf(metrics))['readonly']).toBeGreaterThan(0);
   });
 
-  it('opens by itself after a start without Redis, and says nothing of the password meanwhile', async () => {
+  it('connects by itself after a start without Redis, and never logs the password meanwhile', async () => {
     const server = await newServer();
     await server.kill9();
     const password = credential();
@@ -127,7 +127,7 @@ describe('the way to Redis', () => {
     expect(recorded.text).not.toContain(password);
   });
 
-  it('stays closed under a wrong password, and names the reason', async () => {
+  it('stays down with a wrong password, and logs the reason', async () => {
     const server = await newServer('--requirepass', credential());
     const { redis, recorded, metrics } = await connected(server.url.replace('//', `//:${credential()}@`));
     expect(redis.status).toBe('down');
@@ -135,13 +135,13 @@ describe('the way to Redis', () => {
     expect((await errorsOf(metrics))['denied']).toBeGreaterThan(0);
   });
 
-  it('ends without a further word when the process stops', async () => {
+  it('ends without a log line when the process stops', async () => {
     const server = await newServer();
     const { redis, count } = await connected(server.url);
     await isUp(redis);
     const away = count('redis-away');
     redis.onApplicationShutdown();
-    await until('nobody is connected', async () => {
+    await until('no client is connected', async () => {
       return (await ask(server, (client) => client.info('clients'))).includes('connected_clients:1\r');
     });
     expect(count('redis-away')).toBe(away);

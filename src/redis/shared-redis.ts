@@ -11,30 +11,30 @@ import { redisErrorReason, type RedisErrorReason } from './redis-error.ts';
 import { parseRedisUrl } from '../config/redis-url.ts';
 import { Sealer } from './sealer.ts';
 
-/** A start does not wait longer: what needs Redis says so by itself, and the rest works. */
+/** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
 const START_MS = 2_000;
 const PROBE_EVERY_MS = 500;
-/** Of a cluster, keys are asked for all over it: enough that a master who serves a tenth of it is hardly missed. */
+/** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
 const PROBE_KEYS = 40;
 
 const STUCK: ReadonlySet<string> = new Set(['disconnecting', 'close', 'end']);
 
-/** Redis is not there, and was not asked. */
+/** Redis is away, so the command was not sent. */
 export class RedisAway extends Error {
   override readonly name = 'RedisAway';
 }
 
 /**
- * The one way to the Redis for what may fail open (tokens, sessions, cache, limits). Without a URL there is none, and everything
- * stays in the process. A command takes 250 ms at most, and only the first one does: while Redis is away nobody asks it, until
- * a probe in the background was answered.
+ * The connection to Redis for tokens, sessions, cache and limits. Without a URL there is none, and everything stays in the process.
+ * A command takes 250 ms at most, and only the first command waits so long: while Redis is away no command is sent, until Redis
+ * replies to a probe in the background.
  */
 @Injectable()
 export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly sealer: Sealer | undefined;
   readonly #client: Redis | Cluster | undefined;
   readonly #listeners: (() => void)[] = [];
-  /** Undefined until the first connection was made, or was not. */
+  /** Undefined until the first attempt to connect has ended. */
   #up: boolean | undefined;
   #stopped = false;
   #evictionChecked = false;
@@ -62,7 +62,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#client.on('close', () => this.#away(this.#lastReason));
   }
 
-  /** Which of the two it is, for logs and metrics. */
+  /** The name of this connection, for logs and metrics. */
   protected get store(): 'shared' | 'guard' {
     return 'shared';
   }
@@ -71,12 +71,12 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (!this.#client) {
       this.log.warn(
         { event: 'no-redis', store: this.store },
-        'No Redis: what is kept there stays in this process, so run one process only',
+        'No Redis is configured: its data stays in this process, so run one process only',
       );
       return;
     }
     const connected = this.#client.connect().then(() => this.#ask());
-    // A server that is away at start is tried again in the background.
+    // Where the server is away at the start, the client tries again in the background.
     await Promise.race([connected.catch(() => undefined), wait(START_MS, undefined, { ref: false })]);
     if (!this.#up) this.#away(this.#lastReason);
   }
@@ -85,15 +85,15 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     return this.#client !== undefined;
   }
 
-  /** `off` where none is configured. */
+  /** `off` where no Redis is configured. */
   get status(): 'up' | 'down' | 'off' {
     if (!this.#client) return 'off';
     return this.#up ? 'up' : 'down';
   }
 
   /**
-   * Runs a command, or fails at once with {@link RedisAway}. An error that Redis answers is this command's alone; no answer,
-   * or one that says that nobody can be served, is everybody's.
+   * Runs a command, or fails at once with {@link RedisAway}. An error reply concerns this command only. No reply, or a reply that
+   * Redis cannot serve at all, concerns all commands.
    */
   async run<T>(command: (client: Redis | Cluster) => Promise<T>): Promise<T> {
     if (!this.#up || this.#client?.status !== 'ready') throw new RedisAway();
@@ -124,9 +124,9 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.metrics.redisUp(this.store, false);
     this.log.warn(
       { event: 'redis-away', store: this.store, reason },
-      'Redis is away: nothing is asked of it until it answers',
+      'Redis is away: no command is sent until it replies to a probe',
     );
-    // At once too: where it was this process that stood still for a moment, the answer is here already.
+    // Also probes at once: where this process was blocked for a moment, the reply is already here.
     void this.#ask();
     this.#timer = setInterval(() => void this.#ask(), PROBE_EVERY_MS).unref();
   }
@@ -142,7 +142,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     void this.#checkEviction().catch(() => undefined);
   }
 
-  /** Whether it can be used. One at a time; never fails. */
+  /** Probes whether Redis can be used. One probe at a time; never fails. */
   #ask(): Promise<void> {
     this.#probe ??= this.#answers().finally(() => {
       this.#probe = undefined;
@@ -153,7 +153,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   async #answers(): Promise<void> {
     const client = this.#client;
     if (!client || this.#stopped) return;
-    // A cluster's client never gets out of these where a command that is redirected opens a connection while all are closed.
+    // A cluster client stays in these states where a redirected command opens a connection while all others are closed.
     if (STUCK.has(client.status)) void client.connect().catch(() => undefined);
     if (client.status !== 'ready') return;
     try {
@@ -161,7 +161,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     } catch (error) {
       const reason = redisErrorReason(error);
       if (isAway(reason)) {
-        // A new connection asks the name server, the sentinels or the cluster again, where an old one may be dead for hours.
+        // A new connection asks the name server, the sentinels or the cluster again. An old one may stay dead for hours.
         if (reason !== 'loading' && client.status === 'ready') client.disconnect(true);
         return this.#away(reason);
       }
@@ -169,7 +169,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#back();
   }
 
-  /** Where the server may evict, users are logged out and locks are lost. Not every server says. */
+  /** Where Redis may evict keys, users lose their sessions and locks are lost. Not every server reveals its policy. */
   async #checkEviction(): Promise<void> {
     if (this.#evictionChecked || this.store === 'guard') return;
     const info = await this.run((client) => client.info('memory'));

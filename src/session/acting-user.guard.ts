@@ -12,7 +12,7 @@ const ACTING_USER = 'x-acting-user';
 const SESSION_ID = 'x-session-id';
 const DEFAULT_ALIAS = 'default';
 
-/** Settles on whose behalf the platform is called, after the caller guard and on every request, before any cache. */
+/** Determines the user on whose behalf the gateway calls the platform: after the caller guard, on every request, before any cache. */
 @Injectable()
 export class ActingUserGuard implements CanActivate {
   constructor(
@@ -53,7 +53,7 @@ export class ActingUserGuard implements CanActivate {
     }
     const user = this.aliases.find(alias);
     if (!user && given === undefined) throw new ProblemException('user-required');
-    // An alias that is unknown and one that is not granted look the same from outside.
+    // The response is the same for an unknown alias and one that is not granted.
     if (!user || !isGranted(caller.grants.users, alias)) {
       throw new ProblemException('forbidden', { detail: 'This acting user is not granted to the caller.' });
     }

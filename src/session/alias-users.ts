@@ -8,7 +8,7 @@ import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser } from '../upstream/call-context.ts';
 import { readUsersFile } from './users-file.ts';
 
-/** The configured upstream users, by alias. The file is re-read when it changes: another password is another token. */
+/** The configured users of the platform, by alias. The file is re-read when it changes: another password is another token. */
 @Injectable()
 export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   #users: ReadonlyMap<string, UserPrincipal> = new Map();
@@ -28,7 +28,10 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
       },
       broken: (error) => {
         const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
-        log.error({ event: 'users-rejected', reason }, 'Users file is broken; the last good one stands');
+        log.error(
+          { event: 'users-rejected', reason },
+          'The users file is invalid; the last valid content stays in use',
+        );
       },
     });
   }
@@ -47,7 +50,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     return (
       principal && {
         kind: 'alias',
-        // With the account, so that an alias that comes to mean somebody else is somebody else to the cache.
+        // Includes the account, so that the cache distinguishes the users when an alias gets another account.
         name: `${alias}=${principal.username}`,
         token: (waitMs) => this.tokens.get(principal, waitMs),
         refused: (version, again) => this.tokens.refused(principal, version, again),

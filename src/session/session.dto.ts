@@ -6,13 +6,16 @@ export class CreateSessionDto {
   @Identifier({ example: 'admin@harbour' })
   username!: string;
 
-  /** Passed on to the platform's user center and kept nowhere. */
+  /** The gateway sends it to the platform's user center and does not keep it. */
   @SecretText(256)
   password!: string;
 }
 
 export class SessionCreatedDto {
-  @ApiProperty({ description: 'For the header `X-Session-Id`. Shown this once; only its hash is kept.' })
+  @ApiProperty({
+    description:
+      'For the header `X-Session-Id`. It is shown only in this response; the gateway keeps only its hash.',
+  })
   sessionId!: string;
 
   @ApiProperty({ format: 'date-time' })

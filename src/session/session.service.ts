@@ -9,13 +9,13 @@ import { type SessionRecord, SessionStore, type StoredSession } from './session.
 
 const ID_BYTES = 16;
 const SESSION_ID = /^[A-Za-z0-9_-]{22}$/;
-/** Where upstream gives refresh tokens a session could go on forever; a working day is enough. */
+/** With refresh tokens a session could last forever; a working day is enough. */
 const MAX_LIFE_MS = 12 * 3600 * 1000;
 
-/** Sessions of upstream users: opened with a password that is passed on and forgotten, renewed by refresh token only. */
+/** Sessions of the platform's users. A password opens a session and is not kept; a refresh token renews it. */
 @Injectable()
 export class SessionService {
-  /** Renewals under way in this process, by session. */
+  /** Running renewals in this process, by session. */
   readonly #renewals = new Map<string, Promise<AccessToken>>();
 
   constructor(
@@ -39,7 +39,7 @@ export class SessionService {
     return { sessionId, record };
   }
 
-  /** The session of this id, or `session-expired`: unknown, ended and somebody else's look the same from outside. */
+  /** The session of this id, or `session-expired`. Unknown sessions, ended ones and those of another caller get the same response. */
   async find(sessionId: string, caller: string): Promise<StoredSession & { key: string }> {
     const key = this.store.keyOf(sessionId);
     const stored = SESSION_ID.test(sessionId) ? await this.store.read(key) : undefined;
@@ -56,7 +56,7 @@ export class SessionService {
     const stored = await this.find(sessionId, caller);
     const { key } = stored;
     let { token } = stored.record;
-    // By this process' monotonic clock, from here on: a request is short.
+    // From here on by this process' monotonic clock, because a request is short.
     let tokenEndsAt = performance.now() + tokenLeftMs(stored);
     let refusedVersion: string | undefined;
     return {
@@ -87,7 +87,7 @@ export class SessionService {
     return renewal;
   }
 
-  /** Another replica may have been first: then its token is the answer, and the refresh token is not used twice. */
+  /** Where another replica has renewed the session first, returns its token, so that the refresh token is not used twice. */
   async #renew(key: string, refusedVersion: string | undefined): Promise<AccessToken> {
     const stored = await this.store.read(key);
     if (!stored) throw expired();
@@ -117,7 +117,7 @@ export class SessionService {
     try {
       return await this.tokens.once((endpoint) => endpoint.login(username, password));
     } catch (error) {
-      // invalid_grant speaks of the user (RFC 6749 5.2); every other refusal of the gateway itself.
+      // invalid_grant concerns the user (RFC 6749 5.2); every other refusal concerns the gateway itself.
       if (error instanceof TokenFailure && error.reason === 'invalid_grant')
         throw new ProblemException('login-failed');
       throw error;

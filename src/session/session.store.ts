@@ -10,19 +10,19 @@ import { Script } from '../redis/script.ts';
 import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
-/** A logged-in user of the platform; the password is nowhere. Its times, in ms since the epoch, are for people: see {@link StoredSession}. */
+/** A logged-in user of the platform, without the password. Its times, in ms since the epoch, are for display only: see {@link StoredSession}. */
 export interface SessionRecord {
   readonly username: string;
-  /** The caller that opened it: nobody else can use it. */
+  /** The caller that opened it. Other callers cannot use it. */
   readonly caller: string;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly token: AccessToken;
-  /** The token is over when the session has so many ms left: counted in the life of its key, so that no process' clock matters. */
+  /** The token ends when the session has this many ms left. It is measured by the life of the key, so that no process' clock matters. */
   readonly leftAtTokenEndMs: number;
 }
 
-/** What Redis has of a session, and for how long it keeps it: its clock alone says when a session ends. */
+/** A session in Redis and the rest of its life. Only the clock of Redis decides when a session ends. */
 export interface StoredSession {
   readonly record: SessionRecord;
   readonly leftMs: number;
@@ -31,15 +31,15 @@ export interface StoredSession {
 const LOCK_MS = 10_000;
 const POLL_MS = 30;
 
-// Released by its owner only: after a pause longer than the lock's life it may be somebody else's.
+// Only its owner releases the lock: after a pause longer than the lock's life, another may own it.
 const UNLOCK = new Script(
   `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`,
 );
 
 /**
- * Sessions, by the hash of their id: who reads the store cannot use what is in it. With Redis they are sealed there and read
- * on every request, so a session that was ended is dead at once on every replica; without Redis they live in the process.
- * Nothing is answered from memory while Redis is away: that is 503 `dependency-unavailable`.
+ * Sessions, by the hash of their id, so that a reader of the store cannot use them. With Redis they are sealed there and read on
+ * every request, so an ended session is invalid at once on every replica. Without Redis they are in the process. While Redis is
+ * away the response is 503 `dependency-unavailable`; memory is not used.
  */
 @Injectable()
 export class SessionStore {
@@ -55,12 +55,12 @@ export class SessionStore {
     this.#environment = environmentName(config.baseUrl);
   }
 
-  /** Where the session of this id is kept. */
+  /** The key of this session. */
   keyOf(sessionId: string): string {
     return `${this.#environment}:ses:{${sha256(sessionId)}}`;
   }
 
-  /** Before what is done for a session's sake elsewhere: throws where it could not be kept. */
+  /** Called before a token is requested for a session. Throws where the session could not be stored. */
   assertUsable(): void {
     if (this.redis.status === 'down') unavailable(new RedisAway());
   }
@@ -78,11 +78,11 @@ export class SessionStore {
     const [value, leftMs] = await this.redis
       .run((client) => Promise.all([client.get(key).catch(emptyIfForeign), client.pttl(key)]))
       .catch(unavailable);
-    // Without an end it is none of ours.
+    // The gateway writes no session without an expiry.
     if (value === null || leftMs < 0) return undefined;
     const text = sealer.open(value, key);
     if (text !== undefined) return { record: JSON.parse(text) as SessionRecord, leftMs };
-    // It stays: a replica that has more encryption keys than this one may well read it.
+    // The value stays: a replica that has more encryption keys may be able to read it.
     this.metrics.unreadable('sessions');
     return undefined;
   }
@@ -98,7 +98,7 @@ export class SessionStore {
     await this.#ask((client) => client.set(key, sealed, 'PX', Math.max(1, Math.floor(lifeMs))));
   }
 
-  /** Puts another record in its place, which ends when the first would have; false where the session was ended meanwhile. */
+  /** Replaces the record and keeps its expiry. Returns false where the session was ended meanwhile. */
   async replace(key: string, record: SessionRecord): Promise<boolean> {
     const { sealer } = this.redis;
     if (!sealer) {
@@ -115,7 +115,7 @@ export class SessionStore {
     else this.#local.delete(key);
   }
 
-  /** Runs `work` while no other replica does so for this session; waits its turn until `giveUpAt` (performance.now). */
+  /** Runs `work` while no other replica does so for this session. Waits until `giveUpAt` (performance.now) at most. */
   async exclusively<T>(key: string, giveUpAt: number, work: () => Promise<T>): Promise<T> {
     if (!this.redis.configured) return work();
     const lock = `${key}:lock`;

@@ -17,7 +17,7 @@ export class SessionsController {
   @Post()
   @Operation({
     id: 'createSession',
-    summary: 'Log a user of the platform in',
+    summary: 'Log in a user of the platform',
     description: 'The tokens stay in the gateway. Only the caller that opened a session can use it.',
     effect: 'write',
     scope: 'sessions:write',
@@ -46,12 +46,12 @@ export class SessionsController {
   @ApiHeader(sessionHeader)
   @Operation({
     id: 'getSession',
-    summary: 'Who is logged in, and until when',
+    summary: 'Read the user and the end of the session',
     effect: 'read',
     noStore: true,
     scope: 'sessions:write',
     problems: ['user-required', 'session-expired', 'dependency-unavailable'],
-    success: [{ status: 200, description: 'The session of the header', type: SessionDto }],
+    success: [{ status: 200, description: 'The session of the header `X-Session-Id`', type: SessionDto }],
   })
   async getSession(
     @Call() call: CallContext,
@@ -69,7 +69,7 @@ export class SessionsController {
   @ApiHeader(sessionHeader)
   @Operation({
     id: 'deleteSession',
-    summary: 'Log out: the session is dead at once on every replica',
+    summary: 'Log out: the session ends at once on every replica',
     effect: 'write',
     scope: 'sessions:write',
     problems: ['user-required', 'session-expired', 'dependency-unavailable'],

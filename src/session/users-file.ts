@@ -10,7 +10,7 @@ const schema = z.record(
   z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
 );
 
-/** Aliases and whom they stand for upstream. Throws SettingsFileError. */
+/** Reads the aliases and their users of the platform. Throws SettingsFileError. */
 export function readUsersFile(path: string): ReadonlyMap<string, UserPrincipal> {
   const users = readSettingsFile(path, schema);
   return new Map(

@@ -1,18 +1,18 @@
 const MAX_LENGTH = 500;
-/** Longer than a secret in its longest form: what may be the beginning of one at the end of a text that is cut is dropped. */
+/** Longer than the longest form of a secret. When a text is cut, this much is dropped at its end, because it may be the beginning of a secret. */
 const MAX_FORM = 16_384;
 const MAX_LOOKED_AT = 3 * MAX_FORM;
-/** C0 and C1 controls, zero-width and bidirectional formatting: they forge log lines and disguise one text as another. */
+/** C0 and C1 controls, zero-width and bidirectional formatting: attackers use them to forge log lines and to disguise a text. */
 export const DISGUISING = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/u;
 const ALL_DISGUISING = new RegExp(DISGUISING, 'gu');
 
 /**
- * Foreign text made fit for a log line or a problem: secrets masked by `redact`, control characters gone, at most 500 characters. Of a very
- * long text only the beginning is looked at.
+ * Prepares foreign text for a log line or a problem: `redact` masks secrets, control characters are removed, and at most 500
+ * characters stay. Only the beginning of a very long text is read.
  */
 export function cleanText(text: string, redact: (text: string) => string = (same) => same): string {
   const isLong = text.length > MAX_LOOKED_AT;
-  // Masked before it is cut, so that no secret straddles the cut.
+  // Masked before it is cut, so that no part of a secret stays before the cut.
   const masked = redact(isLong ? text.slice(0, MAX_LOOKED_AT) : text);
   const clean = (isLong ? masked.slice(0, -MAX_FORM) : masked).toWellFormed();
   return [...clean.replace(ALL_DISGUISING, ' ').trim()].slice(0, MAX_LENGTH).join('');

@@ -1,4 +1,4 @@
-/** Words that stand for a choice, under the name that the OpenAPI document gives them. */
+/** The words of an enumeration, with its name in the OpenAPI document. */
 export interface Enumeration<Word extends string = string> {
   readonly name: string;
   readonly words: readonly Word[];

@@ -1,9 +1,7 @@
 /**
- * JSON (RFC 8259) read strictly and without loss, for both directions: what callers send and what upstream answers.
+ * Reads JSON (RFC 8259) strictly and without loss: requests of callers and answers of the platform.
  *
- * `JSON.parse` does the reading. One scan of the bytes before it adds what it lacks: a depth limit that holds before any
- * recursion, and numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) comes out
- * as a string of {@link NUMBER_MARK} and its text as sent; see {@link numberText}. All others are plain numbers.
+ * `JSON.parse` does the reading. A scan of the bytes before it adds two things: a depth limit before any recursion, and numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) becomes a string of {@link NUMBER_MARK} and its text as sent; see {@link numberText}. All others are plain numbers.
  */
 
 /** A lone surrogate: no well-formed text begins with it, so a marked number is never mistaken for a string. */
@@ -12,13 +10,13 @@ const MARK_ESCAPE = String.raw`"\udfff`;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/;
-/** Integers of so many digits are exact in a double, whatever they are. */
+/** Every integer with at most this many digits is exact in a double. */
 const MAX_EXACT_DIGITS = 15;
 const MAX_SAFE = String(Number.MAX_SAFE_INTEGER);
 const COLON_NEXT = /\s*:/y;
 
 const [QUOTE, OPEN, CLOSE, COLON, COMMA, DIGIT, MINUS, IN_NUMBER] = [1, 2, 3, 4, 5, 6, 7, 8] as const;
-/** What each byte is outside of a string; from {@link DIGIT} on it may be part of a number. */
+/** The kind of each byte outside of a string; from {@link DIGIT} on it may be part of a number. */
 const KINDS = kindsOf({
   '"': QUOTE,
   '{[': OPEN,
@@ -35,11 +33,11 @@ export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'values' | 'duplic
 
 interface Limits {
   readonly maxDepth: number;
-  /** Fields and items that follow others: beyond it a text is refused before anything is made of it. */
+  /** The limit of fields and items. A text with more of them is refused before it is parsed. */
   readonly maxValues?: number;
 }
 
-/** Why a text is not JSON that we accept; `pointer` (RFC 6901) says where a repeated key is. */
+/** Why the gateway does not accept a text as JSON; `pointer` (RFC 6901) is the location of a repeated key. */
 export class JsonFault extends Error {
   override readonly name = 'JsonFault';
 
@@ -62,13 +60,13 @@ export function parseJson(bytes: Buffer, limits: Limits): unknown {
   } catch {
     throw new JsonFault('syntax');
   }
-  // A repeated key leaves fewer keys than the text has colons; the place is only looked for then.
+  // After a repeated key the value has fewer keys than the text has colons. Only then its location is searched.
   if (isObject(value) && countKeys(value) !== keys)
     throw new JsonFault('duplicate-key', findRepeatedKey(text));
   return value;
 }
 
-/** The text of a number as it was sent, or undefined where the value is no number. */
+/** The text of a number as it was sent, or undefined where the value is not a number. */
 export function numberText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.startsWith(NUMBER_MARK) ? value.slice(1) : undefined;
@@ -99,7 +97,7 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-/** Where a number stands that a double might change, and whether it is of digits only. */
+/** The location of a number that a double might change, and whether it has digits only. */
 type OddNumber = readonly [from: number, to: number, isPlain: boolean];
 
 interface Scan {
@@ -108,7 +106,7 @@ interface Scan {
   readonly numbers: readonly OddNumber[];
 }
 
-/** Over bytes, which is twice as fast as over text: every byte of a character beyond ASCII is above 0x7f. */
+/** Scans bytes, which is twice as fast as text: every byte of a character beyond ASCII is above 0x7f. */
 function scan(bytes: Buffer, { maxDepth, maxValues = Infinity }: Limits): Scan {
   const numbers: OddNumber[] = [];
   let keys = 0;
@@ -147,9 +145,9 @@ function scan(bytes: Buffer, { maxDepth, maxValues = Infinity }: Limits): Scan {
   return { keys, numbers };
 }
 
-/** The text with numbers as marked strings where a double would change them. */
+/** Replaces the numbers that a double would change by marked strings. */
 function withMarks(bytes: Buffer, decoded: string, numbers: Scan['numbers']): string {
-  // Places are counted in bytes, so every byte must be one character; ASCII is so already.
+  // Locations are counted in bytes, so each byte must be one character. In ASCII it is.
   const isAscii = decoded.length === bytes.length;
   const source = isAscii ? decoded : bytes.toString('latin1');
   let text = '';
@@ -164,9 +162,9 @@ function withMarks(bytes: Buffer, decoded: string, numbers: Scan['numbers']): st
   return isAscii ? text : decodeUtf8(Buffer.from(text, 'latin1'));
 }
 
-/** Whether a double prints another text; what is no number is left to `JSON.parse`. */
+/** Whether a double prints another text. `JSON.parse` refuses what is not a number. */
 function isChanged(token: string, isPlain: boolean): boolean {
-  // Ids, nearly all of them: 16 digits or more, so that texts compare as their numbers do. The rest costs ten times as much.
+  // Nearly all such numbers are ids of 16 digits or more, whose texts compare like numbers. The other way costs ten times as much.
   if (isPlain && !token.startsWith('0')) return token.length > 16 || token > MAX_SAFE;
   if (!NUMBER.test(token)) return false;
   return !INTEGER.test(token) || token === '-0' || !Number.isSafeInteger(Number(token));
@@ -182,7 +180,7 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-/** Of what `JSON.parse` made, which inherits nothing that `for…in` would find. */
+/** Counts the keys of a value from `JSON.parse`, which inherits nothing that `for…in` would find. */
 function countKeys(value: object): number {
   let count = 0;
   if (Array.isArray(value)) {
@@ -206,7 +204,7 @@ function isFollowedByColon(text: string, at: number): boolean {
   return COLON_NEXT.test(text);
 }
 
-/** Where the first repeated key of a valid JSON text is. */
+/** The location of the first repeated key in a valid JSON text. */
 function findRepeatedKey(text: string): string {
   interface Level {
     readonly seen?: Set<string>;

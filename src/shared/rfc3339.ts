@@ -7,14 +7,14 @@ const MAX_DAYS = 4_096;
 const padded = (number: number, digits: number) => String(number).padStart(digits, '0');
 const table = (length: number, text: (index: number) => string): readonly string[] =>
   Array.from({ length }, (_, index) => text(index));
-/** What each minute of a day, second of a minute and millisecond of a second is called: an answer has hundreds of times. */
+/** The texts of each minute of a day, second of a minute and millisecond of a second: a response has hundreds of times. */
 const minutes = table(1_440, (minute) => `${padded(Math.floor(minute / 60), 2)}:${padded(minute % 60, 2)}:`);
 const seconds = table(60, (second) => `${padded(second, 2)}.`);
 const milliseconds = table(1_000, (millisecond) => `${padded(millisecond, 3)}Z`);
-/** The date of a day since the epoch, with what follows it: an answer has the same few days again and again. */
+/** The date of each day since the epoch, with what follows it: a response repeats the same few days. */
 const dates = new Map<number, string>();
 
-/** In UTC with milliseconds; undefined where it has no year of four digits. `Date.toISOString` takes five times as long. */
+/** In UTC with milliseconds; undefined where the year does not have four digits. `Date.toISOString` takes five times as long. */
 export function rfc3339(ms: number): string | undefined {
   if (ms < FIRST_MS || ms > LAST_MS) return undefined;
   const day = Math.floor(ms / DAY_MS);

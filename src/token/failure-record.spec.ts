@@ -8,7 +8,7 @@ const unavailable = new TokenFailure('unavailable', 'no_answer', { ofEndpoint: t
 const rejected = new TokenFailure('rejected', 'invalid_grant');
 const noJitter = () => 0;
 
-/** The holds of so many failures in a row, each asked for as soon as the one before is over, in seconds. */
+/** The holds in seconds of this many failures in a row, each requested as soon as the hold before is over. */
 function holds(failure: TokenFailure, times: number): number[] {
   let record: FailureRecord | undefined;
   let now = 0;
@@ -20,12 +20,12 @@ function holds(failure: TokenFailure, times: number): number[] {
   });
 }
 
-describe('after a failure nobody asks again', () => {
+describe('after a failure the gateway does not ask again', () => {
   it('for 1, 2, 4 … 60 s where there was no answer', () => {
     expect(holds(unavailable, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
-  it('for as long as upstream says', () => {
+  it('for as long as the platform says', () => {
     const named = new TokenFailure('unavailable', 'error_response', { retryAfter: 1_800, ofEndpoint: true });
     expect(holds(named, 3)).toEqual([1_800, 1_800, 1_800]);
   });
@@ -34,7 +34,7 @@ describe('after a failure nobody asks again', () => {
     expect(holds(rejected, 4)).toEqual([60, 900, 2_640.001, 900]);
   });
 
-  it('a little longer than that, and never shorter, so that replicas do not move in step', () => {
+  it('for a little longer than that, and never shorter, so that replicas do not move in step', () => {
     const step = fc.record({ random: fc.double({ min: 0, max: 0.999, noNaN: true }), count: fc.nat(10) });
     fc.assert(
       fc.property(step, ({ random, count }) => {
@@ -49,7 +49,7 @@ describe('after a failure nobody asks again', () => {
 });
 
 describe('refused credentials', () => {
-  it('are tried at most three times in any hour, whatever fails in between and however late one asks', () => {
+  it('are tried at most three times in any hour, also with other failures in between and after long pauses', () => {
     const step = fc.record({ refused: fc.boolean(), lateMs: fc.nat(2 * HOUR_MS) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -67,7 +67,7 @@ describe('refused credentials', () => {
         }
         for (const at of tries) {
           const within = tries.filter((other) => other >= at && other < at + HOUR_MS);
-          // A failure of another kind between them makes a try of its own possible, never a fourth.
+          // A failure of another kind between them allows a further try, but never a fourth.
           expect(within.length).toBeLessThanOrEqual(3);
         }
       }),

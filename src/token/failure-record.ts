@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { TokenFailure } from './token-failure.ts';
 
-/** What is remembered of failed token requests. Times in ms, by the clock of whoever keeps it. */
+/** The record of failed token requests. Times are in ms, by the clock of the store. */
 export const recordSchema = z.object({
   kind: z.enum(['unavailable', 'rejected']),
   reason: z.string().regex(/^[a-z_]{1,40}$/),
-  /** Whether the endpoint failed as such, and not for one principal. */
+  /** Whether the endpoint failed for every principal, not for one only. */
   ofEndpoint: z.boolean(),
   /** Failures of this kind in a row. */
   count: z.int().min(1),
-  /** When credentials were refused, within the last hour. */
+  /** The times within the last hour when the endpoint refused the credentials. */
   refusedAt: z.array(z.number()).max(3),
 });
 
@@ -18,7 +18,7 @@ export type FailureRecord = Readonly<z.output<typeof recordSchema>>;
 const HOUR_MS = 3_600_000;
 const MAX_TRIES_AN_HOUR = 3;
 const MAX_UNAVAILABLE_MS = 60_000;
-/** A wrong password must not lock the account upstream: each further try waits longer. */
+/** Each further try waits longer, so that a wrong password does not lock the account on the platform. */
 const REJECTED_MS = [60_000, 900_000] as const;
 
 /**
@@ -50,7 +50,7 @@ export function afterFailure(
   return { record, holdMs: Math.round(Math.max(backoffMs, restOfHourMs)) };
 }
 
-/** How long a record is worth keeping: past its hold it still says how often it failed, and how often this hour. */
+/** How long the record is kept. After its hold it still has the number of failures, also of this hour. */
 export function keptMs(record: FailureRecord, holdMs: number): number {
   return record.kind === 'rejected' ? Math.max(HOUR_MS, holdMs) : holdMs + 5 * 60_000;
 }

@@ -14,14 +14,14 @@ interface Kept<T> {
   readonly until: number;
 }
 
-/** The ledger of one process, by its monotonic clock: where there is no Redis, and for as long as Redis is away. */
+/** The token ledger of one process, by its monotonic clock. Used without Redis, and while Redis is away. */
 export class MemoryLedger implements TokenLedger {
   readonly #tokens = new Map<string, Kept<{ token: AccessToken; stamp: number }>>();
   readonly #failures = new Map<string, Kept<{ failure: FailureRecord; holdUntil: number }>>();
-  /** Locks, probes and hold-offs, by whoever has them. */
+  /** Locks, probes and hold-offs, with their owners. */
   readonly #claims = new Map<string, Kept<string>>();
 
-  /** The ledger of the fleet knows better. */
+  /** The ledger of the fleet has newer data. */
   forget(keys: TokenKeys): void {
     this.#tokens.delete(keys.token);
     this.#failures.delete(keys.failure);

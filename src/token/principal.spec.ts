@@ -78,7 +78,7 @@ describe('a usable token', () => {
     expect(accessToken(unusable, 3600)).toBeUndefined();
   });
 
-  it('is named by its version, which does not tell it', () => {
+  it('has a version that does not reveal it', () => {
     const [one, same, other] = [value, value, `${value}x`].map((each) => accessToken(each, 60)?.version);
     expect(one).toBe(same);
     expect(one).not.toBe(other);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '../config/secret.ts';
 
-/** The application itself: one token a scope (interface section 5). */
+/** The application itself, with one token for each scope (interface section 5). */
 export interface ApplicationPrincipal {
   readonly kind: 'application';
   readonly scope: string;
@@ -15,10 +15,10 @@ export interface UserPrincipal {
   readonly password: Secret;
 }
 
-/** On whose behalf a token is asked for. */
+/** The principal for which a token is requested. */
 export type Principal = ApplicationPrincipal | UserPrincipal;
 
-/** A name for keys and metrics: no secret in it. */
+/** A name without secrets, for keys and metrics. */
 export function principalName(principal: Principal): string {
   return principal.kind === 'application' ? `app:${principal.scope}` : `user:${principal.alias}`;
 }
@@ -26,11 +26,11 @@ export function principalName(principal: Principal): string {
 /** An access token as it is used. `usableMs` and `renewAfterMs` count from the moment it was received. */
 export interface AccessToken {
   readonly value: string;
-  /** Names this token without telling it: a refusal must drop the token that was refused and no newer one. */
+  /** Identifies this token without revealing it, so that a refusal drops the refused token and not a newer one. */
   readonly version: string;
   readonly usableMs: number;
   readonly renewAfterMs: number;
-  /** For another token without the password (RFC 6749 6), where upstream gives one. */
+  /** Gets another token without the password (RFC 6749 6), where the platform gives one. */
   readonly refreshToken?: string;
 }
 
@@ -40,9 +40,9 @@ const MAX_LIFE_S = 24 * 3600;
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /**
- * A token from what the endpoint said. `expires_in` (seconds) may be missing, a string or nonsense.
+ * A token from the endpoint's answer. `expires_in` (seconds) may be missing, a string or nonsense.
  * A token is used until max(60 s, 10 %) before its end, half of its life where that is under 120 s, and renewed in the
- * background from 80 % of it (± 10 %, so that replicas do not renew in step). `usableMs` 0: for this one call only.
+ * background from 80 % of it (± 10 %, so that replicas do not renew in step). `usableMs` 0: the token serves this one call only.
  * Returns undefined where the token cannot be a header.
  */
 export function accessToken(

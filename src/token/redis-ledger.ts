@@ -13,8 +13,8 @@ import {
 } from './token-ledger.ts';
 
 /*
- * A token is kept as `stamp:version:sealed`, a failure as `until:json`; times by Redis' own clock in ms, since replicas'
- * clocks differ. What stands at a key in any other form (somebody else's value, another type) counts as missing.
+ * A token is kept as `stamp:version:sealed`, a failure as `until:json`; times are in ms by Redis' own clock, since replicas' clocks
+ * differ. A value in any other form (a foreign value, another type) counts as missing.
  */
 const COMMON = `
 local token, lock, failure, hold, endpoint, probe = unpack(KEYS)
@@ -102,10 +102,10 @@ const DROP = new Script(
   `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`,
 );
 
-/** Longer than any hold that is asked for: one that is farther away stems from a clock that was set back. */
+/** Longer than any hold that the gateway sets. A longer one comes from a clock that was set back. */
 const MAX_HOLD_MS = 2 * 3_600_000;
 
-/** The ledger of all replicas, one Lua script a step. Rejects where Redis cannot be asked. */
+/** The token ledger of all replicas, with one Lua script for each step. Rejects where Redis is not available. */
 export class RedisLedger implements TokenLedger {
   constructor(
     private readonly redis: SharedRedis,
@@ -178,7 +178,7 @@ export class RedisLedger implements TokenLedger {
     return text === undefined ? undefined : (JSON.parse(text) as AccessToken);
   }
 
-  /** A value that does not open is nobody's token: sealed under a key that is gone, or not by us. */
+  /** A value that cannot be decrypted is no token: it was sealed under a removed key, or not by the gateway. */
   async #drop(keys: TokenKeys, stored: string): Promise<void> {
     this.metrics.unreadable('tokens');
     await this.redis.run((client) => DROP.run(client, [keys.token], [stored]));
@@ -193,7 +193,7 @@ const UNREADABLE: FailureRecord = {
   refusedAt: [],
 };
 
-/** Not sealed, for there is no secret in it; so it is looked at before it is believed. */
+/** The record has no secret, so it is not sealed; therefore it is checked before use. */
 function recordOf(text: string): FailureRecord | undefined {
   const json = /^\d+:(\{.*\})$/.exec(text)?.[1];
   if (json === undefined) return undefined;

@@ -1,17 +1,17 @@
 import type { LogFields, LoggedFailure } from '../problem/log-fields.ts';
 
 /**
- * No token to call upstream with. `unavailable`: the endpoint did not answer as one, or not in time;
- * `rejected`: it refused the credentials themselves (RFC 6749 5.2). Nothing was sent to the platform's API.
+ * There is no token to call the platform with. `unavailable`: the endpoint did not answer in time, or not as a token endpoint;
+ * `rejected`: it refused the credentials (RFC 6749 5.2). Nothing was sent to the platform's API.
  */
 export class TokenFailure extends Error implements LoggedFailure {
   override readonly name = 'TokenFailure';
   readonly kind: 'unavailable' | 'rejected';
-  /** The endpoint's `error` where it gave one, else a word of ours. Never a secret. */
+  /** The endpoint's `error` where it gave one, else a word of the gateway. Never a secret. */
   readonly reason: string;
-  /** Seconds: from `Retry-After`, or until somebody asks again. */
+  /** Seconds: from `Retry-After`, or until the gateway asks again. */
   readonly retryAfter: number | undefined;
-  /** Nobody can get a token: it could not be reached, or said so (429, 502 to 504). */
+  /** No principal can get a token: the endpoint could not be reached, or said so (429, 502 to 504). */
   readonly ofEndpoint: boolean;
 
   constructor(

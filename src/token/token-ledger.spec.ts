@@ -34,7 +34,7 @@ let direct: Redis;
 const connections: SharedRedis[] = [];
 const encryptionKeys = newEncryptionKey();
 
-/** Time as this process sees it; Redis has its own. */
+/** The time that has passed for this process. Redis has its own clock. */
 let passedMs = 0;
 const clock = performance.now.bind(performance);
 
@@ -94,7 +94,7 @@ async function permitFrom(
   return claim.permit;
 }
 
-/** Resolves once the claim is of that kind: time passes in Redis as it does. */
+/** Resolves once the claim is of that kind. The clock of Redis cannot be set. */
 async function until(
   kind: Claim['kind'],
   ledger: TokenLedger,
@@ -117,7 +117,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     ledger = await start();
   });
 
-  it('lets one ask, and whoever comes meanwhile wait', async () => {
+  it('lets one owner ask, and others wait meanwhile', async () => {
     const permit = await permitFrom(ledger, keys, 'one');
     expect(await ledger.claim(keys, 'two', '')).toEqual({ kind: 'busy' });
     const token = newToken();
@@ -125,7 +125,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
   });
 
-  it('lets the same owner claim again: the answer to its first claim may have been lost', async () => {
+  it('lets the same owner claim again, because the reply to its first claim may have been lost', async () => {
     await permitFrom(ledger, keys, 'one');
     expect((await ledger.claim(keys, 'one', '')).kind).toBe('permit');
   });
@@ -137,7 +137,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
   });
 
-  it('gives a stale token to nobody who asks for its successor', async () => {
+  it('gives no stale token to an owner that asks for its successor', async () => {
     const token = newToken();
     await ledger.save(keys, await permitFrom(ledger), token);
     const permit = await permitFrom(ledger, keys, 'renewer', token.version);
@@ -155,7 +155,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect(claim.endsInMs).toBeLessThanOrEqual(540_000);
   });
 
-  it('keeps no token that has no life, and frees the way', async () => {
+  it('keeps no token that has no life, and frees the lock', async () => {
     await ledger.save(keys, await permitFrom(ledger), newToken(0));
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
   });
@@ -163,13 +163,13 @@ describe.each<[string, () => Promise<TokenLedger>]>([
   it('never lets an older token take the place of a newer one', async () => {
     const slow = await permitFrom(ledger, keys, 'slow');
     const newer = newToken();
-    // As if the lock had run out under the slow one.
+    // As if the lock of the slow owner had expired.
     await ledger.save(keys, { ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
     expect(await ledger.save(keys, slow, newToken())).toMatchObject({ token: newer });
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: newer });
   });
 
-  it('does not let a late loser say that asking fails', async () => {
+  it('does not let a late owner record a failure over a newer token', async () => {
     const slow = await permitFrom(ledger, keys, 'slow');
     const newer = newToken();
     await ledger.save(keys, { ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
@@ -177,7 +177,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect(await ledger.claim(keys, 'two', newer.version)).toMatchObject({ kind: 'permit' });
   });
 
-  it('does not let anybody release the permit of somebody else', async () => {
+  it('does not let an owner release the permit of another', async () => {
     const first = await permitFrom(ledger, keys, 'first');
     await ledger.release(keys, { ...first, owner: 'stranger' });
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
@@ -185,7 +185,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
   });
 
-  it('remembers why asking failed, and until when nobody asks again', async () => {
+  it('remembers why a request failed, and until when no owner asks again', async () => {
     const failure = failed({ kind: 'rejected', reason: 'invalid_grant', refusedAt: [1, 2] });
     await ledger.fail(keys, await permitFrom(ledger), failure, 60_000);
     const claim = await ledger.claim(keys, 'two', '');
@@ -196,7 +196,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await ledger.claim(others, 'two', '')).kind).toBe('permit');
   });
 
-  it('lets one ask again after that, who is told what failed before', async () => {
+  it('lets one owner ask again after that, with the failures before', async () => {
     const failure = failed({ count: 3 });
     await ledger.fail(keys, await permitFrom(ledger), failure, 20);
     const claim = await until('permit', ledger);
@@ -215,7 +215,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await ledger.claim(keys, 'three', '')).kind).toBe('permit');
   });
 
-  it('knows that an endpoint works that refuses somebody', async () => {
+  it('counts an endpoint that refuses a principal as working', async () => {
     await ledger.fail(keys, await permitFrom(ledger), failed({ ofEndpoint: true }), 10);
     const { permit } = (await until('permit', ledger)) as Claim & { kind: 'permit' };
     await ledger.fail(keys, permit, failed({ kind: 'rejected' }), 60_000);
@@ -234,7 +234,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await permitFrom(ledger)).failures).toEqual({ principal: undefined, endpoint: undefined });
   });
 
-  it('serves a token that is there, whatever fails', async () => {
+  it('serves a token that it holds, also after failures', async () => {
     const token = newToken();
     await ledger.save(keys, await permitFrom(ledger), token);
     const permit = await permitFrom(ledger, keys, 'renewer', token.version);
@@ -243,7 +243,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await ledger.claim(keys, 'two', token.version)).kind).toBe('failing');
   });
 
-  describe('when upstream refuses a token', () => {
+  describe('when the platform refuses a token', () => {
     it('drops that version and no other', async () => {
       const token = newToken();
       await ledger.save(keys, await permitFrom(ledger), token);
@@ -253,11 +253,11 @@ describe.each<[string, () => Promise<TokenLedger>]>([
       expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
     });
 
-    it('says that another attempt is of use where nothing is kept', async () => {
+    it('allows another attempt where it holds no token', async () => {
       expect(await ledger.refuse(keys, 'any', false)).toBe(true);
     });
 
-    it('holds off where the renewed one is refused as well: it stays, and nobody renews it', async () => {
+    it('holds off where the renewed token is refused as well: it stays and is not renewed', async () => {
       const token = newToken();
       await ledger.save(keys, await permitFrom(ledger), token);
       expect(await ledger.refuse(keys, token.version, true)).toBe(false);
@@ -301,8 +301,8 @@ describe('time', () => {
   });
 });
 
-describe('what stands in Redis', () => {
-  it('is sealed, under a name that tells no secret', async () => {
+describe('a value in Redis', () => {
+  it('is sealed, under a name without secrets', async () => {
     const ledger = await redisLedger();
     const token = newToken();
     await ledger.save(keys, await permitFrom(ledger), token);
@@ -366,7 +366,7 @@ describe('what stands in Redis', () => {
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
   });
 
-  it('of a failure that cannot be read still holds back, for as long as it says', async () => {
+  it('of a failure that cannot be read still holds requests back until its time', async () => {
     const ledger = await redisLedger();
     const soon = Number((await direct.time())[0]) * 1_000 + 30_000;
     await direct.set(keys.failure, `${soon}:{"kind":"sabotage"}`, 'PX', 60_000);

@@ -103,20 +103,20 @@ describe('a token that arrives', () => {
     ['with members of its own', { uid: 12345678901234567n.toString(), nested: { a: [1.5] } }],
     ['with members that are null', { token_type: null, scope: null, refresh_token: null, id_token: null }],
     ['with a scope', { scope: 'auth_order' }],
-  ])('%s is taken', async (_, members) => {
+  ])('%s is accepted', async (_, members) => {
     server.answer = (response) =>
       json(response, { access_token: 'access_token_9', expires_in: 3600, ...members });
     expect(await request()).toMatchObject({ value: 'access_token_9', usableMs: 3_240_000 });
   });
 
-  it('is taken whatever the content type is called, as long as it is JSON', async () => {
+  it('is accepted with any content type, as long as it is JSON', async () => {
     for (const type of ['application/json;charset=UTF-8', 'application/json; charset=utf-8']) {
       server.answer = (response) => raw(response, '{"access_token":"a"}', 200, { 'content-type': type });
       expect((await request()).value).toBe('a');
     }
   });
 
-  it('is taken compressed too', async () => {
+  it('is accepted compressed too', async () => {
     const body = gzipSync('{"access_token":"a"}');
     server.answer = (response) =>
       raw(response, body, 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
@@ -194,14 +194,14 @@ describe('an endpoint that gives no token', () => {
     expect(failure.reason).toMatch(/^[a-z_]{1,40}$/);
   });
 
-  it('a bomb is unavailable, and is not blown up', async () => {
+  it('a decompression bomb is unavailable, and is not unpacked', async () => {
     const body = gzipSync(`{"access_token":"a","x":"${'x'.repeat(50 * 1024 * 1024)}"}`);
     server.answer = (response) =>
       raw(response, body, 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
     expect(await failureOf()).toMatchObject({ kind: 'unavailable', reason: 'answer_too_large' });
   });
 
-  it('an endless answer is unavailable, and the connection is let go', async () => {
+  it('an endless answer is unavailable, and the connection is closed', async () => {
     const gone = Promise.withResolvers<void>();
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -261,7 +261,7 @@ describe('an endpoint that gives no token', () => {
   });
 });
 
-describe('whose failure it is', () => {
+describe('a failure of the endpoint, or of one principal', () => {
   it.each<[string, boolean, (response: ServerResponse) => void]>([
     ['a connection that breaks', true, (response) => response.destroy()],
     ['HTTP 429', true, (response) => raw(response, '', 429, {})],
@@ -332,7 +332,7 @@ describe("an application's secret in a file", () => {
     for (const each of [before, after]) expect(recorded.text).not.toContain(each);
   });
 
-  it('that changed before upstream knows it: the old one is tried as well, once', async () => {
+  it('that changed before the platform knows it: the old one is tried as well, once', async () => {
     const [before, after] = [credential(), credential()];
     const { endpoint: of, recorded } = await watched(before);
     accept(before);
@@ -352,7 +352,7 @@ describe("an application's secret in a file", () => {
     ]);
   });
 
-  it('that is emptied leaves the last one standing', async () => {
+  it('that is emptied leaves the last one in use', async () => {
     const only = credential();
     const { endpoint: of, recorded } = await watched(only);
     accept(only);

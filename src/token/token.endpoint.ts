@@ -20,8 +20,8 @@ const DEFAULT_RETRY_AFTER_S = 60;
 const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
 
 /**
- * The user center's token endpoint: one request, one token or a {@link TokenFailure}. Nothing is kept or repeated here, but
- * for one case: while the application's secret is being changed, the one before it is tried as well.
+ * The user center's token endpoint: one request, one token or a {@link TokenFailure}. It keeps and repeats nothing, with one
+ * exception: while the application's secret is being changed, it also tries the previous one.
  */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
@@ -42,13 +42,13 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       broken: () =>
         log.error(
           { event: 'secret-rejected' },
-          'UPSTREAM_APP_SECRET_FILE is empty or unreadable; the last one stands',
+          'UPSTREAM_APP_SECRET_FILE is empty or unreadable; the last secret stays in use',
         ),
     });
   }
 
   onModuleInit(): void {
-    // It may have changed since the configuration was read.
+    // The file may have changed since the configuration was read.
     if (this.#secretFile) this.config.appSecret.rotate(this.#secretFile.open());
   }
 
@@ -119,7 +119,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       tokenAuth === 'basic' ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret),
     );
     client.timeout = TIMEOUT_S;
-    // Which URLs may be plain http was decided by the configuration.
+    // The configuration has already checked which URLs may be plain http.
     if (tokenUrl.protocol === 'http:') oauth.allowInsecureRequests(client);
     client[oauth.customFetch] = async (url, options) => {
       const response = await undiciFetch(url, {
@@ -143,8 +143,8 @@ function readSecret(path: string): string {
 type Answer = Awaited<ReturnType<typeof undiciFetch>>;
 
 /**
- * The library holds answers to the RFC's letter; the platform's endpoint is not documented. A missing `token_type` is
- * taken for Bearer, and `expires_in` is carried past the library's checks as `lifetime`, since {@link accessToken} reads it.
+ * The library checks answers strictly by the RFC, but the platform's endpoint is not documented. A missing `token_type` becomes
+ * Bearer, and `expires_in` bypasses the library's checks as `lifetime`, since {@link accessToken} reads it.
  */
 async function lenient(response: Answer): Promise<Response> {
   const bytes = await boundedBody(response);
@@ -164,7 +164,7 @@ async function lenient(response: Answer): Promise<Response> {
       });
     }
   } catch {
-    // Not JSON: the library says so itself.
+    // Not JSON: the library reports it.
   }
   return new Response(bytes.length === 0 ? null : body, { status: response.status, headers });
 }
@@ -186,7 +186,7 @@ function asTokenFailure(error: unknown): TokenFailure {
   if (cause instanceof TokenFailure) return cause;
   if (error instanceof oauth.ResponseBodyError) {
     const kind = REJECTIONS.has(error.error) ? 'rejected' : 'unavailable';
-    // Only words of the RFC are repeated: the rest of the answer is foreign text.
+    // Only error codes in the RFC's form are repeated: the rest of the answer is foreign text.
     const reason = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'error_response';
     const { response } = error;
     return new TokenFailure(kind, reason, {
@@ -202,7 +202,7 @@ function asTokenFailure(error: unknown): TokenFailure {
     : new TokenFailure('unavailable', 'no_answer', { ofEndpoint: true, cause: error });
 }
 
-/** What a status says of the endpoint: 429 and 502 to 504 speak of it as a whole, with a time or without. */
+/** Whether a status concerns the whole endpoint: 429 and 502 to 504 do, with a time or without. */
 function ofStatus({ status, headers }: Response): { ofEndpoint: boolean; retryAfter: number | undefined } {
   const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
   return {

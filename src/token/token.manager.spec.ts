@@ -105,7 +105,7 @@ describe('one flight', () => {
     expect(manager.healthy).toBe(false);
   });
 
-  it('that fails after its last waiter left harms nobody', async () => {
+  it('that fails after its last waiter left has no effect', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const failed = recorded.next('token-request-failed');
     server.answer = async (response) => {
@@ -160,7 +160,7 @@ describe('a token that serves', () => {
     expect(await tokenFor()).toBe('access_token_2');
   });
 
-  it('of no life is used by those who waited for it, and never again', async () => {
+  it('without a life serves the callers that waited for it, and is never used again', async () => {
     server.answer = (response, _, count) =>
       json(response, { access_token: `access_token_${count}`, expires_in: 0 });
     expect(await Promise.all([tokenFor(), tokenFor()])).toEqual(['access_token_1', 'access_token_1']);
@@ -207,7 +207,7 @@ describe('a refused token', () => {
 });
 
 describe('a renewed token that is refused as well', () => {
-  it('stays, and nobody renews it for ten seconds', async () => {
+  it('stays and is not renewed for ten seconds', async () => {
     const first = await get(order, PATIENT_MS);
     await manager.refused(order, first.version);
     const second = await get(order, PATIENT_MS);
@@ -228,7 +228,7 @@ describe('a failure', () => {
     server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
   };
 
-  it('is answered from memory until it is time to ask again, with the time that is left', async () => {
+  it('is reported from memory until it is time to ask again, with the remaining time', async () => {
     server.answer = (response) => response.destroy();
     await failureOf(tokenFor());
     for (let each = 0; each < 100; each++)
@@ -243,14 +243,14 @@ describe('a failure', () => {
     expect(await tokenFor()).toBe('access_token_2');
   });
 
-  it('of the endpoint is asked for again 1, 2, 4 … 60 s later, whoever calls', async () => {
+  it('of the endpoint leads to a new request 1, 2, 4 … 60 s later, for every caller', async () => {
     server.answer = (response) => response.destroy();
     const asked: number[] = [];
     for (let second = 0; second < 200; second++) {
       passedMs = second * 1_000;
       const before = server.requests.length;
       await Promise.all([order, member].map((principal) => failureOf(get(principal, PATIENT_MS))));
-      // Two principals that start together do not know of each other's failure yet.
+      // Two principals that start together do not know each other's failure yet.
       if (server.requests.length > before) asked.push(second);
       expect(server.requests.length - before).toBeLessThanOrEqual(second === 0 ? 2 : 1);
     }
@@ -305,7 +305,7 @@ describe('a failure', () => {
       server.answer = (response) => response.destroy();
       const { version } = await get(order, PATIENT_MS).catch(() => ({ version: '' }));
       if (version) await manager.refused(order, version);
-      // Always the first step of the backoff, since there was a success in between.
+      // Always the first step of the backoff, because there was a success in between.
       expect(await failureOf(tokenFor())).toMatchObject({ retryAfter: 2 });
       server.answer = issueTokens;
       passedMs += 2_000;
@@ -334,7 +334,7 @@ describe('a token that is kept elsewhere', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('refused to one user is refused to nobody else', async () => {
+  it('refused to one user is still given to others', async () => {
     server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
     for (let each = 0; each < 5; each++)
       expect(await failureOf(manager.once((endpoint) => endpoint.login('anna', 'typo')))).toMatchObject({
@@ -345,8 +345,8 @@ describe('a token that is kept elsewhere', () => {
   });
 });
 
-describe('what is said of it', () => {
-  it('health follows the last request', async () => {
+describe('health, metrics and log', () => {
+  it('the health follows the last request', async () => {
     expect(manager.healthy).toBe(true);
     server.answer = (response) => response.destroy();
     await failureOf(tokenFor());
@@ -377,7 +377,7 @@ describe('what is said of it', () => {
     );
   });
 
-  it('the state of the endpoint is that of a breaker: open while nobody may ask', async () => {
+  it('the state of the endpoint is that of a breaker: open while the gateway must not ask', async () => {
     const state = async () =>
       /breaker_state\{group="tokens"\} (\d)/.exec(
         await metrics.registry.getSingleMetricAsString('gateway_upstream_breaker_state'),

@@ -7,13 +7,13 @@ import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
 import { type Grant, type HeldToken, newOwner, TokenStore } from './token.store.ts';
 
-/** How long to leave a renewal alone that failed, while the old token serves. */
+/** The pause after a failed renewal, while the old token still serves. */
 const RENEWAL_PAUSE_MS = 1_000;
 
 /**
- * Decides when a token is asked for. In the process there is one flight a principal, whoever waits for it, and a waiter that
- * runs out of time leaves the flight alone; among replicas the ledger lets one ask. While a token serves, its renewal
- * happens in the background.
+ * Decides when a token is requested. In the process there is one flight for each principal and all of its waiters; a waiter whose
+ * time runs out does not end the flight. Among replicas the ledger lets one ask. While a token serves, it is renewed in the
+ * background.
  */
 @Injectable()
 export class TokenManager {
@@ -29,20 +29,21 @@ export class TokenManager {
     metrics.breakerState('tokens', 'closed');
   }
 
-  /** A usable token, at once where it is at hand, else within `waitMs`, or a {@link TokenFailure}: there is never a call without one. */
+  /** A usable token, at once where the process holds it, else within `waitMs`, or a {@link TokenFailure}. No call goes out without a token. */
   get(principal: Principal, waitMs: number): AccessToken | Promise<AccessToken> {
     const held = this.store.getLocal(principal);
     if (!held) return this.#wait(principal, waitMs);
     if (performance.now() >= held.renewAt && !this.#flights.has(this.#flightOf(principal))) {
-      // Failing is fine here: the old token serves on, and the failure was logged and counted.
+      // A failure has no effect here: the old token still serves, and the failure was logged and counted.
       this.#fly(principal, held).catch(() => this.store.postpone(principal, RENEWAL_PAUSE_MS));
     }
     return held;
   }
 
   /**
-   * Upstream refused the token of that version (`again`: the second one in the same call). It is dropped, unless a newer
-   * one took its place, and the next {@link get} gives another; but where the last renewal was refused too, it stays.
+   * The platform refused the token of that version (`again`: the second refusal in the same call). The token is dropped unless a
+   * newer one has replaced it, and the next {@link get} returns another. Where the platform refused the last renewed token too, it
+   * stays.
    */
   async refused(principal: Principal, version: string, again = false): Promise<void> {
     const dropped = await this.store.refuse(principal, version, again);
@@ -50,11 +51,11 @@ export class TokenManager {
     if (!dropped) this.metrics.tokenEvent(principal.kind, 'held_off');
     this.log.warn(
       { event: 'token-refused', principal: principalName(principal), again },
-      'Upstream refused an access token',
+      'The platform refused an access token',
     );
   }
 
-  /** A token that is kept elsewhere, for a session: not asked for while the endpoint is known to fail. */
+  /** A token that is kept elsewhere, for a session. It is not requested while the endpoint is known to fail. */
   async once(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
     const owner = newOwner();
     let claim = await this.store.claimOnce(owner);
@@ -78,7 +79,7 @@ export class TokenManager {
     }
   }
 
-  /** Whether application tokens can be had, as far as is known. */
+  /** Whether the last requests for application tokens succeeded. */
   get healthy(): boolean {
     return !this.#failing;
   }
@@ -96,7 +97,7 @@ export class TokenManager {
     return this.store.keysOf(principal).token;
   }
 
-  /** The one flight of a principal. `held`: the token that is to be replaced though it still serves. */
+  /** The one flight of a principal. `held`: the token that still serves and is to be replaced. */
   #fly(principal: Principal, held?: HeldToken): Promise<HeldToken> {
     const name = this.#flightOf(principal);
     const running = this.#flights.get(name);
@@ -119,7 +120,7 @@ export class TokenManager {
     return flight;
   }
 
-  /** One user's wrong password is no reason to call the gateway degraded. */
+  /** One user's wrong password does not make the gateway degraded. */
   #settle({ kind }: Principal, failing: boolean): void {
     if (kind === 'application') this.#failing = failing;
     if (!failing) this.metrics.breakerState('tokens', 'closed');
@@ -162,13 +163,13 @@ export class TokenManager {
           reason,
           nextTryInS: Math.ceil(holdMs / 1_000),
         },
-        'No access token',
+        'The gateway did not get an access token',
       );
       throw this.#delayed(failure, holdMs);
     }
   }
 
-  /** One request on a permit; where the endpoint failed before, it shows whether it is back. */
+  /** Makes one request with a permit. Where the endpoint failed before, the request shows whether it is back. */
   async #ask(grant: Grant, request: () => Promise<AccessToken>): Promise<AccessToken> {
     if (grant.permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
     try {
@@ -182,7 +183,7 @@ export class TokenManager {
     }
   }
 
-  /** By refresh token where there is one; one that was refused is no loss, since the password is at hand. */
+  /** Uses the refresh token where there is one. Where it is refused, the password follows. */
   async #request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     try {
       return await this.endpoint.request(principal, refreshToken);
@@ -213,7 +214,7 @@ export class TokenManager {
   }
 }
 
-/** Others poll as well: not all at the same moment. */
+/** Waits before the next poll, with jitter, because other replicas poll as well. */
 function nextLook(): Promise<void> {
   return sleep(20 + 40 * Math.random());
 }
@@ -224,7 +225,7 @@ function asFailure(error: unknown): TokenFailure {
     : new TokenFailure('unavailable', 'internal', { cause: error });
 }
 
-/** The flight's result, or a failure of this waiter alone once its time is over. */
+/** The flight's result, or a failure for this waiter only once its time is over. */
 async function within<T>(waitMs: number, flight: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {

@@ -17,7 +17,7 @@ let redis: RunningRedis;
 let direct: Redis;
 const connections: SharedRedis[] = [];
 
-/** Time as the process sees it, to be put forward. */
+/** The time that has passed for the process; tests add to it. */
 let passedMs = 0;
 const clock = performance.now.bind(performance);
 
@@ -45,7 +45,7 @@ const shared = {
   UPSTREAM_APP_SECRET: credential(),
 };
 
-/** A store as another process would have it: its own memory, its own connection. */
+/** A store as in another process: with its own memory and connection. */
 async function newProcess(environment: Record<string, string> = {}) {
   const { upstream, redis: slice } = settings({ REDIS_URL: redis.url, ...shared, ...environment });
   const recorded = new RecordedLog();
@@ -69,13 +69,13 @@ async function grantFrom(store: TokenStore, principal = order, stale = ''): Prom
   return claim.grant;
 }
 
-/** As if the endpoint had given it. */
+/** Saves a token as if the endpoint had given it. */
 async function obtained(store: TokenStore, token = newToken(), principal = order, stale = '') {
   await store.save(principal, await grantFrom(store, principal, stale), token);
   return token;
 }
 
-/** What this process would call upstream with, without asking the endpoint; undefined: it would have to. */
+/** The token that this process would use without asking the endpoint; undefined: it would have to ask. */
 async function found(store: TokenStore, principal = order): Promise<AccessToken | undefined> {
   const claim = await store.claim(principal, newOwner());
   if (claim.kind === 'permit') await store.release(claim.grant);
@@ -83,7 +83,7 @@ async function found(store: TokenStore, principal = order): Promise<AccessToken 
 }
 
 describe('a token', () => {
-  it('is seen by another process, and by another scope not', async () => {
+  it('is seen by another process, but not by another scope', async () => {
     const token = await obtained((await newProcess()).store);
     const { store } = await newProcess();
     expect(store.getLocal(order)).toBeUndefined();
@@ -119,7 +119,7 @@ describe('a token', () => {
     expect(dump).toContain('user:anna');
   });
 
-  it('stands in one slot of a cluster with all that a script needs', async () => {
+  it('is in one slot of a cluster with all keys that a script needs', async () => {
     const { store } = await newProcess();
     const tags = [order, member].flatMap((principal) =>
       Object.values(store.keysOf(principal)).map((key: string) => /\{(.+?)\}/.exec(key)?.[1]),
@@ -138,7 +138,7 @@ describe('a token', () => {
     expect(store.getLocal(order)).toBeUndefined();
   });
 
-  it('of no life is not kept', async () => {
+  it('without a life is not kept', async () => {
     const { store } = await newProcess();
     await obtained(store, newToken(0));
     expect(await direct.keys('*')).toEqual([]);
@@ -177,7 +177,7 @@ describe('a token', () => {
     expect(await obtained(store)).toBeDefined();
   });
 
-  it('that upstream refused is dropped for every process, and a newer one taken over', async () => {
+  it('that the platform refused is dropped for every process, and a newer one is used', async () => {
     const [one, other] = [await newProcess(), await newProcess()];
     const first = await obtained(one.store);
     await found(other.store);
@@ -188,14 +188,14 @@ describe('a token', () => {
     expect(await found(other.store)).toMatchObject(renewed);
   });
 
-  it('that is not worth renewing stays with the process', async () => {
+  it('that must not be renewed stays with the process', async () => {
     const { store } = await newProcess();
     const token = await obtained(store);
     expect(await store.refuse(order, token.version, true)).toBe(false);
     expect(store.getLocal(order)).toMatchObject(token);
   });
 
-  it('has an age that the metrics tell', async () => {
+  it('has an age that the metrics show', async () => {
     const { store, metrics } = await newProcess();
     await obtained(store, newToken(3600));
     passedMs = 600_000;
@@ -221,7 +221,7 @@ describe('a failure', () => {
     expect(await store.claimOnce(newOwner())).toMatchObject({ kind: 'failing' });
   });
 
-  it('of one principal does not', async () => {
+  it('of one principal does not stop others', async () => {
     const { store } = await newProcess();
     await store.fail(await grantFrom(store), new TokenFailure('rejected', 'invalid_client'));
     const once = await Promise.all([store.claimOnce(newOwner()), store.claimOnce(newOwner())]);
@@ -245,7 +245,7 @@ describe('with Redis away', () => {
     return { ...made, token };
   }
 
-  it('the token of the process serves on for all of its life, not for a minute', async () => {
+  it('the token of the process serves for all of its life, not for a minute', async () => {
     const { store, token } = await orphaned();
     expect(store.getLocal(order)).toMatchObject(token);
     passedMs = 60_001;
@@ -265,7 +265,7 @@ describe('with Redis away', () => {
     expect(store.getLocal(order)).toMatchObject(renewed);
   });
 
-  it('one asks, the others wait, and failures are remembered, as far as the process goes', async () => {
+  it('within the process one owner asks, the others wait, and failures are remembered', async () => {
     const { store } = await orphaned();
     const grant = await grantFrom(store, member);
     expect((await store.claim(member, newOwner())).kind).toBe('busy');
@@ -273,7 +273,7 @@ describe('with Redis away', () => {
     expect(await store.claim(member, newOwner())).toMatchObject({ kind: 'failing' });
   });
 
-  it('a result whose permit Redis gave is not lost with it', async () => {
+  it('the result of a permit from Redis is not lost', async () => {
     const made = await newProcess({ REDIS_URL: mortal.url });
     const [wanted, unwanted] = [await grantFrom(made.store), await grantFrom(made.store, member)];
     const closed = made.recorded.next('redis-away');
@@ -289,7 +289,7 @@ describe('with Redis away', () => {
     expect(claim.retryInMs).toBeLessThan(120_000);
   });
 
-  it('what was kept in the meantime gives way to what the others have, once Redis is back', async () => {
+  it('once Redis is back, the token of the fleet replaces the one that the process kept meanwhile', async () => {
     const { store, token, recorded } = await orphaned();
     await obtained(store, newToken(), order, token.version);
     const ready = recorded.next('redis-ready');

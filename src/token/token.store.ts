@@ -12,13 +12,13 @@ import { RedisLedger } from './redis-ledger.ts';
 import type { TokenFailure } from './token-failure.ts';
 import type { Claim, Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
 
-/** A token with the clock readings (performance.now) at which it is to be renewed and no longer used. */
+/** A token with the times (performance.now) of its renewal and of its end. */
 export interface HeldToken extends AccessToken {
   readonly renewAt: number;
   readonly endsAt: number;
 }
 
-/** The right to ask the endpoint, and where its result belongs. */
+/** The right to ask the endpoint, with the keys and the ledger for the result. */
 export interface Grant {
   readonly keys: TokenKeys;
   readonly permit: Permit;
@@ -30,12 +30,12 @@ export type StoreClaim =
   | { readonly kind: 'permit'; readonly grant: Grant }
   | Extract<Claim, { kind: 'failing' | 'busy' }>;
 
-/** Another replica's renewal is seen after this time at the latest. */
+/** A process sees another replica's renewal after this time at the latest. */
 const MAX_LOCAL_MS = 60_000;
 
 /**
- * Where tokens are kept: in the process (L1), and in the ledger of the fleet (L2: Redis). While Redis is away the process
- * goes on with what it has, and with a ledger of its own; a store that fails is no error to anybody.
+ * Keeps tokens in the process (first level) and in the ledger of the fleet (second level: Redis). While Redis is away the process
+ * uses its own tokens and its own ledger. A store that fails is no error for a caller.
  */
 @Injectable()
 export class TokenStore {
@@ -52,7 +52,7 @@ export class TokenStore {
     metrics: Metrics,
   ) {
     if (redis.configured) this.#shared = new RedisLedger(redis, metrics);
-    // In braces what decides the slot of a Cluster: one script needs all keys of a principal, and the endpoint's.
+    // The part in braces decides the slot in a cluster: one script needs all keys of a principal and those of the endpoint.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
     metrics.tokenAges(() => this.#ages());
     log.conceal(() =>
@@ -60,21 +60,21 @@ export class TokenStore {
     );
   }
 
-  /** From the process only, without waiting. */
+  /** Reads the first level only, without waiting. */
   getLocal(principal: Principal): HeldToken | undefined {
     const now = performance.now();
     const held = this.#local.get(this.keysOf(principal).token);
     return held && now < held.until && now < held.token.endsAt ? held.token : undefined;
   }
 
-  /** One step towards a token that is not the `stale` one. `owner` names who would ask the endpoint. */
+  /** One step towards a token that is not the `stale` one. `owner` names the attempt that would ask the endpoint. */
   async claim(principal: Principal, owner: string, stale = ''): Promise<StoreClaim> {
     const keys = this.keysOf(principal);
     const claim = await this.#claim(keys, owner, stale);
     return claim.kind === 'token' ? { kind: 'token', token: this.#kept(keys, principal.kind, claim) } : claim;
   }
 
-  /** For a token that is kept elsewhere: only what is known of the endpoint counts, and nobody waits for anybody. */
+  /** For a token that is kept elsewhere. Only failures of the endpoint count, and no owner waits for another. */
   claimOnce(owner: string): Promise<Exclude<StoreClaim, { kind: 'token' }>> {
     return this.#claim(this.#keysNamed(`once:${owner}`), owner, '') as never;
   }
@@ -88,7 +88,7 @@ export class TokenStore {
     return this.#kept(keys, principal.kind, saved);
   }
 
-  /** Nobody asks again for a while; returns for how long, in ms. */
+  /** Records the failure and returns for how many ms no owner asks again. */
   async fail({ keys, permit, ledger }: Grant, failure: TokenFailure): Promise<number> {
     const before = failure.ofEndpoint ? permit.failures.endpoint : permit.failures.principal;
     const { record, holdMs } = afterFailure(before, failure, permit.stamp);
@@ -101,7 +101,7 @@ export class TokenStore {
     return holdMs;
   }
 
-  /** The endpoint answered, and nothing of it is to be kept here. */
+  /** The endpoint answered, and this store keeps nothing of the answer. */
   async release({ keys, permit, ledger }: Grant): Promise<void> {
     await ledger.release(keys, permit).catch((error: unknown) => this.#missed('release', error));
   }
@@ -119,14 +119,14 @@ export class TokenStore {
     return dropped;
   }
 
-  /** Puts off the renewal of a token that serves on. */
+  /** Delays the renewal of a token that still serves. */
   postpone(principal: Principal, ms: number): void {
     const key = this.keysOf(principal).token;
     const held = this.#local.get(key);
     if (held) this.#local.set(key, { ...held, token: { ...held.token, renewAt: performance.now() + ms } });
   }
 
-  /** Names the token everywhere: another platform, user, password, scope or secret is another name, with no past. */
+  /** The keys of a token. Another platform, user, password, scope or secret gives other keys, without earlier failures. */
   keysOf(principal: Principal): TokenKeys {
     const secret = this.config.appSecret.reveal();
     const known = this.#keys.get(principal);

@@ -6,40 +6,40 @@ import { TransportError } from './transport-error.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** Whose connections the call uses. */
+    /** The group whose connections the call uses. */
     group?: GroupName;
-    /** Ends the exchange when nobody waits for its answer any more. Not axios' own `signal`, which makes errors of its own. */
+    /** Ends the exchange when its caller has gone. Not axios' `signal`, which makes other errors. */
     abandon?: AbortSignal;
     /**
-     * Of a request that must not be sent twice: asked on a connected socket, right before the first byte; a rejection is what
-     * the call then fails with. An answer after the deadline is kept: {@link TransportError.late}.
+     * For a request that must not be sent twice: called on a connected socket, right before the first byte. Where it rejects, the
+     * call fails with that error. An answer after the deadline is kept: {@link TransportError.late}.
      */
     confirm?: () => Promise<void>;
   }
 }
 
-/** A confirmation older than this does not count any more: whoever gave it may have been given up. */
+/** An older confirmation is not valid: the owner of the order may have lost its claim since. */
 const CONFIRMED_FOR_MS = 100;
-/** How long an answer that must not be lost is waited for after its deadline. */
+/** How long the gateway waits after the deadline for an answer that must not be lost. */
 const LATE_MS = 5 * 60_000;
 
-/** An exchange under way. */
+/** A running exchange. */
 export interface Ending {
-  /** Whether its caller has been told that time is up, and only its answer is still waited for. */
+  /** Whether its caller already has the timeout, and the gateway still waits for the answer. */
   readonly isLate: boolean;
-  /** Ends it now, as if its time were up. */
+  /** Ends it now, as at its deadline. */
   timeUp(): void;
 }
 
 type Response = AxiosResponse<Buffer>;
 
 /**
- * One request and its answer. It knows one thing that no HTTP client tells: whether a byte may have left. undici calls
- * `onRequestStart` on a connected socket directly before it writes; a failure before that is a request that provably was not
- * sent, and one that ran out of time while it waited is stopped there.
+ * One request and its answer. It knows what no HTTP client reports: whether a byte may have left. undici calls `onRequestStart` on
+ * a connected socket directly before it writes. After a failure before that, the request was provably not sent. A request whose
+ * time is over is stopped there.
  */
 export class Exchange implements Dispatcher.DispatchHandler, Ending {
-  /** Called when its caller has got an answer or a failure, and once more when it is over, where that is later. */
+  /** Called when its caller has an answer or a failure, and again at the end of the exchange where that is later. */
   told: (how: 'answer' | 'failure') => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
@@ -47,7 +47,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
   #sent = false;
   #confirmedAt: number | undefined;
   #size = 0;
-  /** Of the budget. */
+  /** Its share of the budget. */
   #held = 0;
   readonly #chunks: Buffer[] = [];
   #timer: NodeJS.Timeout;
@@ -79,12 +79,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#fail('timeout');
   }
 
-  /** Whoever must be asked has said yes, at that `performance.now()`: good for a moment only. */
+  /** `confirm` has resolved, at that `performance.now()`. This is valid for a moment only. */
   confirmed(at: number | undefined): void {
     this.#confirmedAt = at;
   }
 
-  /** It must not be sent, as `error` says, and was not. */
+  /** `confirm` has rejected with `error`: the request was not sent and must not be. */
   refused(error: unknown): void {
     if (this.#settle()) this.reject(error);
   }
@@ -96,7 +96,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#isOver) controller.abort(new Error('it ended before the request could be sent'));
+    if (this.#isOver) controller.abort(new Error('the exchange ended before the request could be sent'));
     else if (this.#isDelayed()) this.#fail('delayed');
     else this.#sent = true;
   }
@@ -113,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
     if (this.#size > (this.config.maxContentLength ?? Infinity)) return this.#fail('too-large');
-    // Of a write the response says what it did, so it is never given up.
+    // The response to a write says what the write did, so it is never given up.
     if (this.budget && this.config.method === 'GET') {
       const held = this.budget.grow(this.#held, this.#size);
       if (held === undefined) return this.#fail('abandoned', new Error('large responses fill the budget'));
@@ -137,16 +137,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#fail(this.#kindOf(error), error);
   }
 
-  /** The process was busy or stopped in between. */
+  /** Whether the process was busy or stopped after the confirmation. */
   #isDelayed(): boolean {
     return this.#confirmedAt !== undefined && performance.now() - this.#confirmedAt > CONFIRMED_FOR_MS;
   }
 
-  /** The caller is told; what was sent and must not be lost goes on, with somebody else to tell. */
+  /** The caller gets the timeout. A request that was sent and must not be lost goes on, and its answer settles `late`. */
   #deadline(): void {
     if (!this.#sent || !this.config.confirm) return this.timeUp();
     const late = Promise.withResolvers<Response>();
-    // Heard by whoever wants to hear it.
+    // Without this handler a rejection of `late` that no code awaits would end the process.
     late.promise.catch(() => undefined);
     const tell = this.reject;
     this.resolve = late.resolve;
@@ -161,7 +161,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     const code = typeof error.code === 'string' ? error.code : '';
     if (!this.#sent) return code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'unreachable';
     if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return this.#isShort() ? 'lost' : 'malformed';
-    // Chunks that end without the last one: a whole message to nobody, and no sign of a broken connection.
+    // The chunks ended without the last one. No HTTP client accepts that, and it is no sign of a broken connection.
     if (code === 'UND_ERR_SOCKET' && this.#headers['transfer-encoding'] !== undefined) return 'malformed';
     return error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW' ? 'malformed' : 'lost';
   }

@@ -49,7 +49,7 @@ interface Call {
 
 const yes = () => Promise.resolve();
 
-/** An order as the upstream client sends it. */
+/** Sends an order as the upstream client does. */
 function place({ via = limited(8), url = '/order', timeout = LONG_MS, confirm = yes, underWay }: Call = {}) {
   return axios
     .create({ adapter: undiciAdapter(() => via, underWay), maxContentLength: 100_000, transformResponse: [] })
@@ -66,7 +66,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await sleep(5);
 }
 
-/** Requests as they arrive, none of them answered yet. */
+/** Collects requests and does not answer them. */
 function unanswered(): { sockets: Socket[] } {
   const sockets: Socket[] = [];
   server.respond = (socket) => sockets.push(socket);
@@ -82,12 +82,12 @@ const gone = (seen: Seen | undefined) =>
   seen?.socket.closed ? undefined : once(seen?.socket as Socket, 'close');
 
 describe('before the first byte', () => {
-  it('a connection is there when leave to send is asked for, and nothing was written to it', async () => {
+  it('the connection is open when confirm is called, and nothing was written to it', async () => {
     let asked = 0;
     const confirm = async () => {
       asked++;
       await until(() => server.connections.length === 1);
-      // Time enough for bytes that should not be there.
+      // Gives unwanted bytes time to arrive.
       await sleep(50);
       expect(server.connections[0]?.bytes).toBe('');
     };
@@ -97,7 +97,7 @@ describe('before the first byte', () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  it('a refusal is what the call fails with: nothing was written, and the connection is closed', async () => {
+  it('the call fails with the error of confirm: nothing was written, and the connection is closed', async () => {
     const refusal = new Error('in doubt already');
     const call = place({ confirm: () => Promise.reject(refusal) });
     await expect(call).rejects.toBe(refusal);
@@ -106,7 +106,7 @@ describe('before the first byte', () => {
     expect(server.connections[0]?.bytes).toBe('');
   });
 
-  it('nobody is asked where there is no connection', async () => {
+  it('confirm is not called without a connection', async () => {
     const via = limited(8, `http://127.0.0.1:${await freePort()}`);
     const confirm = () => Promise.reject(new Error('was asked'));
     expect(await failureOf(place({ via, confirm }))).toMatchObject({
@@ -116,7 +116,7 @@ describe('before the first byte', () => {
     });
   });
 
-  it('time may run out while leave is asked for: then it is not sent, whatever the answer', async () => {
+  it('a request whose time runs out during confirm is not sent, even if confirm allows it', async () => {
     const asked = Promise.withResolvers<void>();
     const underWay = new Set<Ending>();
     const call = failureOf(place({ timeout: 50, confirm: () => asked.promise, underWay }));
@@ -128,10 +128,10 @@ describe('before the first byte', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('P8 leave that is older than 100 ms does not count: the process was busy in between', async () => {
+  it('P8 a confirmation older than 100 ms is not valid: the process was busy in between', async () => {
     const confirm = () => {
       const given = Promise.resolve();
-      // After the call has heard of it, and before it has written.
+      // Blocks after the call got the confirmation and before it has written.
       void given.then(() => undefined).then(() => queueMicrotask(() => blockFor(150)));
       return given;
     };
@@ -183,7 +183,7 @@ describe('a connection', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is waited for where all are taken, in turn, and given on with every end', async () => {
+  it('calls wait in turn where all connections are in use, and get one at each end', async () => {
     const via = limited(2);
     const { sockets } = unanswered();
     const calls = ['/1', '/2', '/3', '/4'].map((url) => place({ via, url }));
@@ -200,7 +200,7 @@ describe('a connection', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   });
 
-  it('is waited for until the deadline, and then nothing is opened or asked any more', async () => {
+  it('a call waits for one until its deadline, and opens and confirms nothing after it', async () => {
     const via = limited(1);
     const { sockets } = unanswered();
     const first = place({ via });
@@ -237,13 +237,13 @@ describe('an answer after the deadline', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('may never come, and that is told', async () => {
+  it('may never come, and then the late result is a failure', async () => {
     const { socket, answer } = await late();
     socket.resetAndDestroy();
     expect(await failureOf(answer)).toMatchObject({ kind: 'lost', sent: true });
   });
 
-  it('is not waited for where nobody asked for leave to send', async () => {
+  it('is not waited for where the call has no confirm', async () => {
     const { sockets } = unanswered();
     const call = axios
       .create({ adapter: undiciAdapter(() => limited(1)) })
@@ -288,7 +288,7 @@ describe('an answer after the deadline', () => {
   });
 });
 
-it('the end waits for those whose callers wait, and takes no more', async () => {
+it('the shutdown waits for exchanges whose callers wait, and accepts no more', async () => {
   const via = limited(1);
   const { sockets } = unanswered();
   const first = place({ via });
@@ -317,7 +317,7 @@ describe('behind TLS', () => {
     cleanUps.push(() => tls.setDefaultCACertificates(trusted));
   });
 
-  it('leave is asked for after the handshake; HTTP/2 is not spoken, even where it is offered', async () => {
+  it('confirm is called after the handshake; HTTP/2 is not used, even where it is offered', async () => {
     const secure = await raw({ ...certificates.good, ALPNProtocols: ['h2', 'http/1.1'] });
     const confirm = async () => {
       await until(() => secure.connections.length === 1);
@@ -334,7 +334,7 @@ describe('behind TLS', () => {
     for (const { bytes } of secure.connections) expect(heads(bytes)).toHaveLength(1);
   });
 
-  it('a refusal leaves no byte', async () => {
+  it('a refusal by confirm sends no byte', async () => {
     const secure = await raw(certificates.good);
     const refusal = new Error('no');
     const confirm = async () => {
@@ -347,7 +347,7 @@ describe('behind TLS', () => {
   });
 
   it.each(['expired', 'wrongName', 'untrusted'] as const)(
-    'nobody is asked where the certificate is %s',
+    'confirm is not called where the certificate is %s',
     async (kind) => {
       const secure = await raw(certificates[kind]);
       const confirm = () => Promise.reject(new Error('was asked'));

@@ -2,20 +2,20 @@ import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import type { Ending, Exchange } from './exchange.ts';
 
-/** Answers after their deadline that are waited for at once. Beyond that the oldest is given up: each holds a connection. */
+/** How many late answers the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
 const MAX_LATE = 256;
 
 interface Limits {
-  /** Exchanges whose callers wait; more have to queue, each until its own deadline. */
+  /** Exchanges whose callers wait. More exchanges queue, each until its own deadline. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly maxHeaderSize: number;
 }
 
 /**
- * A connection for each request, opened before anything else, never used for another, never replaced by another: an idle
- * connection that closes as we send, or a second attempt that nobody asked for, would leave the outcome of an order unknown or
- * place it twice. What `confirm` of a request decides is the last thing before its first byte.
+ * Opens a new connection for each request, and never reuses or replaces it. An idle connection that closes during the send would
+ * leave the outcome of an order unknown, and a second attempt by the HTTP client would place it twice. `confirm` is the last step
+ * before the first byte.
  */
 export class OwnConnections {
   readonly #connect: buildConnector.connector;
@@ -52,7 +52,7 @@ export class OwnConnections {
     this.#queue.add(open);
   }
 
-  /** Nothing new; ends late exchanges, and waits for those that callers wait for. */
+  /** Refuses new exchanges, ends late ones, and waits for those whose callers wait. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
@@ -68,8 +68,8 @@ export class OwnConnections {
     exchange.told = (how) => {
       exchange.told = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
-      // Sent, it is the client's, which ends it with the exchange; after an answer by an error that nobody reads, and that costs
-      // as much as the rest of a connection unless it is closed already.
+      // After the send the client owns the connection and ends it with the exchange. After an answer it would do so by an error
+      // that no code reads and that costs as much as the rest of the connection, so the connection is closed here.
       if (!isSent || how === 'answer') own?.destroy();
       this.#leave();
     };
@@ -107,23 +107,23 @@ export class OwnConnections {
 
 async function confirm(exchange: Exchange): Promise<void> {
   try {
-    // The time is taken first of all that may follow.
+    // The time is taken before any other step can run.
     exchange.confirmed(await exchange.config.confirm?.().then(() => performance.now()));
   } catch (error) {
     exchange.refused(error);
   }
 }
 
-/** Hands out that socket and then no other: a client that lost its connection would open the next by itself. */
+/** Returns this socket once and then no other: a client that lost its connection would open the next one by itself. */
 function onlyOnce(socket: Socket): buildConnector.connector {
   let isTaken = false;
   return (_, callback) => {
-    // What came before the request was sent cannot be its answer.
+    // Bytes that came before the request was sent cannot be its answer.
     const isSpoilt = socket.destroyed || socket.readableEnded || socket.readableLength > 0;
     const failure = isTaken || isSpoilt ? new Error('the connection is gone') : undefined;
     isTaken = true;
     if (failure) socket.destroy();
-    // Not at once: the client does not look at its requests then.
+    // Deferred, because the client does not look at its requests during this call.
     queueMicrotask(() => (failure ? callback(failure, null) : callback(null, socket)));
   };
 }

@@ -1,9 +1,9 @@
 import type { AxiosResponse } from 'axios';
 
 /**
- * What the wire did instead of a whole answer. `sent` is false only when provably no byte of the request left the process.
- * `too-large` means that the answer went over its limit and was cut off by us, `abandoned` that nobody waits for it any more,
- * `delayed` that the process was busy for so long before it could send that it must not any more.
+ * The exchange ended without a whole answer. `sent` is false only when provably no byte of the request left the process.
+ * `too-large`: the answer exceeded its limit, and the gateway cut it off. `abandoned`: the caller has gone. `delayed`: the process
+ * was busy for too long before it could send, so it must not send any more.
  */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
@@ -20,7 +20,7 @@ export class TransportError extends Error {
       | 'abandoned',
     readonly sent: boolean,
     cause?: unknown,
-    /** What still comes of an exchange whose time is up, where that must not be lost: an answer, or another of these. */
+    /** The result of an exchange after its deadline, where it must not be lost: an answer, or another TransportError. */
     readonly late?: Promise<AxiosResponse<Buffer>>,
   ) {
     super(kind, { cause });

@@ -12,19 +12,19 @@ import type { GroupName } from './connection-groups.ts';
 import { undiciAdapter } from './undici.adapter.ts';
 import { UpstreamPools } from './upstream-pools.ts';
 
-/** The assets of an enterprise come whole: 30,000 of them are 16 MiB. */
+/** The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Nest's `HttpService` on connections of our own. `request` hands a whole configuration to the adapter as it is: merging it with defaults,
- * interceptors and transforms takes longer than the exchange itself, and all of that is settled here: none of it, every status
- * is a response, the body stays bytes. Its other methods go through axios, to the same adapter.
+ * Nest's `HttpService` on our own connections. `request` passes its configuration to the adapter unchanged. Merging it with axios'
+ * defaults, interceptors and transforms takes longer than the exchange itself and is not needed: every status is a response, and
+ * the body stays bytes. The other methods go through axios to the same adapter.
  */
 @Injectable()
 export class UndiciHttpService extends HttpService {
   readonly #adapter: AxiosAdapter;
 
-  /** Named for Nest, since the base class declares an axios instance in this place. */
+  /** The injection token is explicit, because the base class declares an axios instance in this position. */
   constructor(@Inject(UpstreamPools) pools: UpstreamPools) {
     const adapter = undiciAdapter(
       ({ group }) => pools.of(group as GroupName),

@@ -47,7 +47,7 @@ interface Call {
   readonly underWay?: Set<Ending>;
 }
 
-/** One call as the upstream client makes it. */
+/** Makes one call as the upstream client does. */
 function send({
   via = poolsFor().of('memberReads'),
   url = '/path',
@@ -130,7 +130,7 @@ describe('a whole answer', () => {
 });
 
 describe('what is sent', () => {
-  it('is the path, body and headers given, and nothing of a browser or client', async () => {
+  it('is the path, body and headers of the call, and no header of a browser or client', async () => {
     await send({
       url: '/order/api?g_nonce=a%20b',
       body: '{"a":1}',
@@ -152,7 +152,7 @@ describe('what is sent', () => {
     expect(body).toBe('{"a":1}');
   });
 
-  it('goes to the platform alone, whatever proxy the environment names', async () => {
+  it('goes to the platform only, also where the environment names a proxy', async () => {
     const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
     const before = { ...process.env };
     for (const name of names) process.env[name] = elsewhere.origin;
@@ -183,26 +183,26 @@ describe('what is sent', () => {
 });
 
 describe('provably not sent', () => {
-  it('is what finds no connection', async () => {
+  it('is a request without a connection', async () => {
     const via = poolsFor(`http://127.0.0.1:${await freePort()}`).of('memberReads');
     const failure = await failureOf(send({ via }));
     expect(failure).toMatchObject({ kind: 'unreachable', sent: false, cause: { code: 'ECONNREFUSED' } });
   });
 
-  it('is what finds no address', async () => {
+  it('is a request to a host without an address', async () => {
     const via = poolsFor('https://nowhere.invalid').of('memberReads');
     expect(await failureOf(send({ via }))).toMatchObject({ kind: 'unreachable', sent: false });
   });
 
-  it('is what finds no TLS, and it never goes on without', async () => {
+  it('is a request to a server without TLS, and it is never sent in plain text', async () => {
     server.connected = (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
     const via = poolsFor(server.origin.replace('http', 'https')).of('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({ kind: 'unreachable', sent: false });
     expect(server.requests).toEqual([]);
   });
 
-  it('is what gets no connection in time', async () => {
-    // Accepted, but the TLS handshake is never answered: it is part of connecting.
+  it('is a request that gets no connection in time', async () => {
+    // The server accepts but never answers the TLS handshake, which is part of connecting.
     const via = poolsFor(server.origin.replace('http', 'https'), 100).of('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({
       kind: 'connect-timeout',
@@ -210,12 +210,12 @@ describe('provably not sent', () => {
     });
   });
 
-  it('is what runs out of time while it connects', async () => {
+  it('is a request whose time runs out while it connects', async () => {
     const via = poolsFor(server.origin.replace('http', 'https'), 60_000).of('memberReads');
     expect(await failureOf(send({ via, timeout: 50 }))).toMatchObject({ kind: 'timeout', sent: false });
   });
 
-  it('is what runs out of time while it waits for a free connection, and it is not sent later either', async () => {
+  it('is a request whose time runs out while it waits for a free connection, and it is not sent later either', async () => {
     const pool = new Pool(server.origin, { connections: 1 });
     ownPools.push(pool);
     const { promise: arrived, resolve } = Promise.withResolvers<Socket>();
@@ -257,7 +257,7 @@ describe('an answer that is lost after the request was sent', () => {
   it('is not asked for again, also on a connection that was idle', async () => {
     const via = poolsFor().of('memberReads');
     await send({ via });
-    // The connection is free for the next call a moment after its answer.
+    // The connection becomes free a moment after the answer.
     await setImmediate();
     server.respond = (socket) => socket.resetAndDestroy();
     expect(await failureOf(send({ via }))).toMatchObject({ kind: 'lost', sent: true });
@@ -289,7 +289,7 @@ describe('an answer that is no HTTP', () => {
     expect(await failureOf(send())).toMatchObject({ kind: 'malformed', sent: true });
   });
 
-  it('spoils the connection, not the ones after it', async () => {
+  it('ends the connection, but later requests succeed', async () => {
     const via = poolsFor().of('memberReads');
     server.respond = (socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}');
@@ -349,7 +349,7 @@ describe('the deadline', () => {
     await closed;
   });
 
-  it('leaves nothing behind: the next call finds a connection, and a late answer finds nobody', async () => {
+  it('frees everything: the next call gets a connection, and a late answer has no effect', async () => {
     const via = poolsFor().of('orders');
     const { promise: arrived, resolve } = Promise.withResolvers<Socket>();
     server.respond = (socket) => resolve(socket);
@@ -371,7 +371,7 @@ describe('connections', () => {
     expect(server.requests).toHaveLength(5);
   });
 
-  it('that are not shared are used once, and say so', async () => {
+  it('that are not shared are used once, and the request says so', async () => {
     const made = poolsFor();
     for (let each = 0; each < 3; each++) {
       await send({ via: made.of('orders'), body: '{}' });
@@ -431,7 +431,7 @@ it('no failure carries the token that was sent', async () => {
 });
 
 describe('an exchange that is ended from outside', () => {
-  it('is over at once and lets its connection go, when its caller gives it up', async () => {
+  it('ends at once and frees its connection when its caller gives it up', async () => {
     const abandon = new AbortController();
     server.respond = () => abandon.abort();
     const { kind, sent } = await failureOf(send({ abandon: abandon.signal }));
@@ -440,7 +440,7 @@ describe('an exchange that is ended from outside', () => {
     if (!seen.socket.closed) await once(seen.socket, 'close');
   });
 
-  it('is out of time when the process has none left, and is forgotten then as after an answer', async () => {
+  it('times out when the process stops, and is removed as after an answer', async () => {
     const underWay = new Set<Ending>();
     server.respond = () => {
       expect(underWay.size).toBe(1);

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { AnswerBudget } from './answer-budget.ts';
 import { type Ending, Exchange } from './exchange.ts';
 
-/** Where requests go out: a pool of connections that are shared, or connections for one request each. */
+/** Sends requests: on a pool of shared connections, or on a new connection for each request. */
 export interface Route {
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): unknown;
 }
@@ -13,7 +13,7 @@ export interface Route {
  *
  * `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts with every
  * byte); `config.maxContentLength` the largest body in bytes. `config.url` is a path. The answer's data is a Buffer.
- * Rejects with a TransportError, never with an AxiosError. `underWay` holds what has not ended yet.
+ * Rejects with a TransportError, never with an AxiosError. `underWay` holds the running exchanges.
  */
 export function undiciAdapter(
   routeFor: (config: InternalAxiosRequestConfig) => Route,

@@ -6,7 +6,7 @@ import type { Ending } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
 import type { Route } from './undici.adapter.ts';
 
-/** Each group's own, so that one that stalls takes none from the others; reads get more, since there are more of them. */
+/** Connections of each group, so that a stalled group takes none from the others. Reads get more, since there are more of them. */
 export const connections: Readonly<Record<GroupName, number>> = {
   orderReads: 128,
   orders: 64,
@@ -18,13 +18,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 4_000;
 
 /**
- * The only connections to the platform. No redirects, no proxies: undici's pools know neither, and nothing is added. Orders
- * have a connection each. No HTTP/2: there one connection carries many requests, and whether one of them left is another question.
+ * The only connections to the platform. No redirects and no proxies: undici's pools do not support them. Each order has its own
+ * connection. No HTTP/2: there one connection carries many requests, so it would not tell whether one of them left.
  */
 @Injectable()
 export class UpstreamPools implements OnApplicationShutdown {
   readonly tokens: Agent;
-  /** Exchanges under way, of all groups. */
+  /** The running exchanges of all groups. */
   readonly exchanges = new Set<Ending>();
   readonly #orders: OwnConnections;
   readonly #shared: ReadonlyMap<GroupName, Pool>;
@@ -32,7 +32,7 @@ export class UpstreamPools implements OnApplicationShutdown {
   constructor(config: UpstreamConfig) {
     const { baseUrl, connectTimeoutMs } = config;
     const options = {
-      // Said outright: Node's default follows an environment variable that turns the check off.
+      // Set explicitly, because an environment variable can turn Node's default off.
       connect: { timeout: connectTimeoutMs, rejectUnauthorized: true },
       allowH2: false,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -57,7 +57,7 @@ export class UpstreamPools implements OnApplicationShutdown {
     return this.#shared.get(group) ?? this.#orders;
   }
 
-  /** Ends what is still under way: the process cannot wait for it any longer. */
+  /** Ends all running exchanges, because the process cannot wait any longer. */
   endExchanges(): void {
     for (const each of this.exchanges) each.timeUp();
   }

@@ -4,13 +4,13 @@ import type { Reach } from './reach.ts';
 /** The platform's user on whose behalf the member center is called (interface section 5). */
 export interface ActingUser {
   readonly kind: 'alias' | 'session';
-  /** Tells users apart in cache keys and metrics; no secret, no session id. */
+  /** Distinguishes users in cache keys and metrics; has no secret and no session id. */
   readonly name: string;
-  /** A usable token, at once where it is at hand, else within `waitMs`, or a token failure. */
+  /** A usable token, at once where the process holds it, else within `waitMs`, or a token failure. */
   token(waitMs: number): AccessToken | Promise<AccessToken>;
   /**
-   * Upstream refused the token of that version; `again`: the second one in the same call. The next {@link token} is another
-   * one, unless renewing it was of no use a moment ago.
+   * The platform refused the token of that version; `again`: it is the second refusal in the same call. The next {@link token} is
+   * another one, unless the platform refused the last renewed token too.
    */
   refused(version: string, again: boolean): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Grants {
   readonly users: ReadonlySet<string>;
 }
 
-/** One request on its way through the gateway: for whom, and what it has cost so far. */
+/** One request in the gateway: its caller and user, and its cost so far. */
 export interface CallContext {
   readonly requestId: string;
   readonly caller: {
@@ -33,17 +33,20 @@ export interface CallContext {
   };
   /** Set on operations that act as a user. */
   readonly user?: ActingUser;
-  /** Set on reads whose answer is for this caller alone: aborted when it hangs up. */
+  /** Set on reads whose response only this caller waits for; aborted when the caller hangs up. */
   abandon?: AbortSignal;
-  /** The caller asks for what the platform says now (`Cache-Control: no-cache`). */
+  /** The caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
   fresh?: boolean;
   /** When the platform was asked for the oldest cached part of the response; undefined where no part is cached. In ms since the epoch. */
   cachedAt?: number | undefined;
-  /** Set on requests of bound callers once what they name was looked up: nothing else of an enterprise is sent. */
+  /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
   reach?: Reach;
-  /** Milliseconds spent waiting for upstream, for `Server-Timing`. */
+  /** Milliseconds spent waiting for the platform, for `Server-Timing`. */
   upstreamMs: number;
-  /** Milliseconds spent on lookups before the handler: apart, since they change nothing and so drop nothing from the cache. */
+  /**
+   * Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing
+   * in the cache.
+   */
   lookupMs?: number;
 }
 

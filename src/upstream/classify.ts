@@ -4,17 +4,17 @@ import { cleanText } from '../shared/clean-text.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 
-/** Deeper answers are refused before anything walks them; the interface's own deepest shape is a merchandise tree. */
+/** Deeper answers are refused before any code walks through them. The deepest shape of the interface is a merchandise tree. */
 const MAX_DEPTH = 64;
 
-/** One HTTP answer, whole. Header names are in lower case. */
+/** A complete HTTP answer. Header names are in lower case. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
-/** Masks what must not show in upstream's words; called only when there are some. */
+/** Masks secrets in the platform's texts; called only where the answer has a text. */
 type Redact = (text: string) => string;
 
 export type Classified =
@@ -37,7 +37,7 @@ export function classify(answer: WireAnswer, redact: Redact = (same) => same): C
   return { kind: 'refused', details: { status, code, ...words(envelope, redact) }, data: envelope['data'] };
 }
 
-/** HTTP statuses that the interface does not have (it knows 200 and 299 only). */
+/** HTTP statuses that the interface does not have (it has 200 and 299 only). */
 function classifyStatus(answer: WireAnswer, redact: Redact): Classified {
   const { status } = answer;
   if (status === 401 || status === 403) {
@@ -56,7 +56,7 @@ function classifyStatus(answer: WireAnswer, redact: Redact): Classified {
   return unreadable(answer);
 }
 
-/** Of a body that could be anything nothing but its size and hash gets into a log. */
+/** Such a body can have any content, so the log gets only its size and hash. */
 function unreadable({ status, body }: WireAnswer): Classified {
   const fingerprint = { bytes: body.length, sha256: hash('sha256', body) };
   return { kind: 'unreadable', details: { status, body: fingerprint } };
@@ -64,7 +64,7 @@ function unreadable({ status, body }: WireAnswer): Classified {
 
 function readEnvelope(answer: WireAnswer): Record<string, unknown> | undefined {
   const encoding = answer.headers['content-encoding'];
-  // We ask for identity; a coded body could be a bomb, so it is not even opened.
+  // The gateway asks for identity. A compressed body could be a decompression bomb, so it is not unpacked.
   if (encoding !== undefined && encoding !== 'identity') return undefined;
   try {
     const value = parseJson(answer.body, { maxDepth: MAX_DEPTH });
@@ -76,7 +76,7 @@ function readEnvelope(answer: WireAnswer): Record<string, unknown> | undefined {
   }
 }
 
-/** The code as a string, or undefined where it is no code at all (missing, null, empty, a boolean, a list, 0.0, very long). */
+/** The code as a string, or undefined where it is no valid code (missing, null, empty, a boolean, a list, 0.0, very long). */
 function businessCode(code: unknown): string | undefined {
   if (typeof code === 'number') return String(code);
   return isJsonText(code) && /^[\x21-\x7e]{1,32}$/.test(code) ? code : undefined;

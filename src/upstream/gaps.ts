@@ -9,7 +9,7 @@ import { type ContractNotes, type GapKind, gapKinds } from './wire/reader.ts';
 
 /** A departure of the platform's answers from its interface, by name: never a value. Times are in ms since the epoch. */
 export interface Gap {
-  /** The gateway's operation that shows it. */
+  /** The gateway's operation in which it occurs. */
   readonly operation: string;
   /** `data.list[].keyChipType` */
   readonly path: string;
@@ -23,10 +23,10 @@ export interface Gap {
 type Seen = Pick<Gap, 'count' | 'firstSeenAt' | 'lastSeenAt'>;
 
 const MAX_GAPS = 1_000;
-/** Gaps of so long go to Redis together. */
+/** Gaps of this time are sent to Redis together. */
 const FLUSH_MS = 500;
 
-/** ARGV: the most entries, then for each gap its name, count, first and last time. Entries are `count first last`. */
+/** ARGV: the maximum of entries, then for each gap its name, count, first and last time. Entries are `count first last`. */
 const ADD = new Script(`
 for i = 2, #ARGV, 4 do
   local name, count, first, last = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
@@ -41,13 +41,13 @@ end
 `);
 
 /**
- * Where the platform's answers depart from its interface: the list that the platform's owner gets. Kept in Redis for all replicas,
- * in the process without it or while it is away, and bounded.
+ * The departures of the platform's answers from its interface, for the platform's owner. The list is bounded and is in Redis for
+ * all replicas, or in the process without Redis or while Redis is away.
  */
 @Injectable()
 export class UpstreamGaps {
   readonly #key: string;
-  /** What this process has seen; without Redis it is all there is. */
+  /** The gaps that this process has seen. Without Redis there is no other list. */
   readonly #seen = new Map<string, Seen>();
   /** Not in Redis yet. */
   #pending = new Map<string, Seen>();
@@ -84,7 +84,7 @@ export class UpstreamGaps {
       .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
 
-  /** What all replicas have seen; undefined where there is no Redis to ask. */
+  /** The gaps of all replicas; undefined where Redis is not available. */
   async #shared(): Promise<Map<string, Seen> | undefined> {
     if (!this.redis.configured) return undefined;
     try {
@@ -96,7 +96,7 @@ export class UpstreamGaps {
     }
   }
 
-  /** What Redis does not take now goes out with the next ones. */
+  /** Gaps that Redis does not accept now are sent with the next ones. */
   async #flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

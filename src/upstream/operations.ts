@@ -12,7 +12,7 @@ export type Effect = 'read' | 'repeatable' | 'once';
 
 export interface UpstreamOperation {
   readonly name: OperationName;
-  /** The gateway's operation that shows what this one answers, in the words that callers know. */
+  /** The gateway's operation that uses this one, under the name that callers know. */
   readonly operationId: string;
   readonly module: UpstreamModule;
   /** The endpoint's number in its table of the interface. */
@@ -22,9 +22,9 @@ export interface UpstreamOperation {
   readonly path: string;
   readonly effect: Effect;
   readonly group: GroupName;
-  /** A business code that comes with data of its own: part of the request was carried out. */
+  /** A business code whose answer has data: the platform carried out a part of the request. */
   readonly partialCode?: string;
-  /** It has a deadline of its own, and a connection for each attempt: see OwnConnections. */
+  /** The operation has a separate deadline and a new connection for each attempt: see OwnConnections. */
   readonly placesOrders?: true;
 }
 
@@ -33,7 +33,7 @@ export const modulePrefix: Readonly<Record<UpstreamModule, string>> = {
   member: '/me/api/v1',
 };
 
-/** Where the gateway's operation has another name. */
+/** Operations of the gateway that have another name. */
 const operationIds: Readonly<Record<string, string>> = {
   queryCustomers: 'findCustomers',
   batchOrder: 'placeOrder',

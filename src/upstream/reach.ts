@@ -1,21 +1,21 @@
 import type { ProblemException } from '../problem/problem.exception.ts';
 
-/** What a bound caller may name beyond enterprises and channels, as a request names it upstream. */
+/** The kinds of ids, beyond enterprises and channels, that a bound caller's request to the platform may have. */
 export type OwnKind = 'asset' | 'assetNum' | 'lentLock' | 'member' | 'customer' | 'channelCustomer' | 'order';
 
 /**
- * What the request of a bound caller may name upstream: ids that were looked up in the enterprises that it names, or read from
- * their lists. What is not in here is not sent, whatever a service does.
+ * The ids that the request of a bound caller may send to the platform: they were looked up in the enterprises that it names, or
+ * read from their lists. The gateway sends no other id, also where a service has a fault.
  */
 export class Reach {
   readonly #own = new Map<OwnKind, Set<string>>();
-  /** Numbers that the request may name, and that are answered as `not_found` without being sent. */
+  /** Numbers that the request may name and that get the result `not_found` without being sent. */
   readonly left = new Set<string>();
 
-  /** `refusal` is why something named here does not exist to the caller, for a handler that may still answer a repeat. */
+  /** `refusal`: the problem for an id that does not exist for the caller. The handler may still repeat an earlier result instead. */
   constructor(readonly refusal?: ProblemException) {}
 
-  /** Everything of a list that the platform gave for an enterprise that is granted. */
+  /** Adds the ids of a list that the platform gave for a granted enterprise. */
   add(kind: OwnKind, ids: Iterable<string>): void {
     const own = this.#own.get(kind) ?? new Set();
     for (const id of ids) own.add(id);

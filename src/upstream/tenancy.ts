@@ -3,12 +3,12 @@ import type { UpstreamOperation, OperationName } from './operations.ts';
 import type { OwnKind } from './reach.ts';
 import type { UpstreamRequest } from './upstream-path.ts';
 
-/** A request names an enterprise or channel that its caller was not granted, or a thing that was not looked up for it. */
+/** A request names an enterprise or channel that its caller was not granted, or an id that was not looked up for it. */
 export class ForeignTenant extends Error {
   override readonly name = 'ForeignTenant';
 }
 
-/** What an id of a request upstream names, by the field that carries it. `never`: a bound caller's request must not have it. */
+/** The kind of each id in requests to the platform, by its field. `never`: a bound caller's request must not have the field. */
 const KINDS: ReadonlyMap<string, OwnKind | 'never'> = new Map([
   ['assetId', 'asset'],
   ['assetIDs', 'asset'],
@@ -23,7 +23,10 @@ const KINDS: ReadonlyMap<string, OwnKind | 'never'> = new Map([
   ['srcLicenseOrderId', 'order'],
 ]);
 
-/** They reach every enterprise by their scope (`customers:write`), or their results are cut to what is granted (`queryCustomers`). */
+/**
+ * These operations reach every enterprise by their scope (`customers:write`), or the gateway filters their results by the caller's
+ * grants (`queryCustomers`).
+ */
 const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
   'bindCustomer',
   'createEnterprise',
@@ -32,9 +35,9 @@ const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
 ]);
 
 /**
- * The last check of what a caller may name, on the request as it will be sent: whatever a controller or mapper did, no call
- * leaves for an enterprise or channel that is not the caller's, nor for a thing that was not looked up. The first are the caller
- * guard and the tenancy check before each handler.
+ * The last check of what a caller may name, on the request as it will be sent. No call goes out for an enterprise or channel that
+ * is not the caller's, or for an id that was not looked up, also where a controller or mapper has a fault. The caller guard and the
+ * tenancy check before each handler come first.
  */
 export function assertOwnTenants(
   operation: UpstreamOperation,
@@ -55,7 +58,7 @@ export function assertOwnTenants(
   assertLookedUp(operation, request.body, context);
 }
 
-/** Whether the caller may reach some enterprises only, so that every id has to be looked up. */
+/** Whether the caller may reach only some enterprises, so that every id has to be looked up. */
 export function isBound({ enterprises }: Grants): boolean {
   return !enterprises.has('*');
 }
@@ -70,7 +73,7 @@ function assertGranted(
   if (typeof id === 'string' && !isGranted(granted, id)) throw foreign(operation, name);
 }
 
-/** At any depth: products stand in packages, packages in packages. */
+/** Checks at any depth: packages contain products and other packages. */
 function assertLookedUp(operation: UpstreamOperation, part: object | undefined, context: CallContext): void {
   for (const [name, value] of Object.entries(part ?? {}) as [string, unknown][]) {
     if (value === undefined || value === null) continue;
@@ -86,7 +89,7 @@ function assertInside(operation: UpstreamOperation, value: unknown, context: Cal
   if (typeof value === 'object' && value !== null) assertLookedUp(operation, value, context);
 }
 
-/** `borrowedUsbKey` is a number in a loan and a flag in an order. */
+/** In a loan `borrowedUsbKey` is a number; in an order it is a flag. */
 function kindOf(name: string, value: unknown): OwnKind | 'never' | undefined {
   return name === 'borrowedUsbKey' && typeof value === 'string' ? 'lentLock' : KINDS.get(name);
 }

@@ -6,7 +6,7 @@ import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
 
-/** The way to the platform's API. */
+/** The client of the platform's API. */
 @Module({
   imports: [TokenModule, TransportModule],
   providers: [OperationGroups, UpstreamGaps, UpstreamExchange, UpstreamClient],

@@ -3,19 +3,19 @@ import type { UpstreamOperation } from './operations.ts';
 import { ContractViolation } from './wire/reader.ts';
 
 /**
- * Why a call upstream did not succeed:
+ * Why a call to the platform did not succeed:
  * - `refused`: an envelope with a business code other than 0
- * - `unauthorized`: HTTP 401 or 403 without an envelope. Of a write it says nothing: only a code in an envelope refuses one
+ * - `unauthorized`: HTTP 401 or 403 without an envelope. It does not prove that a write was refused: only a code in an envelope does
  * - `unavailable`: HTTP 429 or 5xx
- * - `unreachable`: no connection, so no byte left; `connect-timeout`: the same by time
- * - `delayed`: the process was busy for too long between being allowed to send and sending, so nothing was sent
+ * - `unreachable`: no connection, so no byte left; `connect-timeout`: no connection in time
+ * - `delayed`: the process was busy for too long between the confirmation and the send, so nothing was sent
  * - `timeout`: the deadline passed
  * - `lost`: the connection ended before the answer was whole
  * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
- * - `circuit-open`: not tried, since calls of its kind fail, pile up or are unwanted for now; `retryAfter` says for how long
+ * - `circuit-open`: not tried, because calls of its group fail or pile up, or the platform asked for a pause; `retryAfter` says for how long
  * - `abandoned`: the caller of a read hung up, and the attempt was ended
- * - `nonconforming`: an envelope that says something the interface does not allow
- * - `incomplete`: carried out, but the answer does not tell for every part of it what came of it
+ * - `nonconforming`: the interface does not allow what the envelope says
+ * - `incomplete`: the platform carried out the call, but its answer lacks the result of some parts
  */
 export type FailureKind =
   | 'refused'
@@ -33,22 +33,22 @@ export type FailureKind =
   | 'incomplete';
 
 export interface FailureDetails {
-  /** HTTP status, where upstream answered. */
+  /** HTTP status, where the platform answered. */
   readonly status?: number;
   /** Business code, for `refused`. */
   readonly code?: string;
-  /** Upstream's words, cleaned and scrubbed: `message` for people, `reason` (its `cause`) for the log only. */
+  /** The platform's texts, cleaned and masked: `message` for people, `reason` (its `cause`) for the log only. */
   readonly message?: string;
   readonly reason?: string;
-  /** Of a body that could not be read, for the log only. */
+  /** Size and hash of a body that could not be read, for the log only. */
   readonly body?: { readonly bytes: number; readonly sha256: string };
-  /** Whose token the call carried besides the application's. */
+  /** The kind of user whose token the call had besides the application's. */
   readonly actingAs?: 'alias' | 'session';
   /** Seconds, from `Retry-After`. */
   readonly retryAfter?: number;
-  /** For `incomplete`: the results that belong to what was asked, decoded. */
+  /** For `incomplete`: the results that match the request, decoded. */
   readonly matched?: readonly unknown[];
-  /** What in our own process or on the wire led here. */
+  /** The error in the gateway or on the wire that caused this. */
   readonly cause?: unknown;
 }
 

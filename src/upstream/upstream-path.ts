@@ -1,37 +1,37 @@
 import { modulePrefix, type UpstreamOperation } from './operations.ts';
 
-/** What an id must look like before it becomes part of a path upstream: no dot, slash, percent or anything to encode. */
+/** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */
 export const PATH_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export interface UpstreamRequest {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
-  /** For orders only: their connections are made for it. */
+  /** For orders only: only their connections support it. */
   readonly once?: SendOnce;
 }
 
 /** For a call that must not be sent twice. */
 export interface SendOnce {
   /**
-   * Asked on a connected socket, right before the first byte, for every attempt. Rejects where it must not be sent: then nothing
-   * is, and the call fails with that error. What it allows has to go out within 100 ms, or it is not sent either.
+   * Called on a connected socket, right before the first byte, for every attempt. Where it rejects, nothing is sent, and the call
+   * fails with that error. An allowed request is sent within 100 ms, or not at all.
    */
   confirm(): Promise<void>;
   /**
-   * What became of the call after its deadline had passed: the decoded data, or what it would have thrown. Called at most once,
-   * and only if the call itself ended with a `timeout` after bytes were sent. Must not throw.
+   * Receives the outcome of the call after its deadline: the decoded data, or the error. Called at most once, and only if the call
+   * itself ended with a `timeout` after bytes were sent. Must not throw.
    */
   late(outcome: LateOutcome): void;
 }
 
 export type LateOutcome = { readonly data: unknown } | { readonly failure: unknown };
 
-/** An operation's path with the places of its ids: `parts` around `names`. */
+/** An operation's path: fixed `parts` around the `names` of its ids. */
 interface Template {
   readonly parts: readonly string[];
   readonly names: readonly string[];
-  /** What every path built from it looks like. */
+  /** The pattern that every path built from it matches. */
   readonly shape: RegExp;
 }
 
@@ -73,7 +73,7 @@ function templateOf(operation: UpstreamOperation): Template {
   const made = {
     parts: fixed,
     names: parts.filter((_, index) => index % 2 === 1),
-    // No dot, slash or percent between them: there is nothing that anybody on the way could resolve.
+    // No dot, slash or percent between them, so no server on the way can resolve the path to another one.
     shape: new RegExp(`^${fixed.map((part) => RegExp.escape(part)).join('[A-Za-z0-9_-]{1,64}')}$`),
   };
   templates.set(operation, made);

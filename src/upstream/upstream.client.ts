@@ -13,7 +13,7 @@ import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
 import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
 
-/** Turns `data` of a success into a result; departures from the interface that it can live with go to `notes`. */
+/** Converts `data` of a success to a result; tolerated departures from the interface go to `notes`. */
 type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt extends Sending {
@@ -29,7 +29,7 @@ interface Attempted {
   readonly userToken: AccessToken | undefined;
 }
 
-/** Which further attempts a call still has: each reason at most once. */
+/** The further attempts that a call may still make: at most one for each reason. */
 interface Allowance {
   token: boolean;
   userToken: boolean;
@@ -38,8 +38,8 @@ interface Allowance {
 }
 
 /**
- * The one way to the platform: token, a fresh nonce, headers, send, bounded read, lossless parse, classify, decode.
- * Answers data, or throws {@link UpstreamFailure} or a token failure; nothing else that upstream does gets out of here.
+ * The only client of the platform's API: token, a fresh nonce, headers, send, bounded read, lossless parse, classify, decode.
+ * Returns data, or throws {@link UpstreamFailure} or a token failure, for everything that the platform does.
  */
 @Injectable()
 export class UpstreamClient {
@@ -51,7 +51,7 @@ export class UpstreamClient {
     private readonly gaps: UpstreamGaps,
   ) {}
 
-  /** Why a call would be refused now, for whoever has something to do before it; undefined where it would be tried. */
+  /** The reason why a call would be refused now, for code that has work to do before the call; undefined where the call would be tried. */
   refusal(name: OperationName): UpstreamFailure | undefined {
     const operation = operations[name];
     return this.groups.of(operation).refusal(operation);
@@ -92,7 +92,7 @@ export class UpstreamClient {
     attempt.request.once?.late(outcome);
   }
 
-  /** Attempts until success, a failure that another attempt cannot change, or the end of what is allowed. */
+  /** Makes attempts until a success, a failure that another attempt cannot change, or the end of the allowance. */
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
     const read = operation.effect === 'read';
@@ -108,7 +108,7 @@ export class UpstreamClient {
     }
   }
 
-  /** One attempt, where its group lets it through: that is asked before tokens are, since those may have to be waited for. */
+  /** Makes one attempt if its group allows it. The group is asked first, because tokens may need a wait. */
   async #attempt(attempt: Attempt, principal: Principal): Promise<Attempted> {
     const { operation, group, context, user } = attempt;
     const pass = group.enter(operation);
@@ -127,17 +127,17 @@ export class UpstreamClient {
 
   #mayRepeat(result: Failed, allowed: Allowance, { operation, deadline, group }: Attempt): boolean {
     if (performance.now() >= deadline) return false;
-    // A firewall may have said so after the platform had carried out the write.
+    // A firewall may have answered after the platform had carried out the write.
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
     if (isTokenRefusal(result)) return spend(allowed, 'token');
     if (isUserRefusal(result)) return spend(allowed, 'userToken');
     if (refusedBy(result) === 'nonce') return spend(allowed, 'nonce');
-    // A time that upstream names is for the caller to wait, and the gate of the operation sees to it.
+    // Where the platform names a time, the caller has to wait, and the gate of the operation enforces it.
     const isAsked = (result.details.retryAfter ?? 0) === 0;
     return isAsked && isTransient(result) && spend(allowed, 'transient') && group.mayRetry();
   }
 
-  /** The decoded data of a result, or the failure that it is. */
+  /** Returns the decoded data of a result, or throws its failure. */
   #outcome<T>({ operation, user }: Attempt, result: Result, decode: Decode<T>): T {
     if (result.kind === 'success' || isPartial(result, operation))
       return this.#decoded(operation, result.data, decode);
@@ -165,7 +165,7 @@ type Failed = Exclude<Result, { kind: 'success' }>;
 
 type Maybe<T> = T | Promise<T>;
 
-/** Side by side, and without a turn of the event loop where both are at hand, as they nearly always are. */
+/** Waits for both at the same time, or returns at once where both are available, as they nearly always are. */
 function both<A, B>(one: Maybe<A>, other: Maybe<B>): Maybe<[A, B]> {
   const isAtHand = !(one instanceof Promise) && !(other instanceof Promise);
   return isAtHand ? [one, other] : Promise.all([one, other]);
@@ -194,7 +194,7 @@ function isUserRefusal(result: Failed): boolean {
   return refusedBy(result) === 'userToken';
 }
 
-/** Never a member call without a user: a route that forgot to settle one is a fault of ours. */
+/** A member call needs a user. A route without one is a fault of the gateway. */
 function actingUser({ name, module }: UpstreamOperation, { user }: CallContext): ActingUser | undefined {
   if (module === 'order') return undefined;
   if (!user) throw new Error(`${name} needs an acting user`);

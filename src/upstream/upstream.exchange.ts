@@ -21,21 +21,24 @@ export interface Sending {
   readonly body: string | undefined;
   /** performance.now() at which the whole call is over. */
   readonly deadline: number;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when no caller waits for the answer any more. */
   readonly abandon: AbortSignal | undefined;
 }
 
-/** What an attempt came to. `sent` is false only when provably no byte of it left the process. */
+/** The result of an attempt. `sent` is false only when provably no byte of it left the process. */
 export type Result = Classified & {
   readonly sent: boolean;
-  /** Of a {@link SendOnce} whose time is up: what comes of it after all. Does not reject. */
+  /** For a {@link SendOnce} after its deadline: the later result. Does not reject. */
   readonly late?: Promise<Result>;
 };
 
-/** One attempt on the wire: a fresh nonce, headers, send, bounded read, lossless parse, classify. It never rejects for what upstream does. */
+/**
+ * One attempt on the wire: a fresh nonce, headers, send, bounded read, lossless parse, classify. It does not reject for anything
+ * that the platform does.
+ */
 @Injectable()
 export class UpstreamExchange {
-  /** Whose token every call of a module carries. */
+  /** The principal of the calls of each module. */
   readonly principals: Readonly<Record<UpstreamModule, Principal>>;
   readonly #basePath: string;
 
@@ -52,7 +55,7 @@ export class UpstreamExchange {
     };
   }
 
-  /** Milliseconds for a whole call, attempts and waits included. */
+  /** Milliseconds for a whole call, including all attempts and waits. */
   timeFor({ placesOrders }: UpstreamOperation): number {
     return placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs;
   }
@@ -117,7 +120,7 @@ async function resultOf(
   }
 }
 
-/** A session's tokens are known to its call alone. */
+/** The tokens of a session, which only its own call knows. */
 function secretsOfToken({ value, refreshToken }: AccessToken): string[] {
   return refreshToken === undefined ? [value] : [value, refreshToken];
 }

@@ -1,4 +1,4 @@
-/** What the decorators of class-transformer declared. The package has no export of it; Nest's mapped types read it here too. */
+/** The declarations of class-transformer's decorators. The package does not export them; Nest's mapped types also read them here. */
 declare module 'class-transformer/cjs/storage.js' {
   export const defaultMetadataStorage: import('class-transformer/types/MetadataStorage.js').MetadataStorage;
 }

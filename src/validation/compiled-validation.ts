@@ -5,19 +5,19 @@ import { itemKindsOf } from './list-rules.ts';
 import { OBJECT_RULE } from './rules.ts';
 
 /**
- * DTO classes compiled from what their decorators told class-transformer and class-validator, once a class: those two look
- * everything up again for every value, which costs eight times what the rest of a batch order does. Says of every value what
- * `plainToInstance` and `validateSync` (whitelisting) say. A decorator that it does not know is refused, never left out.
+ * Compiles each DTO class once from the metadata of class-transformer and class-validator. Those two look up all metadata again for
+ * every value, which takes eight times as long as the rest of a batch order. The results are those of `plainToInstance` and
+ * `validateSync` (whitelisting). An unknown decorator is refused, never ignored.
  */
 
-/** More help nobody, and would make a large answer of a small request. */
+/** More faults do not help a caller, and would make a large response to a small request. */
 export const MAX_FAULTS = 100;
 
-/** What is wrong in a request. */
+/** One fault of a request. */
 export interface Fault {
   /** Keys and indices from the top. */
   readonly path: readonly (string | number)[];
-  /** What would be right there; undefined where no field is. */
+  /** What is allowed there; undefined where the class has no such field. */
   readonly allowed: string | undefined;
 }
 
@@ -32,18 +32,18 @@ export function validated<T extends object>(type: Type<T>, plain: object): { ins
   return { instance: instance as T, faults: walk.faults };
 }
 
-/** One validation under way: where it is, and what it has found. */
+/** A running validation: its location and the faults found so far. */
 class Walk {
   readonly path: (string | number)[] = [];
   readonly faults: Fault[] = [];
-  /** Keys that are no fields of their instance; hardly ever any. */
+  /** Keys that are no fields of their instance; rarely present. */
   unknown: Map<object, string[]> | undefined;
 
   get isOver(): boolean {
     return this.faults.length >= MAX_FAULTS;
   }
 
-  /** Places are only spelled where something is wrong. */
+  /** A location is made a text only for a fault. */
   addFault(key: string | undefined, allowed: string | undefined): void {
     if (!this.isOver)
       this.faults.push({ path: key === undefined ? [...this.path] : [...this.path, key], allowed });
@@ -57,7 +57,7 @@ class Walk {
   }
 }
 
-/** One step from what came to what the instance has. */
+/** One step from the received value to the value of the instance. */
 type Conversion = (value: unknown, source: Plain, walk: Walk) => unknown;
 
 interface Field extends DeclaredField {
@@ -66,8 +66,9 @@ interface Field extends DeclaredField {
 
 const compiledClasses = new Map<unknown, CompiledClass>();
 
-/** Compiles a class and every class within it. Throws at a decorator whose meaning is not known here. */
-export function compile(type: Type): void {
+/** Compiles a class and every class within it. Throws at an unknown decorator. */ export function compile(
+  type: Type,
+): void {
   if (compiledClasses.has(type)) return;
   compiledClass(type);
   for (const { nestedClass, transforms } of declaredFields(type)) {
@@ -151,7 +152,7 @@ function checkField({ name, isOptional, rules, isNested }: Field, instance: Plai
     const allowed = broken.join('; ');
     if (name === OBJECT_RULE) walk.addFault(undefined, allowed);
     else walk.addFault(name, value === undefined ? `is required: ${allowed}` : allowed);
-    // Where a value is not even a list or object, what its parts lack is no news.
+    // Where a value has the wrong type, faults of its parts are not reported.
     if (!Array.isArray(value)) return;
   }
   if (isNested) checkNested(name, value, walk);

@@ -6,15 +6,15 @@ import { isGiven, type Test } from './rules.ts';
 
 export type TransformFn = (params: TransformFnParams) => unknown;
 
-/** What the decorators of a DTO field declare. */
+/** The declarations of the decorators of one DTO field. */
 export interface DeclaredField {
   readonly name: string;
-  /** The class of the objects in it, where they are validated too. */
+  /** The class of the objects in the field, where they are validated too. */
   readonly nestedClass: Type | undefined;
   readonly isNested: boolean;
   /** In the order in which they are applied. */
   readonly transforms: readonly TransformFn[];
-  /** It is checked only where it is there. */
+  /** The field is checked only where it is present. */
   readonly isOptional: boolean;
   readonly rules: readonly { readonly holds: Test; readonly allowed: string }[];
 }
@@ -22,8 +22,8 @@ export interface DeclaredField {
 type Validation = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 
 /**
- * The fields of a DTO class as its decorators told class-validator and class-transformer, in the order in which class-validator
- * checks them. Throws at a decorator whose meaning is not known here: it must not be left out silently.
+ * The fields of a DTO class, from the metadata of class-validator and class-transformer, in the order in which class-validator
+ * checks them. Throws at an unknown decorator, so that none is ignored silently.
  */
 export function declaredFields(type: Type): DeclaredField[] {
   const storage = getMetadataStorage();
@@ -63,7 +63,7 @@ function hasOptions({ each, groups, always, context, validateIf }: Partial<Valid
   return Boolean(each ?? always ?? context ?? validateIf) || (groups ?? []).length > 0;
 }
 
-/** Only rules of {@link rule} hand their test over. */
+/** Only rules made by {@link rule} have a test to call. */
 function ruleOf(type: Type, { propertyName, constraints }: Validation): DeclaredField['rules'][number] {
   const [holds, allowed] = (constraints ?? []) as [unknown, unknown];
   if (typeof holds !== 'function' || typeof allowed !== 'string')

@@ -6,10 +6,10 @@ import { type ClassOf, type FieldDoc, ListRule, OneOf, rule, type Size, type Tes
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Items whose value stood in an earlier item of their list: found when the list is read, told by {@link Unrepeated}. */
+/** Items that repeat the value of an earlier item of their list: found when the list is read, reported by {@link Unrepeated}. */
 const repeats = new WeakSet<object>();
 
-/** A list whose items differ in `field`, which carries {@link Unrepeated}: the fault then points to the second of two. */
+/** A list whose items differ in `field`, which has {@link Unrepeated}; the fault points to the second of two equal items. */
 export function DifferentBy(field: string): PropertyDecorator {
   return Transform(({ value }) => {
     if (!Array.isArray(value)) return value as unknown;
@@ -30,10 +30,10 @@ export function Unrepeated(): PropertyDecorator {
 type Classes = Readonly<Record<string, ClassOf<object>>>;
 type Instantiate = (type: ClassOf<object>, plain: object) => unknown;
 
-/** How the items of a list get their classes: by a word in one of their fields. */
+/** Chooses the class of each item of a list by a word in one of its fields. */
 class ItemKinds {
   readonly #classes: ReadonlyMap<unknown, ClassOf<object>>;
-  /** Stands for an item whose word is none of them: its other fields cannot be judged. */
+  /** The class of an item with an unknown word: its other fields cannot be checked. */
   readonly #unknown: ClassOf<object>;
 
   constructor(
@@ -57,7 +57,7 @@ class ItemKinds {
 
   #instance(item: unknown, instantiate: Instantiate): unknown {
     if (!isObject(item)) return item;
-    // A list in place of an object is refused as such; nothing in it is looked at.
+    // A list in place of an object is refused; its content is not checked.
     if (Array.isArray(item)) return null;
     const word = (item as Record<string, unknown>)[this.property];
     const known = this.#classes.get(word);
@@ -68,12 +68,12 @@ class ItemKinds {
 type TransformFn = (params: TransformFnParams) => unknown;
 const itemKinds = new WeakMap<TransformFn, ItemKinds>();
 
-/** For compiled validation, which makes instances in its own way. */
+/** For compiled validation, which makes the instances itself. */
 export function itemKindsOf(transform: TransformFn): ItemKinds | undefined {
   return itemKinds.get(transform);
 }
 
-/** A list of objects of several classes, told apart by the word in `property`. The class names them with `ApiExtraModels`. */
+/** A list of objects of several classes, which the word in `property` distinguishes. The class names them with `ApiExtraModels`. */
 export function ListOfKinds(
   property: string,
   classes: Classes,

@@ -24,7 +24,7 @@ export function Long(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** A long as digits in a string: in a query, and where a number would be read as a double. */
+/** A long as digits in a string: for queries, and where clients would read a number as a double. */
 export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     rule('long', isLong, LONG_RULE),

@@ -3,9 +3,9 @@ import { Transform } from 'class-transformer';
 import { isJsonText } from '../shared/json.ts';
 import { type FieldDoc, Flag, WholeNumber } from './rules.ts';
 
-/** Rules of query parameters, which all arrive as text: what is spelled exactly becomes a value, anything else is refused. */
+/** Rules of query parameters, which all arrive as text. Only the exact spelling becomes a value; anything else is refused. */
 
-/** A flag in a query: `true` or `false`, spelled so. */
+/** A flag in a query: exactly `true` or `false`. */
 export function FlagParameter(doc: FieldDoc = {}): PropertyDecorator {
   const words = new Map<unknown, boolean>([
     ['true', true],

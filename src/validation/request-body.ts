@@ -4,7 +4,7 @@ import { ProblemException, type RequestFault } from '../problem/problem.exceptio
 import { OBJECT_RULE } from './rules.ts';
 
 const MAX_DEPTH = 32;
-/** Fields and items. Checking them takes far longer than reading them, and nobody else is served meanwhile. */
+/** The limit of fields and items. Checking them takes far longer than reading them, and blocks all other requests meanwhile. */
 const MAX_VALUES = 50_000;
 
 const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
@@ -20,17 +20,16 @@ const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
 const POLLUTING = new Set([OBJECT_RULE, 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
 
 /**
- * Keys that reach a prototype when somebody merges objects carelessly, or that every object seems to have: what works
- * on objects later on (class-transformer among them) passes over some of these silently. No field has such a name, nor that
- * under which rules over objects are kept.
+ * Keys that reach a prototype when code merges objects carelessly, or that every object inherits. Later code (such as
+ * class-transformer) ignores some of these silently. No field has such a name, nor the name under which object rules are kept.
  */
 export function isPolluting(key: string): boolean {
   return POLLUTING.has(key);
 }
 
 /**
- * Stands in for a body that could not be read. Its problem is thrown where the body is validated, so that a caller
- * without a key or grant is told that first.
+ * Replaces a body that could not be read. Its problem is thrown where the body is validated, so that a caller without a key or
+ * grant gets 401 or 403 first.
  */
 export class UnreadableBody {
   readonly problem: ProblemException;
@@ -59,7 +58,7 @@ function invalid(pointer: string, detail: string): UnreadableBody {
   return new UnreadableBody('validation-failed', [{ pointer, detail }]);
 }
 
-/** The pointer to the first polluting key, depth first; it is spelled on the way back only. Stops where the budget is spent. */
+/** The pointer to the first polluting key, depth first. Stops where the budget is spent. */
 function pollutingPlace(value: unknown, budget: { left: number }): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 
 const SERVED = new Set(['application/json', 'application/problem+json', 'application/*', '*/*', 'text/html']);
-/** Clients send few different ones; who sends many only makes them be read again. */
+/** Clients send few different headers. Where a client sends many, they are only parsed again. */
 const MAX_ACCEPTS = 100;
 
 interface Declared {
@@ -14,8 +14,8 @@ interface Declared {
 }
 
 /**
- * What no DTO can check: a query that is no UTF-8, query parameters or a body on an operation that declares none, and an
- * `Accept` header (RFC 9110 12.5.1) that allows nothing we have.
+ * Refuses what no DTO can check: a query that is not UTF-8, query parameters or a body on an operation that declares none, and an
+ * `Accept` header (RFC 9110 12.5.1) that allows no type of the gateway.
  */
 @Injectable()
 export class RequestShapeGuard implements CanActivate {
@@ -64,7 +64,7 @@ function faultsOf({ url, query, body }: FastifyRequest, declared: Declared): Req
   return errors;
 }
 
-/** The parser of queries replaces what it cannot decode; nothing may be replaced silently. */
+/** The query parser silently replaces what it cannot decode, so this check comes before it. */
 function isDecodable(url: string): boolean {
   const start = url.indexOf('?');
   if (start === -1 || !url.includes('%', start)) return true;

@@ -9,12 +9,12 @@ import { declareSecretField } from '../shared/secret-fields.ts';
 import { PATH_ID } from '../upstream/upstream-path.ts';
 
 /**
- * The rules of request fields: one decorator declares what is checked, what the fault says, and what the OpenAPI
- * document shows. Nothing is coerced in a body: a number in a string is a wrong type.
+ * The rules of request fields: one decorator declares the check, the text of the fault, and the OpenAPI schema. Values of a body
+ * are never converted: a number in a string is a wrong type.
  */
 
 export interface FieldDoc {
-  /** Its name on the platform, where it is another one. */
+  /** The field's name on the platform, where it differs. */
   readonly 'x-upstream'?: string;
   readonly description?: string;
   readonly example?: unknown;
@@ -22,7 +22,7 @@ export interface FieldDoc {
 
 export type Test = (value: unknown, object: object) => boolean;
 
-/** What a field must be. The constraints are for compiled validation, which calls the test itself. */
+/** A rule of a field. The constraints are for compiled validation, which calls the test itself. */
 export function rule(name: string, test: Test, allowed: string): PropertyDecorator {
   return ValidateBy({
     name,
@@ -34,12 +34,15 @@ export function rule(name: string, test: Test, allowed: string): PropertyDecorat
   });
 }
 
-/** Where class-validator keeps a rule over a whole object, since it knows rules of properties only. No field has that name. */
+/**
+ * The property name under which class-validator keeps rules of a whole object, since it supports rules of properties only. No field
+ * has this name.
+ */
 export const OBJECT_RULE = '$object';
-/** A class may have several: class-validator tells them apart by name. */
+/** A class may have several object rules: class-validator distinguishes them by name. */
 let objectRules = 0;
 
-/** A rule over several fields, on the class; its fault points to the object itself. */
+/** A rule of several fields, declared on the class; its fault points to the object. */
 export function ObjectRule<T extends object>(test: (object: T) => boolean, allowed: string): ClassDecorator {
   const holds: Test = (_, object) => test(object as T);
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
@@ -53,10 +56,10 @@ export function Optional(): PropertyDecorator {
   return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
 }
 
-/** What the rules of text and ids refuse, in words of JSON Schema; \p{…} would need a flag that not every reader sets. */
+/** The characters that the rules of text and ids refuse, for JSON Schema; \p{…} would need a flag that not every tool sets. */
 const CONTROLS = String.raw`\u0000-\u001f\u007f-\u009f`;
 const FORMATTING = String.raw`\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff`;
-/** White space but for the two line separators: these are not spelled, since some generators write a pattern into source code. */
+/** White space without the two line separators, because some generators write the pattern into source code. */
 const SPACES = String.raw` \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000`;
 const IDENTIFIER_CHARACTER = String.raw`[^\s${CONTROLS}${FORMATTING}]`;
 const TEXT_PATTERN = `^(?:${IDENTIFIER_CHARACTER}|[${SPACES}])*$`;
@@ -69,7 +72,7 @@ function hasAtMost(value: string, max: number): boolean {
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** Nearly all text: nothing about it needs a closer look, and it is in normal form C. */
+/** Recognises nearly all valid text fast: it needs no further check and is in normal form C. */
 function isSimpleText(value: unknown, max: number): value is string {
   return typeof value === 'string' && value.length <= max && PRINTABLE_ASCII.test(value);
 }
@@ -85,13 +88,13 @@ function isPlainText(value: unknown, max: number, min = 1): value is string {
   );
 }
 
-/** A character in normal form C comes of at most four: what is longer is too long in any form, and slow to normalise. */
+/** A character in normal form C has at most four in another form, so a longer text is too long in any form; it would be slow to normalise. */
 function normalised(value: unknown, max: number): unknown {
   if (isSimpleText(value, max) || !isJsonText(value) || value.length > 4 * max) return value;
   return value.normalize('NFC');
 }
 
-/** Text for people: `min` to `max` characters, brought to Unicode normal form C. */
+/** Text for people: `min` to `max` characters, converted to Unicode normal form C. */
 export function Text(max: number, doc: FieldDoc = {}, min = 1): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }) => normalised(value, max)),
@@ -161,7 +164,7 @@ export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): Propert
   );
 }
 
-/** An id that becomes part of a path upstream. */
+/** An id that becomes part of a path of the platform. */
 export function PathId(doc: FieldDoc = {}): PropertyDecorator {
   return Word(PATH_ID, 'must be 1 to 64 of A-Z a-z 0-9 _ -', doc);
 }
@@ -182,7 +185,7 @@ export function WholeNumber(min: number, max: number, doc: FieldDoc = {}): Prope
   );
 }
 
-/** One word of an enumeration, which the document names once, or of a few of its own. */
+/** One word of an enumeration that the document names once, or of a list of words. */
 export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {}): PropertyDecorator {
   const { name, words } = 'words' in choice ? choice : { name: undefined, words: choice };
   return applyDecorators(

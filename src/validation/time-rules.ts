@@ -9,7 +9,7 @@ const RFC3339 =
 /** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
 function isTimestamp(value: unknown): value is string {
   if (!isJsonText(value) || !RFC3339.test(value)) return false;
-  // Every month has 28 days; beyond its end a `Date` carries over into the next one.
+  // Every month has 28 days. After its last day a `Date` continues in the next month.
   const day = Number(value.slice(8, 10));
   return day <= 28 || new Date(`${value.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
 }

@@ -6,7 +6,7 @@ import { compile } from './compiled-validation.ts';
 
 const VALIDATED = [RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM];
 
-/** Compiles the DTO classes of every handler at the start: one with a decorator that compiled validation does not know stops it. */
+/** Compiles the DTO classes of every handler at the start. A class with an unknown decorator stops the start. */
 @Module({ imports: [DiscoveryModule] })
 export class ValidationModule implements OnModuleInit {
   constructor(
@@ -23,7 +23,7 @@ export class ValidationModule implements OnModuleInit {
   }
 }
 
-/** The classes of the parts of a request that a handler takes whole. */
+/** The DTO classes of a handler's whole body, query and path parameters. */
 function validatedTypes(controller: Type, method: string): Type[] {
   const declared = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
     Readonly<Record<string, { readonly index: number; readonly data?: unknown }>> | undefined;

@@ -15,7 +15,7 @@ import { isPolluting, UnreadableBody } from './request-body.ts';
 
 /**
  * Checks bodies, queries and path parameters against their DTO classes. Every fault is reported, with a JSON pointer or
- * the parameter's name; values are never repeated, since they may be secret.
+ * the parameter's name; values are never quoted, because they may be secret.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
@@ -28,7 +28,7 @@ export class RequestValidationPipe implements PipeTransform {
   }
 }
 
-/** Parts of requests that were validated before the pipe came to them. */
+/** Parts of requests that were validated before the pipe. */
 const ahead = new WeakMap<object, object>();
 const PIPE = new RequestValidationPipe();
 const PARTS = [
@@ -37,7 +37,7 @@ const PARTS = [
   [RouteParamtypes.BODY, 'body', 'body'],
 ] as const;
 
-/** The parts of a request as their DTO classes, for what has to know them before the handler; each is validated once. */
+/** The parts of a request as instances of their DTO classes, for code that runs before the handler. Each is validated once. */
 export function validatedAhead(context: ExecutionContext): {
   parameters: object[];
   body: object | undefined;
@@ -57,7 +57,7 @@ export function validatedAhead(context: ExecutionContext): {
   return { parameters, body };
 }
 
-/** The class that the handler declares for a whole part of the request. */
+/** The class that the handler declares for one whole part of the request. */
 function classOf(context: ExecutionContext, kind: RouteParamtypes): Type | undefined {
   const { name } = context.getHandler();
   const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name) as

@@ -4,7 +4,7 @@ import { ForeignTenant } from '../tenancy.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import { problemOf } from './upstream-failure.problem.ts';
 
-/** The problem that a failure on the way to the platform is to a caller; anything else as it is. */
+/** Converts a failure of a call to the platform to the problem for the caller; returns other errors unchanged. */
 export function asProblem(error: unknown): unknown {
   if (error instanceof UpstreamFailure) return problemOf(error);
   if (error instanceof ForeignTenant) return new ProblemException('forbidden', { cause: error });

@@ -4,15 +4,15 @@ import type { OperationName } from '../operations.ts';
 /** What a documented business code of the platform means to a caller (interface section 7). */
 export interface UpstreamCode {
   readonly slug: ProblemSlug;
-  /** Its message is written for the user and reaches `detail`. */
+  /** The platform's message is written for the user, so it goes to `detail`. */
   readonly speaks?: true;
-  /** The member of the request body that the code speaks of. */
+  /** The field of the request body that the code concerns. */
   readonly field?: string;
-  /** The platform itself failed, and may work again a moment later. Of a write it says nothing. */
+  /** The platform itself failed, and may work again a moment later. The code does not say whether a write was carried out. */
   readonly transient?: true;
-  /** What the call carried besides the request, and a further attempt would carry another of. */
+  /** The code refuses this part of the call, not the request. A further attempt carries a new one. */
   readonly refuses?: 'token' | 'userToken' | 'nonce';
-  /** Operations it is documented for; those of every operation are not repeated here. */
+  /** Operations whose documentation has the code; empty where every operation has it. */
   readonly of: readonly OperationName[];
 }
 
@@ -36,7 +36,7 @@ const rejected = (of: readonly OperationName[], field?: string): UpstreamCode =>
 });
 const state = (slug: ProblemSlug, ...of: OperationName[]): UpstreamCode => ({ slug, of });
 
-/** Every documented code. 60027 is no failure: `partialCode` of the operation that knows it. */
+/** Every documented code. 60027 is no failure: see `partialCode` of its operation. */
 export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
   ['13004', rejected(ORDER)],
   ['40000', rejected(['addMembers', 'editMember', 'resetPassword', 'listMembers', 'borrowAssets'])],

@@ -30,7 +30,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
         : problem('upstream-timeout', failure);
     case 'timeout':
       if (!write) return problem('upstream-timeout', failure);
-      // Never written to a connection: waiting for one took all the time.
+      // Nothing was written to a connection: the wait for one took all the time.
       return sent ? unknown(failure, 504) : problem('upstream-unavailable', failure, { retryAfter: 1 });
     case 'unavailable':
       if (write) return unknown(failure, 502);
@@ -53,7 +53,7 @@ function refusal(failure: UpstreamFailure): ProblemException {
   const outcome = write ? 'unknown' : 'not_processed';
   const known = upstreamCodes.get(details.code ?? '');
   if (!known) return problem('upstream-unmapped-error', failure, { outcome });
-  // Upstream's own text says "retry"; obeying it on a write places orders twice.
+  // The platform's own text says "retry". A retry of a write would place orders twice.
   if (known.transient) return write ? unknown(failure, 502) : problem(known.slug, failure, { retryAfter: 1 });
   if (known.refuses === 'userToken' && details.actingAs === 'session')
     return problem('session-expired', failure);
@@ -69,7 +69,7 @@ function refusal(failure: UpstreamFailure): ProblemException {
   });
 }
 
-/** In a list of rows upstream does not say which row it means, so the pointer goes to the list. */
+/** The platform does not say which row of a list it means, so the pointer goes to the list. */
 function pointerTo(field: string, operation: UpstreamOperation): string {
   return operation.name === 'addMembers' ? '/members' : `/${field}`;
 }

@@ -1,6 +1,6 @@
 import type { UpstreamOperation } from '../operations.ts';
 
-/** Where a field of the wire stands in our requests, below the object that it stands in there; absent: under the same name. */
+/** The location of a wire field in the gateway's requests, below its object. Fields that are not listed have the same name. */
 const OURS: ReadonlyMap<string, string> = new Map([
   ['orderList', 'items'],
   ...['customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'enterpriseGlobalId'].map(
@@ -37,19 +37,19 @@ const OURS: ReadonlyMap<string, string> = new Map([
   ['pageNum', 'page'],
 ]);
 
-/** Of orders, what stands beside the list of items; in the requests of other operations every field stands at the top. */
+/** The fields of an order beside its list of items. In the requests of other operations every field is at the top. */
 const TOP_OF_ORDER: ReadonlySet<string> = new Set(['channelCode', 'channelOrderId', 'syncMode', 'orderList']);
-/** Without an index or a dot only such a word is a name for sure: `size` and `address` are words for people too. */
+/** Names of fields in a text. Without an index or a dot a word may also be plain language, such as `size` and `address`. */
 const NAME = /\b[a-z]\w*(?:\[\d+\])?(?:\.[A-Za-z]\w*(?:\[\d+\])?)*/g;
 const STARTS_LIKE_A_NAME = /^[a-z]+[A-Z]|[[.]/;
 
 export interface InOurWords {
   readonly text: string;
-  /** Of the fields of the request's body that the text names. */
+  /** Pointers to the fields of the request's body that the text names. */
   readonly pointers: readonly string[];
 }
 
-/** A text of the platform for its user, with the names that its fields have here: the platform's own never reach a caller. */
+/** A text of the platform for its user, with the gateway's names of the fields. The platform's names never reach a caller. */
 export function inOurWords(operation: UpstreamOperation, message: string): InOurWords {
   const pointers = new Set<string>();
   const isOrder = operation.placesOrders === true;
@@ -78,7 +78,7 @@ function pointerOf(path: string, isOrder: boolean): string {
     .join('');
 }
 
-/** Of a field whose place is not known: its last name. */
+/** The name of a field; for a field whose location is not known, the last part of its path. */
 function nameOf(path: string, isOrder: boolean): string {
   return (
     pointerOf(path, isOrder)
@@ -87,7 +87,7 @@ function nameOf(path: string, isOrder: boolean): string {
   );
 }
 
-/** The parts of a customer stand in an object of their own in orders only; `borrowedUsbKey` is a number in a loan. */
+/** Only orders have a separate object for the parts of a customer. In a loan `borrowedUsbKey` is a number. */
 function ours(name: string, isOrder: boolean): string {
   if (!isOrder && name === 'borrowedUsbKey') return 'lentLockNum';
   const own = OURS.get(name) ?? name;

@@ -3,7 +3,7 @@ import { SlidingWindow } from './sliding-window.ts';
 const MIN_CALLS = 20;
 const FAILED_SHARE = 0.5;
 const FIRST_PAUSE_MS = 1_000;
-/** Short, so that an upstream that is back serves again soon; a probe every two seconds is no load for it. */
+/** Short, so that calls go on soon after the platform is back. A probe every two seconds is no load for it. */
 const MAX_PAUSE_MS = 2_000;
 
 export type BreakerState = 'closed' | 'half-open' | 'open';
@@ -12,13 +12,13 @@ export type BreakerState = 'closed' | 'half-open' | 'open';
 export type Pass = number;
 
 /**
- * Stops calling an upstream that fails: opens when at least half of at least 20 attempts of the last 10 s failed. Open, one
- * attempt at a time is let through as a probe, after 1 s and then every 2 s, and one that is fine closes it. Nobody ever waits
- * for a probe, and one that hangs is not waited for either: after the pause the next may try.
+ * Circuit breaker. It opens when at least half of at least 20 attempts of the last 10 s failed. While it is open, one attempt at a
+ * time goes out as a probe, after 1 s and then every 2 s, and a successful probe closes it. No call waits for a probe. A probe that
+ * hangs does not block the next: it may go out after the pause.
  */
 export class Breaker {
   readonly #failures: SlidingWindow;
-  /** Changes with every opening and closing: what was let in before says nothing about now. */
+  /** Changes with every opening and closing, so that the result of an attempt from before does not count. */
   #era = 0;
   #open = false;
   #probes = 0;
@@ -37,7 +37,7 @@ export class Breaker {
     return this.#probes > 0 ? 'half-open' : 'open';
   }
 
-  /** Whether it is closed and had calls in the last 10 s. */
+  /** Whether the circuit is closed and had calls in the last 10 s. */
   get isServing(): boolean {
     return !this.#open && this.#failures.sum().all > 0;
   }
@@ -47,7 +47,7 @@ export class Breaker {
     return this.#open ? Math.max(0, this.#nextProbeAt - this.now()) : 0;
   }
 
-  /** Undefined where nothing may be sent now. */
+  /** Returns undefined where no attempt may be sent now. */
   enter(): Pass | undefined {
     if (!this.#open) return this.#era;
     if (this.waitMs > 0) return undefined;
@@ -57,7 +57,7 @@ export class Breaker {
     return this.#era;
   }
 
-  /** Every pass comes back here, with what it has shown; undefined where it has shown nothing. */
+  /** Takes back every pass with the result of its attempt; `failed` is undefined where the attempt showed nothing. */
   leave(pass: Pass, failed: boolean | undefined): void {
     if (pass !== this.#era) return;
     if (this.#open) this.#judgeProbe(failed);
@@ -70,7 +70,7 @@ export class Breaker {
       this.#turn(false);
       return;
     }
-    // A probe that never reached upstream leaves its turn to the next.
+    // Where a probe did not reach the platform, the next attempt may probe at once.
     this.#nextProbeAt = this.now() + (failed ? this.#pauseMs : 0);
     if (failed) this.#pauseMs = MAX_PAUSE_MS;
     this.changed(this.state);

@@ -10,19 +10,19 @@ import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 
 /**
- * Calls of a group that may wait for one of its connections. Enough for a burst of 1,000 callers whose operation makes three
- * calls, and far from the number of requests that the whole gateway takes on: one stalled group must not use that up.
+ * How many calls of a group may wait for a connection. Enough for a burst of 1,000 callers whose operation makes three calls, and
+ * far below the number of requests that the gateway admits, so that one stalled group does not use them all up.
  */
 const MAX_WAITING = 3_000;
 
 /**
- * Operations that stall and fail together. A group has connections, a breaker, retries and a bounded queue of its own, and each of
- * its operations a gate, so that trouble in one of them takes nothing from the others.
+ * Operations that stall and fail together. Each group has separate connections, a breaker, retries and a bounded queue, and each
+ * operation a gate, so that a failure in one does not affect the others.
  */
 export class OperationGroup {
   readonly #breaker: Breaker;
   readonly #budget = new RetryBudget();
-  /** performance.now() until which upstream wants no calls of an operation. */
+  /** performance.now() until which the platform wants no calls of an operation. */
   readonly #gates = new Map<OperationName, number>();
   #calls = 0;
 
@@ -42,7 +42,7 @@ export class OperationGroup {
     return this.#breaker.isServing;
   }
 
-  /** Before anything else is done for an attempt; throws where it must not be made. What it gives goes to {@link leave}. */
+  /** The first step of an attempt; throws where the attempt must not be made. Pass the result to {@link leave}. */
   enter(operation: UpstreamOperation): Pass {
     const refusal = this.refusal(operation);
     if (refusal) throw refusal;
@@ -52,17 +52,17 @@ export class OperationGroup {
     return pass;
   }
 
-  /** Why an attempt would not be made now; undefined where it would. */
+  /** The reason why an attempt is refused now; undefined where it is allowed. */
   refusal(operation: UpstreamOperation): UpstreamFailure | undefined {
     const gateMs = this.#gateMs(operation.name);
     if (gateMs > 0) return this.#refusal(operation, 'gate', gateMs);
-    // Not `overloaded`: the gateway has room, and the platform is what does not keep up with these operations.
+    // Not `overloaded`: the gateway has capacity, but the platform is too slow for these operations.
     if (this.#calls >= connections[this.name] + MAX_WAITING) return this.#refusal(operation, 'bulkhead', 0);
     const { waitMs } = this.#breaker;
     return waitMs > 0 ? this.#refusal(operation, 'breaker', waitMs) : undefined;
   }
 
-  /** After an attempt; without a result where nothing was sent, for want of a token. */
+  /** The last step of an attempt; without a result where nothing was sent because there was no token. */
   leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined): void {
     this.#calls--;
     this.#breaker.leave(pass, result && isFailureOfUpstream(result));
@@ -70,7 +70,7 @@ export class OperationGroup {
     if (seconds) this.#gates.set(operation.name, performance.now() + seconds * 1000);
   }
 
-  /** Once for each call, however many attempts it takes. */
+  /** Called once for each call, independent of the number of its attempts. */
   called(): void {
     this.#budget.called();
   }
@@ -112,7 +112,7 @@ export class OperationGroups {
     return this.#groups.get(group) as OperationGroup;
   }
 
-  /** `down` where every group that is in use is shut, `degraded` where one is. */
+  /** `down` where the circuit of every group in use is open, `degraded` where that of one is. */
   get health(): 'up' | 'degraded' | 'down' {
     const groups = [...this.#groups.values()];
     if (groups.every(({ state }) => state === 'closed')) return 'up';
@@ -120,7 +120,7 @@ export class OperationGroups {
   }
 }
 
-/** What speaks of an upstream that does not work, rather than of a request or of limits; undefined where it is silent. */
+/** Whether a result shows that the platform does not work, rather than a fault of the request or a limit; undefined where it shows neither. */
 function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined {
   const { status = 0, code } = 'details' in rest ? rest.details : {};
   switch (kind) {
@@ -139,7 +139,7 @@ function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined
   }
 }
 
-/** For how many seconds an operation is not to be called after this answer. */
+/** For how many seconds the gateway must not call the operation after this answer. */
 function closesGate(result: Classified): number | undefined {
   if (result.kind !== 'unavailable') return undefined;
   const { status, retryAfter } = result.details;

@@ -4,8 +4,8 @@ const SHARE = 0.2;
 const FLOOR = 3;
 
 /**
- * Bounds retries to a share of the calls of the last 10 s, with a small floor for quiet times: when upstream is down for
- * everybody, retrying everything would double its load.
+ * Bounds retries to a share of the calls of the last 10 s, with a small minimum for quiet times. If the platform is down for all
+ * calls, unbounded retries would double its load.
  */
 export class RetryBudget {
   readonly #window: SlidingWindow;
@@ -18,7 +18,7 @@ export class RetryBudget {
     this.#window.slot().all++;
   }
 
-  /** Takes one retry out of the budget, if there is one. */
+  /** Takes one retry out of the budget. Returns false where none is left. */
   take(): boolean {
     const { all, marked } = this.#window.sum();
     if (marked + 1 > Math.max(FLOOR, all * SHARE)) return false;

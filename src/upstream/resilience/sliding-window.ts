@@ -8,15 +8,15 @@ interface Slot {
 }
 
 /**
- * Counts of the last 10 s: all, and a marked part of them. It slides by the second, so that no moment of it is poorer than
- * another, and on the monotonic clock, so that a step of the wall clock neither empties nor freezes it.
+ * Counts of the last 10 s: all events, and a marked part of them. It slides by the second, so that it always covers about the same
+ * time, and uses the monotonic clock, so that a step of the wall clock neither empties nor freezes it.
  */
 export class SlidingWindow {
   #slots = emptySlots();
 
   constructor(private readonly now: () => number) {}
 
-  /** The slot of this second, emptied where it still counts an older one. Its counts are the caller's to raise. */
+  /** The slot of this second, emptied where it still has the counts of an older one. The calling code increases its counts. */
   slot(): Slot {
     const second = Math.floor(this.now() / SLOT_MS);
     const slot = this.#slots[second % SLOTS] as Slot;

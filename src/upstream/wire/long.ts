@@ -1,4 +1,4 @@
-/** A long that goes out with all its digits, also beyond 2^53. */
+/** A long that is sent with all its digits, also beyond 2^53. */
 export type WireLong = object;
 
 const engine = JSON as unknown as { rawJSON(text: string): object };

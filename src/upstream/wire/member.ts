@@ -1,4 +1,4 @@
-/** The member center's wire, as the interface has it (sections 2.9 to 2.12 and 4.2). Longs of time are in the configured unit. */
+/** The member center's wire types (interface sections 2.9 to 2.12 and 4.2). Timestamps are longs in the configured unit. */
 
 import type { WireLong } from './long.ts';
 
@@ -28,7 +28,7 @@ export interface WireAddFailure {
   message: string;
 }
 
-/** What adding answers (2.9) and what the list shows (2.10): the first has no passwordMobile, assets, online state and bound user. */
+/** A member in the answer to adding (2.9) and in the list (2.10). The first has no passwordMobile, assets, online state and bound user. */
 export interface WireMember {
   id: number;
   userId: number;
@@ -50,17 +50,17 @@ export interface WireMember {
   boundUserInfo: unknown;
 }
 
-/** What may be null or absent by the interface, or since there is nothing to say: an employee without a department, a lent lock or a remark. */
+/** Fields that may be null or absent by the interface, or because the employee has no department, lent lock or remark. */
 export const nullableOfMember: ReadonlySet<string> = new Set([
   ...['departmentId', 'departmentName', 'remark', 'passwordMobile', 'borrowNum', 'boundUserInfo'],
 ]);
-/** What adding does not answer (2.9). */
+/** Fields that the answer to adding does not have (2.9). */
 export const nullableOfNewMember: ReadonlySet<string> = new Set([
   ...nullableOfMember,
   ...['assetNums', 'onlineFlag'],
 ]);
 
-/** Of the page object only what is read: the rest follows from it. */
+/** The fields of the page object that the gateway reads; the others follow from them. */
 export interface WirePage {
   total: number;
   pages: number;

@@ -1,4 +1,4 @@
-/** The order module's wire, as the interface has it (sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
+/** The order module's wire types (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
 import type { WireLong } from './long.ts';
 

@@ -3,7 +3,7 @@ import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
 import { readTime, type TimestampUnit } from './time.ts';
 
-/** Upstream's data is not of the shape its interface gives. Names the place, never the value. */
+/** The platform's data does not have the shape of its interface. Names the location, never the value. */
 export class ContractViolation extends Error {
   override readonly name = 'ContractViolation';
 
@@ -15,10 +15,10 @@ export class ContractViolation extends Error {
   }
 }
 
-/** A tree beyond all measure: nothing of the answer is read. */
+/** The tree is too large, so the gateway reads nothing of the answer. */
 export class UnreadableTree extends ContractViolation {}
 
-/** The call was carried out, but its answer does not tell what came of every part; `matched` is what it does tell, decoded. */
+/** The platform carried out the call, but its answer lacks the result of some parts; `matched` has the others, decoded. */
 export class IncompleteAnswer extends ContractViolation {
   constructor(
     place: string,
@@ -58,20 +58,20 @@ export class ContractNotes {
   }
 }
 
-/** Keys that could reach a prototype where our response is read carelessly. */
+/** Keys that could reach a prototype in a careless client of the gateway. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
 const MAX_ID = 128;
-/** Names of unknown fields are the platform's words: only plain ones are shown. */
+/** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 /** All of Unicode's category Cc. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-/** The largest int64: some platforms write it for "without an end". */
+/** The largest int64, which some platforms use for "without an end". */
 const MAX_LONG = 9223372036854775807n;
-/** A text that says by itself which time it is. */
+/** A time as text with its own time zone. */
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
-/** Where a value is: put into words only when something is wrong with it. */
+/** The location of a value. It is made a text only for a fault. */
 interface Place {
   /** With the numbers of list items: `data.list[3].id`. */
   readonly place: string;
@@ -83,19 +83,19 @@ const DATA: Place = { place: 'data', path: 'data' };
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Reads one object of an answer, field by field (an allow-list: what is not asked for is dropped). A field that is absent, or is not
- * what the interface says, is null, and the departure goes to `notes`; a list is a list, empty where there is none. Only what
- * cannot be done without is demanded: {@link requiredId} and {@link requiredInteger} throw {@link ContractViolation}.
+ * Reads one object of an answer, field by field (an allow-list: other fields are dropped). A field that is absent or departs from
+ * the interface becomes null, and the departure goes to `notes`. A missing list becomes an empty one. Only indispensable fields are
+ * required: {@link requiredId} and {@link requiredInteger} throw {@link ContractViolation}.
  */
 export class Reader<Wire> implements Place {
   readonly #fields: Record<string, unknown>;
-  /** Fields that are there and were asked for, each once. */
+  /** The number of present fields that were read, each counted once. */
   #asked = 0;
 
   /**
-   * @param nullable fields that may be null or absent by the interface: that is no departure.
+   * @param nullable fields that may be null or absent by the interface, so this is no departure.
    * @param index its number in the list that is at `at`, where it is an item of one.
-   * @param names where the names of the fields that are asked for are gathered; nothing is read then.
+   * @param names collects the names of the fields that are read; then no value is read.
    */
   constructor(
     value: unknown,
@@ -118,7 +118,7 @@ export class Reader<Wire> implements Place {
     return this.index === undefined ? this.at.path : `${this.at.path}[]`;
   }
 
-  /** An id that has to be there, byte for byte. */
+  /** An id that must be present, byte for byte. */
   requiredId(name: keyof Wire & string): string {
     const id = this.id(name);
     if (id || this.names) return id ?? '';
@@ -139,7 +139,7 @@ export class Reader<Wire> implements Place {
     return idText(value) ?? this.#not(name, 'wrong-type');
   }
 
-  /** What is no id in the list is left out. */
+  /** Items of the list that are no ids are left out. */
   ids(name: keyof Wire & string): string[] {
     const value = this.#given(name);
     if (value === null) return [];
@@ -156,7 +156,7 @@ export class Reader<Wire> implements Place {
     return this.#not(name, 'wrong-type');
   }
 
-  /** A word of an enumeration. One that the interface does not have is handed through: the platform may grow. */
+  /** A word of an enumeration. A word that the interface does not have is passed on, because the platform may add words. */
   word(name: keyof Wire & string, { words }: Enumeration): string | null {
     const word = this.text(name);
     if (word === '') return this.#not(name, 'empty');
@@ -176,7 +176,7 @@ export class Reader<Wire> implements Place {
     return this.#not(name, 'wrong-type');
   }
 
-  /** A number that stands for something; null for a number that the interface does not have. */
+  /** The meaning of a number; null for a number that the interface does not have. */
   code<T>(name: keyof Wire & string, meanings: ReadonlyMap<number, T>): T | null {
     const value = this.integer(name);
     if (value === null) return null;
@@ -184,7 +184,7 @@ export class Reader<Wire> implements Place {
     return meaning === undefined ? this.#not(name, 'unknown-word') : meaning;
   }
 
-  /** A count of a page, also where it comes as text. */
+  /** A count of a page, also where the platform sends it as text. */
   count(name: keyof Wire & string): number | null {
     const value = this.#given(name);
     if (value === null || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
@@ -214,7 +214,7 @@ export class Reader<Wire> implements Place {
     return value === null ? null : this.#rfc3339(name, value, unit);
   }
 
-  /** A time that the interface gives as text: a long in text, or a time that says by itself what it is. */
+  /** A time that the interface gives as text: a long in text, or a time with its own time zone. */
   timeText(name: keyof Wire & string, unit: TimestampUnit): string | null {
     const value = this.#given(name);
     if (value === null) return null;
@@ -236,7 +236,7 @@ export class Reader<Wire> implements Place {
     return readObject(value, read, this.notes, { at: new Field(this, name), nullable });
   }
 
-  /** An item without what {@link requiredId} demands is left out. */
+  /** Leaves out an item that lacks a field of {@link requiredId}. */
   list<Inner, T>(
     name: keyof Wire & string,
     read: (inner: Reader<Inner>) => T,
@@ -248,7 +248,7 @@ export class Reader<Wire> implements Place {
     return readList(value, read, this.notes, { at: new Field(this, name), nullable });
   }
 
-  /** A list without which the answer says nothing. */
+  /** A list without which the answer has no meaning. */
   requiredList<Inner, T>(
     name: keyof Wire & string,
     read: (inner: Reader<Inner>) => T,
@@ -261,7 +261,7 @@ export class Reader<Wire> implements Place {
     });
   }
 
-  /** A shape that the interface does not show (its section 2.14): handed through as it comes. */
+  /** A shape that the interface does not describe (its section 2.14), passed on unchanged. */
   opaque(name: keyof Wire & string): unknown {
     return plain(this.#own(name)) ?? null;
   }
@@ -272,8 +272,8 @@ export class Reader<Wire> implements Place {
   }
 
   /**
-   * To be called once all fields were asked for: what is left is none of the interface's. Its names are found out only where
-   * there is something left, and once an answer for all items of a list.
+   * Call it once all fields were read: the rest does not belong to the interface. Their names are determined only where there is a
+   * rest, and once for all items of a list.
    */
   noteOthers(read: (reader: Reader<Wire>) => unknown): void {
     const { notes } = this;
@@ -296,7 +296,7 @@ export class Reader<Wire> implements Place {
     return this.#fields[name];
   }
 
-  /** The field's value, or null where there is none, which is noted where the interface does not have it so. */
+  /** The field's value, or null where there is none. The absence is noted where the interface does not allow it. */
   #given(name: string): unknown {
     const value = this.#own(name);
     if (value !== null && value !== undefined) return value;
@@ -309,7 +309,7 @@ export class Reader<Wire> implements Place {
     return null;
   }
 
-  /** A time in the other unit than the configured one is delivered as it converts, where it does. */
+  /** A time in the unit that is not configured is converted where possible. */
   #rfc3339(name: string, value: unknown, unit: TimestampUnit): string | null {
     if (value === '') return this.#not(name, 'empty');
     const time = readTime(value, unit);
@@ -324,7 +324,7 @@ export class Reader<Wire> implements Place {
   }
 }
 
-/** What is wrong with an item of a list that is not what it should be. */
+/** The kind of departure of an item that has the wrong type. */
 function kindOf(item: unknown): GapKind {
   if (item === '') return 'empty';
   return item === null ? 'null' : 'wrong-type';
@@ -351,7 +351,7 @@ interface Whereabouts {
   readonly nullable?: ReadonlySet<string>;
 }
 
-/** One object, all of whose fields `read` asks for. */
+/** Reads one object; `read` reads all of its fields. */
 export function readObject<Wire, T>(
   value: unknown,
   read: (wire: Reader<Wire>) => T,
@@ -365,7 +365,7 @@ export function readObject<Wire, T>(
   return result;
 }
 
-/** A null list is an empty one. An item that is no object, or lacks what it is found by, is left out. */
+/** A null list counts as empty. An item that is no object, or lacks its id, is left out. */
 export function readList<Wire, T>(
   value: unknown,
   read: (item: Reader<Wire>) => T,
@@ -384,7 +384,7 @@ export function readList<Wire, T>(
       items.push(readObject(item, read, notes, whereabouts, index));
     } catch (error) {
       if (!(error instanceof ContractViolation) || error instanceof UnreadableTree) throw error;
-      // What an id lacks is noted already; an item that is no object is not.
+      // A missing id is noted already; an item that is no object is not.
       if (typeof item !== 'object' || item === null || Array.isArray(item))
         notes?.add(`${at.path}[]`, kindOf(item));
     }
@@ -393,7 +393,7 @@ export function readList<Wire, T>(
 }
 
 function idText(value: unknown): string | undefined {
-  // Empty is how some say "none"; where an id has to be there, requiredId refuses it.
+  // Some platforms send an empty text for "none". requiredId refuses it.
   if (isJsonText(value)) return isId(value) ? value : undefined;
   const digits = numberText(value);
   return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;
@@ -416,5 +416,5 @@ function plain(value: unknown): unknown {
   return /^-?\d+$/.test(digits) ? digits : Number(digits);
 }
 
-/** For operations without payload: whatever `data` is, the success is what counts. */
+/** For operations without a payload: only the success counts, and `data` may be anything. */
 export function nothing(): void {}

@@ -3,21 +3,21 @@ import { isJsonText, numberText } from '../../shared/json.ts';
 /** Times on the wire are longs in a unit that the interface does not show; callers get RFC 3339. */
 export type TimestampUnit = 'ms' | 's';
 
-/** A long from the first to before the second is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds. */
+/** A long between these two bounds is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds. */
 const SECONDS_FROM = 10 ** 8;
 const SECONDS_TO = 10 ** 11;
 
 interface Time {
   /** Since the epoch. */
   readonly ms: number;
-  /** Of that size it would rather be a time in the unit that is not configured. */
+  /** By its size it is more likely a time in the unit that is not configured. */
   readonly isOtherUnit: boolean;
 }
 
 /** The largest long, as a double holds it. */
 const ENDLESS = 2 ** 63;
 
-/** A long as number or text; undefined where it is no long, `none` where it is one of those that stand for no time. */
+/** Reads a long as number or text; undefined where it is no long, `none` where it means that there is no time. */
 export function readTime(value: unknown, unit: TimestampUnit): Time | 'none' | undefined {
   const long = longOf(value);
   if (long === undefined) return undefined;
