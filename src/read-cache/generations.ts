@@ -62,11 +62,11 @@ export class Generations implements OnModuleInit {
     try {
       if (this.#owed.size > 0) await this.#settle();
       const keys = tags.map((tag) => this.#key(tag));
-      const found = await this.#look(keys);
+      const found = await this.#lookUp(keys);
       if (found.every(isWord)) return found;
       // Two readers may find the same generation missing: the first word stays.
       await this.#setAll(keys, 'NX');
-      const made = await this.#look(keys);
+      const made = await this.#lookUp(keys);
       if (made.every(isWord)) return made;
       // A key has a value of another type. The next reader finds a word.
       this.metrics.unreadable('cache');
@@ -104,7 +104,7 @@ export class Generations implements OnModuleInit {
    * One command serves all readers that come while another command runs. A reader never gets the reply to a command that was sent
    * before it came.
    */
-  async #look(keys: readonly string[]): Promise<readonly (string | null)[]> {
+  async #lookUp(keys: readonly string[]): Promise<readonly (string | null)[]> {
     const lookup = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
     for (const key of keys) lookup.keys.add(key);
     if (!this.#isLookingUp) void this.#lookUpOn();
