@@ -15,12 +15,12 @@ import { ask, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { scan } from './scan.ts';
 
-/** The scan itself: it can find what it looks for, and it looks where a run writes. */
+/** The scan itself: it finds secrets, and searches everything that a run writes. */
 
 const folder = mkdtempSync(join(tmpdir(), 'canary-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Of another run, or the scan of this one would find it. */
+/** With the mark of another run, or the scan of this one would find it. */
 const mark = newMark();
 const secret = `${mark}u${newMark()}`;
 
@@ -53,13 +53,13 @@ describe('the scan', () => {
     expect(inspect(findings, { depth: null })).not.toContain(mark);
   });
 
-  it('says what it was and where', () => {
+  it('names the kind of secret and its location', () => {
     const [finding] = scan([planted(`a ${secret} and the password=${secret}`)], mark).findings;
     expect(finding).toMatchObject({ kind: 'password of a user', form: 'as it is', before: 'a ' });
     expect(finding?.file).toMatch(/\/printed$/);
   });
 
-  it('finds the id of a session everywhere but where it is told', () => {
+  it('finds the id of a session everywhere except in the response that creates it', () => {
     const id = 'aB3-_6789012345678901x';
     const answers = planted(`HTTP/1.1 201 Created\r\n\r\n{"sessionId":"${id}","expiresAt":"x"}`, 'answers.1');
     expect(scan([answers], mark).findings).toEqual([]);
@@ -67,13 +67,13 @@ describe('the scan', () => {
     expect(scan([answers, log], mark).findings).toMatchObject([{ kind: 'id of a session' }]);
   });
 
-  it('finds nothing where there is nothing, and counts what it read', () => {
+  it('finds nothing in clean files, and counts what it read', () => {
     const clean = planted(`${mark.slice(1)} ${newMark()}`);
     expect(scan([clean], mark)).toEqual({ findings: [], files: 1, bytes: 16 });
   });
 });
 
-describe('what is made up', () => {
+describe('a made-up secret', () => {
   it('is an encryption key whose bytes are found too', () => {
     const [kid, encoded = ''] = newEncryptionKey('k2').split(':');
     expect(kid).toBe('k2');
@@ -87,7 +87,7 @@ describe('what is made up', () => {
   });
 });
 
-describe('what is looked through', () => {
+describe('the searched output', () => {
   const kept = keptFolder() as string;
   const isKept = (word: string, name: RegExp) =>
     readdirSync(kept, { recursive: true, withFileTypes: true }).some(
@@ -97,7 +97,7 @@ describe('what is looked through', () => {
         readFileSync(join(entry.parentPath, entry.name)).includes(word),
     );
 
-  it('has the answers and log lines of a gateway in this process and in another', async () => {
+  it('has the responses and log lines of a gateway in this process and in another', async () => {
     const sandbox = await TestSandbox.start();
     const gateway = await TestGateway.start(sandbox);
     const other = await startGatewayProcess(gateway.environment(sandbox));
@@ -116,7 +116,7 @@ describe('what is looked through', () => {
     expect(isKept(there, /\/stdout-of-sh-/)).toBe(true);
   });
 
-  it('has what any process prints, and leaves alone what nobody reads', async () => {
+  it('has the output of every process, and does not start to read a stream', async () => {
     const word = randomUUID();
     const child = spawn(process.execPath, ['-p', `console.error('${word}-2'); '${word}-1'`]);
     await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -128,7 +128,7 @@ describe('what is looked through', () => {
     unread.kill();
   });
 
-  it.each([false, true])('has all that is in a Redis at its end, frozen: %s', async (isFrozen) => {
+  it.each([false, true])('has the whole content of a Redis at its end, frozen: %s', async (isFrozen) => {
     const word = randomUUID();
     const redis = await startRedis();
     await ask(redis, (client) => client.hset('some', word.slice(1), word.repeat(20)));
@@ -139,7 +139,7 @@ describe('what is looked through', () => {
 });
 
 describe('a run of Jest', () => {
-  /** In a folder of its own, with nothing but this reporter. */
+  /** In a folder of its own, with only this reporter. */
   async function run(
     test: string,
   ): Promise<{ code: number; printed: string; rootDir: string; kept: string }> {
@@ -165,7 +165,7 @@ describe('a run of Jest', () => {
     ['prints', `process.stdout.write(${password})`],
     ['leaves in a file', `require('node:fs').writeFileSync(__dirname + '/report.json', ${password})`],
     ['keeps', `require('node:fs').writeFileSync(process.env.CANARY_FOLDER + '/answers.1', ${password})`],
-  ])('that %s a secret fails, and says of which kind', async (_, leak) => {
+  ])('that %s a secret fails, and names its kind', async (_, leak) => {
     const { code, printed, kept } = await run(leak);
     expect(code).toBe(1);
     expect(printed).toMatch(/Canaries: .* 1 found\n {2}password of a user, as it is, in \S+ after:/);
@@ -173,7 +173,7 @@ describe('a run of Jest', () => {
     expect(printed).toContain(`What was kept is in ${kept}/canaries-`);
   });
 
-  it('that does not passes, and leaves nothing behind', async () => {
+  it('that does not passes, and leaves no file behind', async () => {
     const { code, printed, rootDir } = await run(
       `require('node:fs').writeFileSync(__dirname + '/at', process.env.CANARY_FOLDER)`,
     );

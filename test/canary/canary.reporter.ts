@@ -7,8 +7,8 @@ import { scan } from './scan.ts';
 const MIB = 1024 * 1024;
 
 /**
- * After every run of tests: looks for the run's secrets in all that it wrote, and fails it where there is one. That is what jest, the
- * gateways and all other processes printed, what gateways answered and logged, what is left in Redis, and every file of the project.
+ * After every run of tests, searches its output for the run's secrets, and fails the run when it finds one. The output is that of Jest,
+ * the gateways and all other processes, the responses and logs of gateways, the content of Redis, and every file of the project.
  */
 export default class CanaryReporter {
   readonly #root: string;
@@ -19,7 +19,7 @@ export default class CanaryReporter {
 
   constructor({ rootDir }: { rootDir: string }) {
     this.#root = rootDir;
-    // Before there are workers, which take it over.
+    // Before the workers start, since they inherit it.
     process.env['CANARY_MARK'] = this.#mark;
     process.env['CANARY_FOLDER'] = this.#folder;
     for (const stream of [process.stdout, process.stderr]) this.#record(stream);
@@ -44,7 +44,7 @@ export default class CanaryReporter {
     this.#error = new Error(`${findings.length} secrets of this run were written down`);
   }
 
-  /** Jest fails the run on it. */
+  /** Jest then fails the run. */
   getLastError(): Error | undefined {
     return this.#error;
   }

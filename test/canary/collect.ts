@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { afterAll } from '@jest/globals';
 import { keepRead } from '../support/canary.ts';
 
-/** Before each test file: what the processes print that it starts is kept for the scan. */
+/** Runs before each test file: keeps the output of the processes that it starts for the scan. */
 
 let count = 0;
 function listen(message: unknown): void {
@@ -17,7 +17,7 @@ function listen(message: unknown): void {
 }
 
 subscribe('child_process', listen);
-// The channel is the process's, and the process runs other test files after this one.
+// The channel belongs to the process, which runs other test files after this one.
 afterAll(() => {
   unsubscribe('child_process', listen);
 });

@@ -3,11 +3,11 @@ import { basename, join } from 'node:path';
 import { type Kind, kinds } from '../support/canary.ts';
 
 export interface Finding {
-  /** What got out; never the secret itself. */
+  /** The kind of the leaked secret; never the secret itself. */
   readonly kind: string;
   readonly form: string;
   readonly file: string;
-  /** What stands before it there. */
+  /** The text before it. */
   readonly before: string;
 }
 
@@ -19,12 +19,12 @@ export interface Scan {
 
 type Filter = (path: string) => boolean;
 
-/** Of each file no more are told: one leak may be written a million times. */
+/** At most this many findings for each file: one leak may be written a million times. */
 const TOLD_PER_FILE = 5;
-/** An id of a session is no canary: the gateway makes it up, and tells it once, in this form. */
+/** A session's id has no mark: the gateway makes it up, and returns it once, in this form. */
 const SESSION = /"sessionId":"([\w-]{22})"/g;
 
-/** Looks through all files below the folders for the mark in whatever form, and for ids of sessions that were answered. */
+/** Searches all files below the folders for the mark in every form, and for ids of sessions in responses. */
 export function scan(folders: readonly string[], mark: string, isIgnored: Filter = () => false): Scan {
   const paths = folders.flatMap((folder) => filesBelow(folder, isIgnored));
   const sessions = new Set(paths.filter(isAnswers).flatMap((path) => sessionsIn(read(path))));
@@ -52,7 +52,7 @@ interface Hit {
   readonly at: number;
 }
 
-/** How a text can come out; percent encoding and JSON leave letters and digits alone. */
+/** The forms of a leaked text; percent encoding and JSON do not change letters and digits. */
 function formsOf(mark: string): readonly Form[] {
   const bytes = [...Buffer.from(mark)];
   const hex = bytes.map((byte) => byte.toString(16));
@@ -67,7 +67,7 @@ function formsOf(mark: string): readonly Form[] {
     // Of an encryption key.
     literal('decoded base64', Buffer.from(mark, 'base64').toString('latin1')),
     ...[0, 1, 2].map((offset) => {
-      // What of it does not depend on its neighbours, in either alphabet.
+      // The part that does not depend on its neighbours, in both alphabets.
       const text = Buffer.from(`${'x'.repeat(offset)}${mark}`)
         .toString('base64')
         .replaceAll('=', '');
@@ -86,7 +86,7 @@ function marksIn(text: string, { name, pattern }: Form): Hit[] {
   }));
 }
 
-/** Ids of sessions anywhere but where they are told. */
+/** Ids of sessions, except in the response that creates them. */
 function strayed(text: string, sessions: ReadonlySet<string>): Hit[] {
   if (sessions.size === 0) return [];
   return [...text.matchAll(/[\w-]{22,}/g)]
@@ -98,7 +98,7 @@ function sessionsIn(text: string): string[] {
   return [...text.matchAll(SESSION)].flatMap(({ 1: id }) => id ?? []);
 }
 
-/** Enough to find the place, with no secret in it. */
+/** Enough to find the position, without the secret. */
 function before(text: string, at: number, mark: string): string {
   return text
     .slice(Math.max(0, at - 80), at)
@@ -110,7 +110,7 @@ function isAnswers(path: string): boolean {
   return basename(path).startsWith('answers');
 }
 
-/** One character a byte: what is looked for is ASCII, or bytes. */
+/** One character for each byte: the searched text is ASCII, or bytes. */
 function read(path: string): string {
   return readFileSync(path, 'latin1');
 }

@@ -26,11 +26,11 @@ import type { Stage } from './stage.ts';
 /** Orders that are handed in at a time. */
 const AT_ONCE = 40;
 const FEW_AT_ONCE = 6;
-/** A caller repeats what was not processed so many times, and then lets it be for a while. */
+/** How often a caller repeats an unprocessed order before it pauses. */
 const TRIES = 6;
 const PAUSE_MS = 200;
 
-/** Orders and all that their callers were told. */
+/** Orders and all responses to their callers. */
 class Ledger {
   readonly #told = new Map<string, Answer[]>();
   submits = 0;
@@ -56,7 +56,7 @@ interface Acted {
 }
 type Act = (stage: Stage, options: ChaosOptions) => Promise<Acted>;
 
-/** A caller as callers are: what was not processed, or not answered at all, it sends again, to whichever gateway answers. */
+/** A usual caller: it sends an order again that was not processed, or had no response, to the next gateway that responds. */
 async function submit(
   stage: Stage,
   ledger: Ledger,
@@ -76,7 +76,7 @@ async function submit(
   }
 }
 
-/** At that gateway only, until it is taken on: a busy machine may be too slow for the store at first. */
+/** At that gateway only, until it admits the order: a busy machine may be too slow for the store at first. */
 async function placeAt(stage: Stage, gateway: number, channelOrderId: string, fault: Fault): Promise<Answer> {
   for (let left = TRIES; ; left--) {
     const answer = await stage.place(gateway, channelOrderId, fault);
@@ -98,7 +98,7 @@ async function judge(stage: Stage, ledger: Ledger, forgetful = false): Promise<A
   return { violations, orders: ledger.all.length, submits: ledger.submits, states };
 }
 
-/** Many orders, each handed in several times at once, while gateways and the store are killed; and once more when it is quiet. */
+/** Many orders, each submitted several times at once, while gateways and the store are killed; and once more afterwards. */
 async function crowd(stage: Stage, options: ChaosOptions): Promise<Acted> {
   const plan = planOf(options);
   const ledger = new Ledger();
@@ -111,7 +111,7 @@ async function crowd(stage: Stage, options: ChaosOptions): Promise<Acted> {
     for (const kill of kills.splice(0, due < 0 ? kills.length : due)) {
       killing = killing.then(() => carryOut(stage, kill));
     }
-    // Kills take as long as they take; the crowd does not run ahead of them.
+    // Submits wait for the kills, which take their time.
     if (handedIn % 25 === 0) await killing;
     await Promise.all(order.gateways.map((gateway) => submit(stage, ledger, order, gateway)));
   });
@@ -128,12 +128,12 @@ async function crowd(stage: Stage, options: ChaosOptions): Promise<Acted> {
 async function carryOut(stage: Stage, { what }: PlannedKill): Promise<void> {
   if (what !== 'redis') return stage.killGateway(what);
   await stage.killGuard();
-  // For as long as a callers' retry takes: what goes on without the store shows itself.
+  // As long as callers retry, so that a failure without the store becomes visible.
   await sleep(2 * PAUSE_MS);
   await stage.restartGuard();
 }
 
-/** Everything that the platform does to orders, without any kills, and few at a time. */
+/** Every platform behaviour for orders, without any kills, and few at a time. */
 async function eachFault(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
   const gateways = stage.fleet.gateways.keys().toArray();
@@ -153,7 +153,9 @@ async function eachFault(stage: Stage): Promise<Acted> {
   return judge(stage, ledger);
 }
 
-/** A gateway is killed after the platform got its orders. Nobody asks, and nobody sends them again when their leases are over. */
+/**
+ * A gateway is killed after the platform got its orders. No caller repeats them, and no gateway sends them again after their leases.
+ */
 async function orphans(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
   const names = Array.from({ length: 12 }, (_, index) => `orphan-${index}`);
@@ -173,7 +175,7 @@ async function orphans(stage: Stage): Promise<Acted> {
   return judge(stage, ledger);
 }
 
-/** Callers hang up while their orders are under way, others stay: both orders are carried through. */
+/** Callers hang up during their orders, others stay: both kinds of order are carried out. */
 async function hangUps(stage: Stage): Promise<Acted> {
   const gateways = stage.fleet.gateways.keys().toArray();
   const pairs = Array.from({ length: 15 }, (_, index) => index);
@@ -193,7 +195,7 @@ async function hangUps(stage: Stage): Promise<Acted> {
     return pairs.filter((index) => records[index]?.state !== 'succeeded');
   };
   const [stayed, hungUp] = [await lost('stays'), await lost('hangs-up')];
-  // A busy machine is too slow for some of either kind; that it was the hanging up shows in numbers.
+  // A busy machine is too slow for some of either kind; the numbers show an effect of hanging up.
   const violations: Violation[] =
     hungUp.length - stayed.length <= pairs.length / 2
       ? []
@@ -210,7 +212,7 @@ async function hangUps(stage: Stage): Promise<Acted> {
   };
 }
 
-/** An operator settles an order, and the platform's answer to it comes after that. */
+/** An operator settles an order, and the platform's response arrives after that. */
 async function settlement(stage: Stage): Promise<Acted> {
   const names = Array.from({ length: 6 }, (_, index) => `settled-${index}`);
   const settled: string[] = [];
@@ -236,8 +238,8 @@ async function settlement(stage: Stage): Promise<Acted> {
 }
 
 /**
- * Requests that the store did not hear tell it later that nothing was sent, while others are sending the same orders: that
- * must not release them.
+ * Requests that did not reach the store in time report later that nothing was sent, while others send the same orders: that must not
+ * release them.
  */
 async function strangers(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
@@ -258,7 +260,7 @@ async function strangers(stage: Stage): Promise<Acted> {
   return judge(stage, ledger);
 }
 
-/** The store is killed, asked while it is away, and started again; a gateway that never saw it before comes along. */
+/** The store is killed, gets requests while it is down, and is started again; a gateway joins that never saw it before. */
 async function storeKilled(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
   const names = Array.from({ length: 20 }, (_, index) => `kept-${index}`);
@@ -296,7 +298,7 @@ async function storeKilled(stage: Stage): Promise<Acted> {
   return { ...judged, violations: [...judged.violations, ...unguarded, ...claimed] };
 }
 
-/** The store is emptied. What was placed before is handed in again. The last act: afterwards nothing is sent any more. */
+/** The store is emptied, and earlier orders are submitted again. The last act: afterwards no order is sent. */
 async function emptied(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
   const names = Array.from({ length: 20 }, (_, index) => `emptied-${index}`);
@@ -325,7 +327,7 @@ export const acts = {
 } satisfies Record<string, Act>;
 export type ActName = keyof typeof acts;
 
-/** All of them, a bounded number at a time, in their order. */
+/** Runs all of them in their order, a bounded number at a time. */
 async function inParallel<T>(
   all: readonly T[],
   work: (one: T, index: number) => Promise<unknown>,

@@ -17,26 +17,26 @@ describe('Orders while gateways and the order store are killed, and the platform
     say(`chaos, seed ${seed}\n${figuresOf(report)}`);
   }, 600_000);
 
-  it('S2 are carried out once at most, told truly, and found afterwards', () => {
+  it('S2 are carried out at most once, reported truly, and found afterwards', () => {
     expect(report.violations).toEqual([]);
-    // As many as were planned, and the platform did carry most of them out.
+    // The planned number, and the platform carried most of them out.
     expect(report.orders).toBeGreaterThanOrEqual(2_000);
     expect(report.commits).toBeGreaterThan(report.orders / 2);
     expect(report.restarts).toBeGreaterThanOrEqual(11);
   });
 
-  it('S19 are in the trail of writes: one line for each answer', () => {
+  it('S19 are in the trail of writes: one line for each response', () => {
     expect(report.unaudited).toEqual([]);
     expect(report.answers).toBeGreaterThan(report.orders);
   });
 });
 
-describe('The chaos run finds what is broken', () => {
+describe('The chaos run finds a broken gateway', () => {
   const runs = new Map<VariantName, PromiseWithResolvers<Report>>(
     variantNames.map((name) => [name, Promise.withResolvers<Report>()]),
   );
 
-  // Most of the time they wait for leases and deadlines, so some at once.
+  // Several at once, since they mostly wait for leases and deadlines.
   beforeAll(() => {
     const left = variantNames.values();
     const lane = async () => {

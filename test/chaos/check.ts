@@ -1,6 +1,6 @@
 import type { State } from '../../src/order-ledger/ledger-record.ts';
 
-/** One answer to one request; `status` 0: the connection ended before there was any. */
+/** One response to one request; `status` 0: the connection ended before it. */
 export interface Answer {
   readonly status: number;
   readonly code?: string;
@@ -9,14 +9,14 @@ export interface Answer {
   readonly retryable?: boolean;
 }
 
-/** The record of an order, as `getOrder` answers it. */
+/** The record of an order, as `getOrder` returns it. */
 export interface Found {
   readonly state: State;
   readonly submittedAt: string;
   readonly items: readonly { readonly licenseOrderId: string }[];
 }
 
-/** What the callers of one order were told, by every request, in the order of the answers. */
+/** All responses to the callers of one order, in their order. */
 export interface Told {
   readonly channelOrderId: string;
   readonly answers: readonly Answer[];
@@ -29,14 +29,14 @@ export interface Commit {
 
 export type Fault = 'duplicate' | 'false answer' | 'unfindable' | 'wrong state' | 'lost with its caller';
 
-/** Something that must not be. */
+/** A violation. */
 export interface Violation {
   readonly fault: Fault;
   readonly channelOrderId: string;
   readonly what: string;
 }
 
-/** Which numbers of commits each state may have. */
+/** The allowed numbers of commits of each state. */
 const fits: Readonly<Record<State, readonly number[]>> = {
   sending: [],
   succeeded: [1],
@@ -49,8 +49,8 @@ const fits: Readonly<Record<State, readonly number[]>> = {
 };
 
 /**
- * Compares what callers were told and what is recorded with what the platform carried out. `forgetful`: gateways were killed, and one
- * may have known of a success that the store, away at that moment, was not told: in doubt, and the answer is true all the same.
+ * Compares the responses and the records with the orders that the platform carried out. `forgetful`: gateways were killed, and one may
+ * have known of a success that it could not record while the store was down: the order is in doubt, and the response is still true.
  */
 export function violationsOf(
   orders: readonly Told[],
@@ -71,7 +71,7 @@ export function violationsOf(
   ]);
 }
 
-/** What can be told at any moment. */
+/** Checks that hold at any moment. */
 export function duplicatesIn(commits: readonly Commit[]): Violation[] {
   const carriedOut = Map.groupBy(commits, ({ channelOrderId }) => channelOrderId);
   return [...carriedOut].flatMap(([channelOrderId, its]) => ofCommits({ channelOrderId, answers: [] }, its));
@@ -124,12 +124,12 @@ export function isSuccess({ status }: Answer): boolean {
   return status === 201 || status === 202;
 }
 
-/** The order's own refusal, which is for good. */
+/** The platform's refusal of the order, which is final. */
 function isRejection({ status, code }: Answer): boolean {
   return status === 422 && code === 'upstream-rejected';
 }
 
-/** Says that this request made nothing happen. */
+/** The response says that this request had no effect. */
 export function isDenial({ status, outcome }: Answer): boolean {
   return status >= 400 && outcome === 'not_processed';
 }

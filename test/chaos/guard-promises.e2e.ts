@@ -20,7 +20,7 @@ import { isDenial } from './check.ts';
 import { DEADLINE_MS } from './plan.ts';
 import { Stage } from './stage.ts';
 
-/* What the guard promises, one promise a test, with real processes. Needs the build (`nest build`). */
+/* The promises of the order ledger, one in each test, with real processes. Needs the build (`nest build`). */
 
 const say = (text: string) => process.stderr.write(`${text}\n`);
 const { atEnd } = endings();
@@ -31,8 +31,8 @@ async function stageOf(options: Parameters<typeof Stage.set>[0]): Promise<Stage>
   return stage;
 }
 
-describe('What the order store has acknowledged', () => {
-  it('is there after it was killed, 10,000 writes and five kills long', async () => {
+describe('Every write that the order store has acknowledged', () => {
+  it('is there after the store was killed, over 10,000 writes and five kills', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
     atEnd(() => rmSync(folder, { recursive: true, force: true }));
     const port = String(await freePort());
@@ -84,7 +84,7 @@ describe('What the order store has acknowledged', () => {
 });
 
 describe('An order', () => {
-  it('is in doubt soon after its lease, with nobody asking, where its gateway was killed', async () => {
+  it('is in doubt soon after its lease, without a request, when its gateway was killed', async () => {
     const stage = await stageOf({ processes: 2 });
     const name = 'killed-after-commit';
     void stage.place(0, name, 'silence-after-commit');
@@ -98,7 +98,7 @@ describe('An order', () => {
     const afterMs = Date.now() - leaseEnd;
     say(`killed after the platform had accepted: in doubt ${afterMs} ms after the end of the lease`);
     expect(afterMs).toBeGreaterThan(-1_000);
-    // Within a second on a machine that has the time.
+    // Within a second on a machine that is idle.
     expect(afterMs).toBeLessThan(4_000);
     expect(await stage.place(1, name, 'silence-after-commit')).toMatchObject({
       code: 'outcome-unknown',
@@ -108,11 +108,11 @@ describe('An order', () => {
     expect(await stage.records.count('in_doubt')).toBe(1);
   }, 180_000);
 
-  it('is carried through and recorded where its caller hangs up: 500 of 500', async () => {
+  it('is carried out and recorded when its caller hangs up: 500 of 500', async () => {
     const stage = await stageOf({ processes: 2, environment: { UPSTREAM_ORDER_DEADLINE_MS: '60000' } });
     const names = Array.from({ length: 500 }, (_, index) => `hung-up-${index}`);
     const gone = new AbortController();
-    // A machine that is busy otherwise may refuse some: nothing was done, and they come again.
+    // A busy machine may refuse some; these had no effect, and are sent again.
     const insist = async (name: string, index: number) => {
       for (;;) {
         const answer = await stage.place(index % 2, name, 'very-late-commit', gone.signal);
@@ -126,7 +126,7 @@ describe('An order', () => {
       );
       return counts.reduce((sum, count) => sum + count, 0);
     };
-    // Two more were placed to warm up.
+    // The warm-up placed two more.
     await until('all are recorded', async () => (await known()) >= names.length + 2);
     gone.abort();
     const hungUp = (await placed).filter(({ status }) => status === 0).length;
@@ -143,7 +143,7 @@ describe('An order', () => {
     expect(succeeded).toBe(names.length);
   }, 240_000);
 
-  it('is refused at once and not sent while the order store stands still, and goes once it moves again', async () => {
+  it('is refused at once and not sent while the order store is frozen, and is sent once it continues', async () => {
     const stage = await stageOf({ processes: 1, environment: { UPSTREAM_ORDER_DEADLINE_MS: '30000' } });
     const names = Array.from({ length: 20 }, (_, index) => `frozen-${index}`);
     const before = (await stage.sandbox.journal('batchOrder')).length;
@@ -164,7 +164,7 @@ describe('An order', () => {
     );
     expect(sent).toBe(0);
     expect(median).toBeLessThan(500);
-    // What was written into the frozen store's socket is taken back, so the numbers are free again.
+    // Requests in the frozen store's socket are undone, so the numbers are free again.
     stage.guard.thaw();
     await Promise.all(
       names.map((name) =>
@@ -194,7 +194,7 @@ async function begin(store: OrderLedgerStore, name: string): Promise<boolean> {
   }
 }
 
-/** Through moments in which a busy machine is too slow for the store. */
+/** Repeats while a busy machine is too slow for the store. */
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
   let result!: T;
   await until('the store answers', async () => {

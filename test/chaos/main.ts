@@ -4,8 +4,8 @@ import { figuresOf, runChaos } from './run.ts';
 import { type VariantName, variantNames } from './variants.ts';
 
 /**
- * `npm run chaos -- [--orders n] [--submits n] [--processes n] [--kills n] [--redis-kills n] [--seed s] [--variant name]`.
- * Ends with 1 where something was found. Needs a redis-server.
+ * `npm run chaos -- [--orders n] [--submits n] [--processes n] [--kills n] [--redis-kills n] [--seed s] [--variant name]`. Exits with 1
+ * on a violation. Needs a redis-server.
  */
 const { values } = parseArgs({
   options: {

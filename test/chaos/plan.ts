@@ -2,16 +2,16 @@ import { SeededRandom } from '../../sandbox/random.ts';
 
 /** Short, so that deadlines and leases (deadline and 5 s) end during the run. */
 export const DEADLINE_MS = 1_000;
-/** And some time to be sure: after that nobody is sending any more. */
+/** With a margin: after that no process is sending. */
 export const LEASE_MS = DEADLINE_MS + 5_000 + 1_000;
-/** After the deadline, so the answer comes when nobody waits for it any more. */
+/** After the deadline, so no caller waits for the response. */
 export const LATE_MS = 1_600;
-/** Late enough for an operator to be faster. */
+/** Late enough for an operator to settle first. */
 export const VERY_LATE_MS = 3_000;
 
 /**
- * What the platform does to an order, told to it by the order's own branch code, so that every attempt of an order meets the same.
- * Carried out or not: that is what the caller cannot see.
+ * What the platform does to an order. The order's own branch code selects it, so every attempt of an order meets the same. The caller
+ * cannot see whether the order was carried out.
  */
 export const faults = {
   none: undefined,
@@ -30,7 +30,7 @@ export const faults = {
 } as const;
 export type Fault = keyof typeof faults;
 
-/** Parts of a hundred. What counts as a failure of the platform stays well below a half, or the breaker would send nothing. */
+/** Percentages. Failures of the platform stay well below a half, or the breaker would send nothing. */
 const shares: Readonly<Partial<Record<Fault, number>>> = {
   none: 34,
   slow: 26,
@@ -49,7 +49,7 @@ export interface ChaosOptions {
   /** Concurrent submits of each order. */
   readonly submits: number;
   readonly processes: number;
-  /** kill -9 of gateways, and of the guard's Redis. */
+  /** kill -9 of gateways, and of the order store's Redis. */
   readonly kills: number;
   readonly redisKills: number;
   readonly seed: number;
@@ -58,12 +58,12 @@ export interface ChaosOptions {
 export interface PlannedOrder {
   readonly channelOrderId: string;
   readonly fault: Fault;
-  /** Which gateways the submits go to first. */
+  /** The gateways that get the submits first. */
   readonly gateways: readonly number[];
 }
 
 export interface PlannedKill {
-  /** After so many orders were handed in. */
+  /** After this many submitted orders. */
   readonly after: number;
   readonly what: 'redis' | number;
 }
@@ -73,7 +73,7 @@ export interface Plan {
   readonly kills: readonly PlannedKill[];
 }
 
-/** The same seed gives the same orders, faults and kills; when exactly they meet is the machine's. */
+/** The same seed gives the same orders, faults and kills; their timing depends on the machine. */
 export function planOf({ orders, submits, processes, kills, redisKills, seed }: ChaosOptions): Plan {
   const random = new SeededRandom(seed);
   const upTo = (count: number) => Math.floor(random.next() * count);
@@ -92,7 +92,7 @@ export function planOf({ orders, submits, processes, kills, redisKills, seed }: 
   const shuffled = all
     .map((what) => ({ what, place: random.next() }))
     .sort((one, other) => one.place - other.place);
-  // From early on, and done before the last orders.
+  // From early on, and finished before the last orders.
   const after = (place: number) => Math.floor((orders * (place + 0.5)) / (all.length + 1));
   return { orders: planned, kills: shuffled.map(({ what }, place) => ({ after: after(place), what })) };
 }
@@ -103,7 +103,7 @@ function drawFault(point: number): Fault {
   return 'none';
 }
 
-/** What the sandbox is told: one rule a fault. */
+/** The sandbox's fault rules: one for each fault. */
 export function faultRules(): object[] {
   return Object.entries(faults)
     .filter(([, rule]) => rule !== undefined)

@@ -15,7 +15,7 @@ export function built<T>(path: string): Promise<T> {
   return import(pathToFileURL(resolve('dist', path)).href) as Promise<T>;
 }
 
-/** The guard's records beside the gateways, for what their API does not do, or not so soon. */
+/** Direct access to the order ledger's records, for actions that their API does not offer, or not so soon. */
 export class Records {
   private readonly store: RedisGuardModule.RedisOrderLedger;
   private readonly redis: GuardRedisModule.OrderLedgerRedis;
@@ -27,7 +27,7 @@ export class Records {
     this.nameOf = nameOf;
   }
 
-  /** `environment` is a gateway's; its store has an epoch. */
+  /** `environment` is that of a gateway whose store has an epoch. */
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
@@ -60,7 +60,7 @@ export class Records {
     return (await this.store.list({ states: [state] }, 0, 1)).total;
   }
 
-  /** As an operator does who has made sure, without the wait that the API asks of one. */
+  /** Settles as an operator does, without the wait that the API requires. */
   settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<GuardStoreModule.Moved> {
     return this.store.move({ name: this.nameOf(CHANNEL, channelOrderId), by: 'operator', to });
   }

@@ -4,7 +4,7 @@ import type { ChaosOptions } from './plan.ts';
 import { Stage } from './stage.ts';
 import type { VariantName } from './variants.ts';
 
-/** In this order; the last one leaves a store that is stopped. */
+/** In this order; the last one leaves a stopped store. */
 const ALL = Object.keys(acts) as ActName[];
 
 export interface Report {
@@ -13,7 +13,7 @@ export interface Report {
   readonly submits: number;
   readonly commits: number;
   readonly restarts: number;
-  /** Answers that were looked for in the trail of writes, and those that are not there once. */
+  /** Responses that the check looked for in the trail of writes, and those without exactly one line. */
   readonly answers: number;
   readonly unaudited: readonly string[];
   readonly states: Readonly<Record<string, number>>;
@@ -22,7 +22,7 @@ export interface Report {
   readonly violations: readonly (Violation & { readonly act: ActName })[];
 }
 
-/** One run. With a variant it ends with the first act that finds something. */
+/** One run. With a variant it ends at the first act that finds a violation. */
 export async function runChaos(
   options: ChaosOptions,
   { variant, only = ALL }: { variant?: VariantName | undefined; only?: readonly ActName[] } = {},
@@ -65,7 +65,7 @@ export async function runChaos(
   }
 }
 
-/** Figures of a run, a line each. */
+/** Figures of a run, one a line. */
 export function figuresOf(report: Report): string {
   const count = (fault: Violation['fault']) => report.violations.filter((one) => one.fault === fault).length;
   const rows: [string, string | number][] = [

@@ -21,17 +21,17 @@ interface StageOptions {
 }
 
 const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
-/** A line that was just handed over for writing is lost with its process: a write waits for no log. */
+/** A killed process loses the line that it is writing, since a write does not wait for the log. */
 const KILLED_WITH_ITS_LINES_MS = 500;
 
-/** A platform, gateways, and an order store that survives being killed, unless the variant takes that away. */
+/** A platform, gateways, and an order store that survives kills, unless the variant prevents that. */
 export class Stage {
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;
   readonly records: Records;
   restarts = 0;
   #asked = 0;
-  /** Requests that were answered, by id: where, and when. */
+  /** Requests with a response, by id: the gateway and the time. */
   readonly #answered = new Map<string, { by: GatewayProcess; at: number }>();
   /** Gateways that were killed, and when. */
   readonly #killed = new Map<GatewayProcess, number>();
@@ -79,12 +79,12 @@ export class Stage {
     fleet.gateways = await Promise.all(Array.from({ length: processes }, startGateway));
     const records = await Records.open(all);
     const stage = new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway);
-    // Tokens are there, and code has run once, when it counts.
+    // Fetches tokens and runs the code once before the test.
     await Promise.all(fleet.gateways.map((_, gateway) => stage.place(gateway, `first-${gateway}`, 'none')));
     return stage;
   }
 
-  /** Hands the order in at that gateway. */
+  /** Submits the order to that gateway. */
   async place(
     gateway: number,
     channelOrderId: string,
@@ -108,7 +108,7 @@ export class Stage {
         signal,
       });
       const answer = { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
-      // Overloaded, it does not even look who is asking for what.
+      // An overloaded gateway refuses before it reads the caller and the route.
       if (answer.code !== 'overloaded') this.#answered.set(requestId, { by, at: performance.now() });
       return answer;
     } catch {
@@ -116,7 +116,7 @@ export class Stage {
     }
   }
 
-  /** The record of an order, asked of each gateway in turn until one answers; undefined where there is none. */
+  /** The record of an order: asks each gateway in turn until one responds; undefined without a record. */
   async find(channelOrderId: string): Promise<Found | undefined> {
     let found: Found | undefined;
     await until(`${channelOrderId} can be looked up`, async () => {
@@ -131,7 +131,7 @@ export class Stage {
     return found;
   }
 
-  /** How many answers there were, and those that do not have one line in the trail of writes, or have two. */
+  /** The number of responses, and those without exactly one line in the trail of writes. */
   async trail(): Promise<{ answers: number; unaudited: readonly string[] }> {
     const lines = new Map<string, number>();
     const expected = [...this.#answered].filter(([, { by, at }]) => {
@@ -179,7 +179,7 @@ export class Stage {
     await ask(this.#guard, (client) => client.flushall());
   }
 
-  /** Until nobody is believed to be sending: every lease that was left behind has ended by itself. */
+  /** Waits until no order counts as being sent: every orphaned lease has ended. */
   async settled(): Promise<void> {
     await until(
       'no order is being sent',

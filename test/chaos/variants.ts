@@ -1,6 +1,7 @@
 /**
- * The gateway broken on purpose, one way at a time: preloaded (`--import`) into a built gateway by the chaos run, chosen by
- * CHAOS_VARIANT, which nothing else reads. Each is a mistake that somebody could make; a run that passes with one of them proves nothing.
+ * Deliberate bugs of the gateway, one at a time: the chaos run preloads this file (`--import`) into a built gateway and selects one by
+ * CHAOS_VARIANT, which no other code reads. Each is a mistake that a developer could make; a run that passes with one of them proves
+ * nothing.
  */
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -30,7 +31,7 @@ const load = {
 
 type Method = (this: unknown, ...all: unknown[]) => unknown;
 
-/** Puts something around a method: `goOn` calls it, with the same arguments or others. */
+/** Wraps a method: `goOn` calls it, with the same arguments or others. */
 function around<R>(
   prototype: object,
   name: string,
@@ -44,11 +45,11 @@ function around<R>(
   };
 }
 
-/** The guard's scripts with a piece changed. One that does not have the piece would be no variant at all. */
+/** The order ledger's scripts with a changed part. A script without that part would not be a variant, so this throws. */
 async function inScripts(piece: string, other: string): Promise<void> {
   const source = await readFile(resolve('dist/order-ledger/redis-order-ledger.js'), 'utf8');
   if (!source.includes(piece)) throw new Error(`the guard's scripts have no longer: ${piece}`);
-  // Nobody is known by its hash then, so that every text comes along.
+  // Redis then knows no script by its hash, so every call carries the text.
   around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));
   around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
     goOn((script as string).replace(piece, other), ...rest),
@@ -63,9 +64,9 @@ async function inResults(change: (result: Result) => Result): Promise<void> {
 }
 
 interface Variant {
-  /** Acts that find it; the crowd does too, sooner or later. */
+  /** Acts that find it; the many concurrent orders do too, sooner or later. */
   readonly acts: readonly ActName[];
-  /** Done to a gateway before it starts. */
+  /** Applied to a gateway before it starts. */
   readonly apply: () => Promise<void>;
 }
 

@@ -10,8 +10,8 @@ interface Figures {
   readonly lines: { scenario: string; what: string; limit: string }[];
 }
 
-/** The bench checks every answer by itself, and from which side of the cache it came. Times are not judged here. */
-it('the short bench: the gateway and all of its peers answer right, and no figure is missing', async () => {
+/** The bench checks every response by itself, and whether it came from the cache. This test judges no times. */
+it('the short bench: the gateway and all of its peers respond correctly, and no figure is missing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
   const json = join(folder, 'figures.json');
   try {

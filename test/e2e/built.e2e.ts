@@ -28,7 +28,7 @@ it('G10 the demo builds again only where a source was changed, added or removed'
     markBuilt(root);
     expect(isBuilt(root)).toBe(true);
   }
-  // A build empties the folder, and so takes the mark away.
+  // A build empties the folder, and so removes the mark.
   rmSync(join(root, 'dist'), { recursive: true });
   expect(isBuilt(root)).toBe(false);
 });

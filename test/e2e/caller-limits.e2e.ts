@@ -7,7 +7,7 @@ import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 
-/** What one caller may have of the gateway. That others do not feel its flood: test/faults/callers.faults.ts. */
+/** What one caller may use of the gateway. test/faults/callers.faults.ts shows that its flood does not affect others. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ENCRYPTION_KEYS = newEncryptionKey();
@@ -45,7 +45,7 @@ function standing({ headers }: TestAnswer): { policy: string | null; left: numbe
 }
 
 describe("a caller's rate limit", () => {
-  it('is counted down on every answer, whatever it is, and ends in 429 before anything is done', async () => {
+  it('is counted down on every response, of any status, and ends in 429 before the gateway acts', async () => {
     const gateway = await gatewayWith(limited(5));
     const key = gateway.keys['limited'] as string;
     const answers = [
@@ -79,7 +79,7 @@ describe("a caller's rate limit", () => {
     expect(await gateway.metrics()).toContain('gateway_requests_refused_total{reason="caller-rate"} 2');
   });
 
-  it('is over when it says so', async () => {
+  it('ends when it says so', async () => {
     const gateway = await gatewayWith(limited(1, 2));
     let refused: TestAnswer | undefined;
     await until('the limit is used up', async () => (refused = await ask(gateway)).status === 429);
@@ -89,7 +89,7 @@ describe("a caller's rate limit", () => {
     expect((await ask(gateway)).status).toBe(200);
   });
 
-  it('is not touched by health, problems and the documentation, nor by requests of nobody', async () => {
+  it('does not count health, problems, the documentation, and requests of unknown callers', async () => {
     const gateway = await gatewayWith(limited(1));
     for (const path of [
       '/health/live',
@@ -106,7 +106,7 @@ describe("a caller's rate limit", () => {
     expect(standing(await ask(gateway))).toMatchObject({ left: 0 });
   });
 
-  it('is absent from the answers to a caller that has none', async () => {
+  it('is absent from the responses to a caller without a limit', async () => {
     const gateway = await gatewayWith(limited(1));
     for (let times = 0; times < 3; times++) {
       const { status, headers } = await gateway.get(ASSETS);
@@ -128,7 +128,7 @@ describe("a caller's rate limit", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
   });
 
-  it('goes on in each process while Redis is away, and nobody waits for that', async () => {
+  it('goes on in each process during an outage of Redis, and delays no request', async () => {
     const redis: RunningRedis = ended(await startRedis());
     const gateway = await gatewayWith(limited(20), { REDIS_URL: redis.url, ENCRYPTION_KEYS });
     expect(standing(await ask(gateway))).toMatchObject({ left: 19 });
@@ -155,12 +155,12 @@ describe("a caller's rate limit", () => {
 });
 
 describe('requests in flight of one caller', () => {
-  it('are half of what the gateway takes on: beyond them 429, while others are served', async () => {
+  it("are at most half of the gateway's: beyond them 429, while other callers are served", async () => {
     const gateway = await gatewayWith(limited(1_000_000));
     const { hostname, port } = new URL(gateway.url);
     const held = new Set<Socket>();
     let over = false;
-    /** A request that never sends its body, and another one when that is given up. */
+    /** A request that never sends its body, and another one once the first is closed. */
     const hold = (): void => {
       const socket = connect(Number(port), hostname);
       held.add(socket);

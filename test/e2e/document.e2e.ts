@@ -25,13 +25,13 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Frozen: a new public route has to be added here by hand, by somebody who wants it public. */
+/** Frozen: a developer who wants a new public route must add it here. */
 const PUBLIC = ['getProblem', 'listProblems', 'live', 'ready'];
 
 /** They lead nowhere on the platform. */
 const OF_GATEWAY = ['getOrder', 'listOrders', 'settleOrder', 'listGaps', 'getCaller'];
 
-/** The one example that does not stand as it is: the demo makes a password up and prints it. */
+/** The one example that cannot be sent unchanged: the demo makes up and prints a password. */
 const DEMO_PASSWORD = 'as printed by the demo';
 
 const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
@@ -59,7 +59,7 @@ function handlers(): Handler[] {
   });
 }
 
-/** What each method of the controllers says in the source that it returns: names of DTO classes, by `Controller.method`. */
+/** The declared return type of each controller method: names of DTO classes, by `Controller.method`. */
 function declaredResults(): Map<string, string[]> {
   const files = globSync('src/**/*.controller.ts').map((path) =>
     ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest),
@@ -89,7 +89,7 @@ function documentedResults(operationId: string): string[] {
 }
 
 describe('every handler', () => {
-  it('declares who may have it, and is in the document under its operation id', () => {
+  it('declares its scope, and is in the document under its operation id', () => {
     const policies = handlers().map(({ policy }) => policy);
     expect(policies).not.toContain(undefined);
     expect(policies.map((policy) => policy?.operationId).sort()).toEqual(
@@ -105,7 +105,7 @@ describe('every handler', () => {
     const declared = declaredResults();
     const rows = handlers().map(({ controller, method, policy }) => ({
       handler: `${controller}.${method}`,
-      // A page for browsers has no schema; bytes are those of the result beside them, made once.
+      // A page for browsers has no schema; a response of bytes has that of the DTO beside it.
       returns: declared
         .get(`${controller}.${method}`)
         ?.filter((name) => !['string', 'Buffer', 'undefined'].includes(name))
@@ -123,12 +123,12 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
   ({ route }) => {
     const { operation } = route;
 
-    /** Sessions lead to the user center, which has no place in the interface. */
+    /** Sessions call the user center, which the interface leaves out. */
     const ofSession = route.template.startsWith('/v1/sessions');
-    /** Of the gateway itself: what became of orders, what it noted, who asks. */
+    /** About the gateway itself: records of orders, gaps, the caller. */
     const ofGateway = OF_GATEWAY.includes(operation.operationId);
 
-    it('has a summary, its scope, its place upstream, and needs a key or a token', () => {
+    it('has a summary, its scope and its platform operation, and needs a key or a token', () => {
       expect(operation.summary).toMatch(/^[A-Z].{10,}/);
       expect(operation.description).toMatch(/Scope: (`[a-z]+:[a-z]+`|none)/);
       if (!ofSession && !ofGateway) {
@@ -145,7 +145,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
       expect(new Set(names).size).toBe(names.length);
     });
 
-    it('declares a success and every problem it can answer with, with an example of each', () => {
+    it('declares a success and every problem it can respond with, with an example of each', () => {
       const statuses = Object.keys(operation.responses);
       expect(statuses.some((status) => status.startsWith('2'))).toBe(true);
       expect(statuses).toEqual(
@@ -172,7 +172,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
       }
     });
 
-    it('takes an Idempotency-Key on every POST, and says what repeats are answered', () => {
+    it('accepts an Idempotency-Key on every POST, and describes the response to a repeat', () => {
       const parameter = operation.parameters?.find(({ name }) => name === 'Idempotency-Key');
       expect(parameter !== undefined).toBe(route.method === 'POST');
       if (!parameter) return;
@@ -182,7 +182,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
           expect(Object.keys(headers)).toContain('Idempotent-Replayed');
     });
 
-    it('has examples that work against a fresh sandbox as they stand', async () => {
+    it('has examples that work unchanged against a fresh sandbox', async () => {
       const bodies = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
       const path = withExamples(route);
       const requests = operation.requestBody ? bodies.map(({ value }) => value) : [undefined];
@@ -198,7 +198,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
       }
     });
 
-    it('is refused to a caller to whom no enterprise or channel is granted, wherever it names one', async () => {
+    it('is refused to a caller without a grant, wherever it names an enterprise or a channel', async () => {
       const named = JSON.stringify([route.template, operation.parameters ?? [], operation.requestBody ?? {}]);
       if (!/"enterpriseGlobalId"|\{enterpriseGlobalId\}|"channelCode"/.test(named)) return;
       const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
@@ -212,7 +212,7 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
   },
 );
 
-/** What the reader does before who tries an operation that needs a session. */
+/** The steps before an operation that needs a session. */
 async function sessionFor({ operation }: DocumentedRoute): Promise<Record<string, string>> {
   const needed = operation.parameters?.some(({ name, required }) => name === 'X-Session-Id' && required);
   if (!needed) return {};
@@ -220,7 +220,7 @@ async function sessionFor({ operation }: DocumentedRoute): Promise<Record<string
   return { 'x-session-id': answer.body['sessionId'] as string };
 }
 
-/** The order that the examples of records speak of. */
+/** The order in the examples of records. */
 async function placeFor({ template }: DocumentedRoute): Promise<void> {
   if (!template.includes('{channelOrderId}')) return;
   const place = routes.find((route) => route.operation.operationId === 'placeOrder');
@@ -231,7 +231,7 @@ async function placeFor({ template }: DocumentedRoute): Promise<void> {
 /** The path and query that Swagger UI fills in from the document's examples. */
 const NAMES = ['enterpriseGlobalId', 'channelCode'];
 
-/** With the parameters that are required, and these. */
+/** The required parameters, and these. */
 function withExamples({ template, operation }: DocumentedRoute, also: readonly string[] = []): string {
   const exampleOf = (parameter: { example?: unknown; schema?: { example?: unknown } }) =>
     String(parameter.example ?? parameter.schema?.example);
@@ -256,7 +256,7 @@ describe('documentation', () => {
     ['/openapi.json', 'accept-encoding'],
     ['/problems', 'accept, accept-encoding'],
   ])(
-    'S11 %s is made once: a client that has it is told so, and may have it in gzip or brotli',
+    'S11 %s is made once: a client with a current copy gets 304, and others may get gzip or brotli',
     async (path, vary) => {
       const url = gateway.url + path;
       const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
@@ -281,7 +281,7 @@ describe('documentation', () => {
   );
 
   it.each(['/docs', '/docs/', '/docs/start.js', '/problems', '/problems/forbidden', '/openapi.json'])(
-    'S16 %s is of no use inside another page, nor to a script that is not its own',
+    'S16 %s does not work inside another page, nor with a script of another origin',
     async (path) => {
       const { status, headers } = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
       expect(status).toBe(200);
@@ -295,7 +295,7 @@ describe('documentation', () => {
     },
   );
 
-  it('loads what its page names, from this gateway alone', async () => {
+  it('loads everything on its page from this gateway', async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text();
     const names = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name);
     const files = names.filter((name) => !name.startsWith('data:'));

@@ -36,7 +36,7 @@ async function gapsOf(gateway: TestGateway): Promise<Gap[]> {
   return body['items'] as Gap[];
 }
 
-/** The reads of the gateway, with the path of the platform's answer behind each and where a list of it is answered. */
+/** The reads of the gateway, with the path of the platform's response behind each and where it shows a list. */
 const READS = [
   ['listAssets', '/v1/enterprises/ent-harbour/assets', '/order/api/order/v1/asset/ent-harbour/list'],
   [
@@ -71,7 +71,7 @@ const UPSTREAM: Readonly<Record<string, string>> = {
   getAssetProducts: 'listAssetProducts',
 };
 
-/** What the platform itself answers, without the gateway in between. */
+/** The platform's own response, without the gateway in between. */
 async function platformAnswer(path: string): Promise<unknown> {
   const token = async (form: Record<string, string>): Promise<string> => {
     const answer = await fetch(sandbox.tokenUrl, {
@@ -109,7 +109,7 @@ async function platformAnswer(path: string): Promise<unknown> {
   return ((await answer.json()) as { data: unknown }).data;
 }
 
-/** Pointers of all fields below a value; of a list its first items stand for all. */
+/** Pointers of all fields below a value; for a list, those of its first items. */
 function pointersOf(value: unknown, at = '/data'): string[] {
   if (Array.isArray(value))
     return value.slice(0, 2).flatMap((item, index) => pointersOf(item, `${at}/${index}`));
@@ -135,7 +135,7 @@ const ODD: readonly unknown[] = [
   {},
   { more: 1 },
 ];
-/** Without it an item cannot be found again, and is left out. */
+/** Without its id an item cannot be found again, and is left out. */
 const IDS: Readonly<Record<string, string>> = {
   listAssets: 'id',
   findCustomers: 'customerId',
@@ -147,8 +147,8 @@ const IDS: Readonly<Record<string, string>> = {
 
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 
-describe('a single field of an answer that is something else', () => {
-  it.each(READS)('%s: the rest of the answer is served', async (operation, path, wirePath) => {
+describe('a single odd field of a response', () => {
+  it.each(READS)('%s: the gateway serves the rest of the response', async (operation, path, wirePath) => {
     const gateway = await start();
     const right = await gateway.get(path, fresh);
     expect(right.status).toBe(200);
@@ -176,14 +176,14 @@ describe('a single field of an answer that is something else', () => {
   });
 });
 
-/** Beside the spoiled field (or the item, where it is its id) both answers are the same. */
+/** Except for the spoiled field (or the item with the spoiled id) both responses are the same. */
 function expectRest(odd: unknown, right: unknown, pointer: string, id: string): void {
   const items = (body: unknown): unknown[] => Object.values(body as object).find(Array.isArray) ?? [];
   const [oddItems, rightItems] = [items(odd), items(right)];
   const isList = /^\/data(\/\w+)?\/\d+\//.test(pointer);
   if (!isList) return;
   const isId = new RegExp(`^/data(/\\w+)?/\\d+/${id}$`).test(pointer);
-  // Every other item is there as it was.
+  // Every other item is unchanged.
   const same = rightItems.filter((item) =>
     oddItems.some((other) => JSON.stringify(other) === JSON.stringify(item)),
   );
@@ -200,14 +200,14 @@ function expectRest(odd: unknown, right: unknown, pointer: string, id: string): 
 }
 
 describe('a platform that is odd in many fields at once', () => {
-  it('is still of use: every read answers, and what is shown fits the document', async () => {
+  it('is still usable: every read gets a response, and the response fits the document', async () => {
     const gateway = await start();
     for (let round = 0; round < 20; round++) {
       await sandbox.fault({ operation: '*', times: READS.length, action: { odd: { share: 0.2 } } });
       for (const [, path] of READS) {
         const { status, body } = await gateway.get(path, fresh);
         if (status === 200) continue;
-        // The list itself was put away.
+        // The list itself was removed.
         expect(body['code']).toBe('upstream-contract-violation');
       }
     }
@@ -218,7 +218,7 @@ describe('a platform that is odd in many fields at once', () => {
 });
 
 describe('gaps', () => {
-  it('are none where the platform answers as its interface says', async () => {
+  it('are empty when the platform responds as its interface says', async () => {
     const gateway = await start();
     for (const [, path] of READS) expect((await gateway.get(path, fresh)).status).toBe(200);
     expect((await gateway.get('/v1/enterprises/ent-harbour/overview', fresh)).status).toBe(200);
@@ -259,7 +259,7 @@ describe('gaps', () => {
     );
   });
 
-  it('are seen by all replicas, outlive them, and need a scope of their own', async () => {
+  it('are the same on all replicas, outlive them, and need a scope of their own', async () => {
     const redis = await startRedis();
     ended({ stop: () => redis.stop() });
     const environment = { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
@@ -279,7 +279,7 @@ describe('gaps', () => {
     expect([refused.status, refused.body['code']]).toEqual([403, 'forbidden']);
   });
 
-  it('are a page', async () => {
+  it('are paged', async () => {
     const gateway = await start();
     for (let field = 0; field < 5; field++) {
       await sandbox.fault({
@@ -295,7 +295,7 @@ describe('gaps', () => {
     expect(headers.get('link')).toContain('rel="next"');
   });
 
-  it('are bounded, however many fields the platform makes up', async () => {
+  it('are bounded, also when the platform makes up many fields', async () => {
     const gateway = await start();
     for (let round = 0; round < 4; round++) {
       const fields = Object.fromEntries(

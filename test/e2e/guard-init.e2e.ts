@@ -74,7 +74,7 @@ describe('npm run guard-init', () => {
     expect(await ask(server, (client) => client.get(String(key)))).toBe(epoch);
   });
 
-  it('changes nothing without a confirmation, or with an option that it does not know', async () => {
+  it('changes nothing without a confirmation, or with an unknown option', async () => {
     const server = await newServer();
     expect(await ledgerInit(server.url)).toMatchObject({
       code: 1,
@@ -87,7 +87,7 @@ describe('npm run guard-init', () => {
     expect(await keysOf(server)).toEqual([]);
   });
 
-  it('refuses a store that evicts, one that is a replica and one that is away, and says what to set', async () => {
+  it('refuses a store that evicts, is a replica or is down, and says what to set', async () => {
     const evicting = await newServer('--maxmemory-policy', 'volatile-lru');
     const replica = await newServer('--replicaof', '127.0.0.1', String(evicting.port));
     const secret = credential();
@@ -115,7 +115,7 @@ describe('npm run guard-init', () => {
     ]);
   });
 
-  it('lets a gateway that runs take orders again, without a restart, and counts what is there', async () => {
+  it('lets a running gateway accept orders again, without a restart, and counts the records', async () => {
     const server = await newServer();
     const sandbox = await TestSandbox.start();
     atEnd(() => sandbox.close());

@@ -44,7 +44,7 @@ const calls = async (upstream: string) => (await sandbox.journal(upstream)).leng
 describe.each([
   ['in the process', () => start()],
   ['in Redis', () => start({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS })],
-])('a write with an Idempotency-Key, guarded %s', (_, begin) => {
+])('a write with an Idempotency-Key, recorded %s', (_, begin) => {
   it('runs once: a repeat gets the same status and body', async () => {
     const gateway = await begin();
     const key = newKey();
@@ -54,7 +54,7 @@ describe.each([
     expect([again.status, again.text, isReplay(again)]).toEqual([201, first.text, true]);
     expect(again.headers.get('cache-control')).toBe('no-store');
     expect(await calls(reserve.upstream)).toBe(1);
-    // Without it, or under another one, or of another caller, it is another write.
+    // Without the key, with another key, or from another caller, it is another write.
     const others = [{}, keyed(newKey()), keyed(key, { key: gateway.keys['other'] })];
     for (const options of others) {
       const other = await send(gateway, reserve, options);
@@ -63,7 +63,7 @@ describe.each([
     }
   });
 
-  it('is answered again as it was also where that is 204, 207 or a session', async () => {
+  it('gets the same response again, also for 204, 207 and a session', async () => {
     const gateway = await begin();
     const locks = { ...caseOf('disableLocks'), body: { assetNums: ['8000001003', '8000001004'] } };
     const login = { username: 'anna@harbour', password: sandbox.seedPassword };
@@ -99,7 +99,7 @@ describe.each([
     expect((await sandbox.calls()).length).toBe(2);
   });
 
-  it('is told to wait while the first is under way', async () => {
+  it('gets 409 and a wait during the first one', async () => {
     const gateway = await begin();
     const key = newKey();
     await sandbox.fault({ operation: reserve.upstream, times: 1, action: { delayMs: 1_500 } });
@@ -113,7 +113,7 @@ describe.each([
     expect(await calls(reserve.upstream)).toBe(1);
   });
 
-  it('runs again where the first changed nothing', async () => {
+  it('runs again when the first changed nothing', async () => {
     const gateway = await begin();
     const key = newKey();
     const wrong = { ...reserve, body: { size: 0 } };
@@ -125,7 +125,7 @@ describe.each([
     expect([third.status, isReplay(third)]).toEqual([201, false]);
   });
 
-  it('is not sent again where nobody knows what became of the first', async () => {
+  it('is not sent again when the outcome of the first is unknown', async () => {
     const gateway = await begin();
     const key = newKey();
     await sandbox.fault({
@@ -157,7 +157,7 @@ describe('an Idempotency-Key', () => {
   const posts = routes.filter(({ method, template }) => method === 'POST' && template.startsWith('/v1/'));
 
   it.each(posts.map(({ template, operation }) => [operation.operationId, template, operation] as const))(
-    'that is none is 400 at %s, with nothing sent',
+    'that is malformed is 400 at %s, with nothing sent',
     async (_, template, operation) => {
       const gateway = await start();
       const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
@@ -171,7 +171,7 @@ describe('an Idempotency-Key', () => {
     },
   );
 
-  it('is 503 where the order store is away, before anything is sent', async () => {
+  it('is 503 without the order store, before anything is sent', async () => {
     const own = await startRedis();
     const gateway = await start({ GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS });
     const away = gateway.logged('redis-away');
@@ -192,7 +192,7 @@ describe('S19 the audit', () => {
       .filter((line) => line.includes('"event":"audit"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  it('has a line for every write, whatever came of it, and none for reads', async () => {
+  it('has a line for every write, with every result, and none for reads', async () => {
     const gateway = await start();
     const writes = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).flatMap((method) =>
@@ -212,7 +212,7 @@ describe('S19 the audit', () => {
     expect(linesOf(gateway)).toHaveLength(writes.length);
   });
 
-  it('says who did what to whom, and what came of it', async () => {
+  it('names the caller, the operation, its subject and its result', async () => {
     const gateway = await start();
     const key = newKey();
     const requestId = `audit-${newKey()}`;
@@ -253,7 +253,7 @@ describe('S19 the audit', () => {
     ]);
   });
 
-  it('names orders and settlements with their reason, and one line stays one line', async () => {
+  it('names orders and settlements with their reason, on one line each', async () => {
     const gateway = await start();
     const path = '/v1/license-orders/crm/SO-audited/settlement';
     const reason = 'line one\n{"event":"audit"}\u2028\u202eenod';
@@ -283,7 +283,7 @@ describe('S19 the audit', () => {
     ]);
   });
 
-  it('is written also where the caller hangs up', async () => {
+  it('is also written when the caller hangs up', async () => {
     const gateway = await start();
     const written = gateway.logged('audit');
     const hangUp = new AbortController();

@@ -183,7 +183,7 @@ describe('a member', () => {
     expect(bo).toMatchObject({ departmentId: department });
   });
 
-  it('is refused with 404 and 409 where the platform finds none, or several', async () => {
+  it('gets 404 when the platform finds no record, and 409 when it finds several', async () => {
     const path = `${HARBOUR}/members/mem-nobody`;
     const body = { account: 'x', name: 'X' };
     expect((await gateway.request('PATCH', path, { body })).body).toMatchObject({ code: 'member-not-found' });
@@ -206,7 +206,7 @@ describe('a member', () => {
 describe('a delete', () => {
   const path = `${HARBOUR}/members/mem-harbour-dora`;
 
-  it('whose answer was lost is 204 when the repeat finds nobody, and 404 after that', async () => {
+  it('with a lost response is 204 when the repeat finds no member, and 404 after that', async () => {
     await sandbox.fault({
       operation: 'deleteMember',
       times: 1,
@@ -219,7 +219,7 @@ describe('a delete', () => {
     expect((await gateway.request('DELETE', path)).status).toBe(404);
   });
 
-  it('that was refused leaves nothing open', async () => {
+  it('that was refused leaves no unknown outcome behind', async () => {
     await sandbox.fault({ operation: 'deleteMember', times: 2, action: { code: '60002' } });
     expect((await gateway.request('DELETE', path)).status).toBe(404);
     expect((await gateway.request('DELETE', path)).status).toBe(404);
@@ -228,7 +228,7 @@ describe('a delete', () => {
 });
 
 describe('adding many members', () => {
-  it('gives back exactly the three of 250 whose accounts are taken', async () => {
+  it('returns exactly the three of 250 whose accounts are taken', async () => {
     const members = rows(250);
     members[7] = row('anna');
     members[130] = row('bo');
@@ -259,7 +259,7 @@ describe('adding many members', () => {
     expect(page.body['total']).toBe(6 + 247);
   });
 
-  it('loses nothing of 1,000 where calls end in all ways', async () => {
+  it('reports each of 1,000 when the calls end in all ways', async () => {
     const members = rows(1_000);
     members[350] = row('anna');
     const call = (first: number) => ({ body: { userList: [{ userName: `new${first}` }] } });
@@ -311,7 +311,7 @@ describe('adding many members', () => {
     expect(took).toBeLessThan(790);
   });
 
-  it('takes 60027 in every form, and 0 with failures, as the two lists', async () => {
+  it('reads 60027 in every form, and 0 with failures, as the two lists', async () => {
     for (const form of [{ status: 299 }, { status: 200 }, { status: 200, codeAs: 'integer' }]) {
       await sandbox.reset();
       const succeeded = [{ globalId: 'mem-a', userName: 'a@harbour' }];
@@ -345,18 +345,21 @@ describe('adding many members', () => {
     ],
     ['nothing at all', {}, [], ['a unknown', 'b unknown']],
     ['somebody else', { succeeded: [{ globalId: 'x', userName: 'z@h' }] }, [], ['a unknown', 'b unknown']],
-  ])('passes on 60027 with %s, and says of whom nobody knows', async (_, data, added, failures) => {
-    await sandbox.fault({ operation: 'addMembers', action: { code: '60027', data } });
-    const { answer, succeeded, failed } = await add([row('a'), row('b')]);
-    expect(answer.status).toBe(207);
-    expect(succeeded.map(({ memberGlobalId }) => memberGlobalId)).toEqual(added);
-    expect(failed.map(({ account, outcome }) => `${account} ${outcome}`)).toEqual(failures);
-    expect(await gateway.metrics()).toMatch(
-      /contract_warnings_total\{operation="addMembers",what="contradiction"\} \d/,
-    );
-  });
+  ])(
+    'passes on 60027 with %s, and names the members with an unknown outcome',
+    async (_, data, added, failures) => {
+      await sandbox.fault({ operation: 'addMembers', action: { code: '60027', data } });
+      const { answer, succeeded, failed } = await add([row('a'), row('b')]);
+      expect(answer.status).toBe(207);
+      expect(succeeded.map(({ memberGlobalId }) => memberGlobalId)).toEqual(added);
+      expect(failed.map(({ account, outcome }) => `${account} ${outcome}`)).toEqual(failures);
+      expect(await gateway.metrics()).toMatch(
+        /contract_warnings_total\{operation="addMembers",what="contradiction"\} \d/,
+      );
+    },
+  );
 
-  it('tells the rows of calls that failed in different ways apart, where none got through', async () => {
+  it('tells the rows of calls that failed in different ways apart, when no call succeeded', async () => {
     await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '60009', message: 'only 5' } });
     await sandbox.fault({ operation: 'addMembers', action: { code: '80001' } });
     const both = await add(rows(200));
@@ -367,7 +370,7 @@ describe('adding many members', () => {
     expect(codes.filter((each) => each === 'outcome-unknown unknown')).toHaveLength(100);
   });
 
-  it('answers with the problem itself where every call failed in the same way', async () => {
+  it('responds with the problem itself when every call failed in the same way', async () => {
     await sandbox.fault({ operation: 'addMembers', action: { code: '80001' } });
     const open = await add(rows(200));
     expect(open.answer.body).toMatchObject({ status: 502, code: 'outcome-unknown', outcome: 'unknown' });
@@ -389,7 +392,7 @@ describe('adding many members', () => {
     expect((await add([{ ...row('rarer'), name: `${name}x` }])).answer.status).toBe(400);
   });
 
-  it('never shows a password, whatever the platform says', async () => {
+  it('never shows a password, with any message of the platform', async () => {
     const data = { succeeded: [], failed: [{ userName: 'a', message: `password ${PASSWORD} is\r\nweak` }] };
     await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '60027', data } });
     const { failed } = await add([row('a')]);
@@ -404,7 +407,7 @@ describe('adding many members', () => {
 });
 
 describe('a page', () => {
-  it('is cut and counted by the platform', async () => {
+  it('is paged and counted by the platform', async () => {
     const first = await gateway.get(`${HARBOUR}/members?page=1&pageSize=4`);
     const second = await gateway.get(`${HARBOUR}/members?page=2&pageSize=4`);
     const beyond = await gateway.get(`${HARBOUR}/members?page=3&pageSize=4`);
@@ -423,7 +426,7 @@ describe('a page', () => {
     expect(asked?.query).toMatchObject({ pageNum: '1', pageSize: '4' });
   });
 
-  it('has 20 from the first where nothing is said, and filters by department and keyword', async () => {
+  it('has the first 20 by default, and filters by department and keyword', async () => {
     expect((await gateway.get(`${HARBOUR}/members`)).body).toMatchObject({ page: 1, pageSize: 20 });
     expect((await list('?keyword=ANNA')).map(({ memberGlobalId }) => memberGlobalId)).toEqual([
       'mem-harbour-anna',
@@ -432,7 +435,7 @@ describe('a page', () => {
     expect(await list('?departmentId=999')).toEqual([]);
   });
 
-  it('that lies about itself is refused where it is too long, and counted to nowhere', async () => {
+  it('that contradicts itself is refused when it is too long, and the gateway does not loop up to its total', async () => {
     const member = { globalId: 'g', userName: 'u' };
     const page = { total: 5, pages: 1_000_000_000 };
     await sandbox.fault({
@@ -458,7 +461,7 @@ describe('a page', () => {
     expect((await gateway.get(`${HARBOUR}/members`)).status).toBe(502);
   });
 
-  it('that counts in an odd way is served with what it says as text, or with what the page itself shows', async () => {
+  it('with an odd count is served with the count of its text, or with that of the page itself', async () => {
     const { items, total, totalPages } = (await gateway.get(`${HARBOUR}/members`)).body;
     expect(items).toHaveLength(total as number);
     for (const [data, counted] of [
@@ -490,7 +493,7 @@ describe('a page', () => {
     'departmentId=007',
     'departmentId=9223372036854775808',
     'keyword=',
-  ])('asked for with %s is 400', async (query) => {
+  ])('with %s in the query is 400', async (query) => {
     const answer = await gateway.get(`${HARBOUR}/members?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.body['errors']).toEqual([expect.objectContaining({ parameter: query.split('=')[0] })]);
@@ -499,7 +502,7 @@ describe('a page', () => {
 });
 
 describe('the products on an asset', () => {
-  it('come as products and trees of packages, in the vocabulary of the gateway', async () => {
+  it("are returned as products and trees of packages, with the gateway's field names", async () => {
     const { body } = await gateway.get('/v1/enterprises/ent-harbour/assets/ast-1002/products');
     const products = body['products'] as Record<string, unknown>[];
     expect(products[0]).toMatchObject({
@@ -531,7 +534,7 @@ describe('the products on an asset', () => {
     ['1,000 levels of packages', { children: [nested(1_000)] }, 502],
     ['10,000 packages', { children: many(10_000, { id: '1' }), productInstanceList: [] }, 200],
     ['10,001 packages', { children: many(10_001, { id: '1' }) }, 502],
-  ])('with %s are answered or refused', async (_, data, status) => {
+  ])('with %s are returned or refused', async (_, data, status) => {
     const text = JSON.stringify({ code: 0, message: 'success', data });
     await sandbox.fault({ operation: 'listAssetProducts', action: { raw: { text } } });
     const answer = await gateway.get('/v1/enterprises/ent-harbour/assets/ast-1002/products');
@@ -539,7 +542,7 @@ describe('the products on an asset', () => {
     if (status === 502) expect(answer.body).toMatchObject({ code: 'upstream-contract-violation' });
   });
 
-  it('of an asset that is not there are 404', async () => {
+  it('of an unknown asset are 404', async () => {
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets/ast-9999/products')).body).toMatchObject({
       code: 'asset-not-found',
     });
@@ -547,7 +550,7 @@ describe('the products on an asset', () => {
 });
 
 describe('the overview', () => {
-  it('counts what is there', async () => {
+  it('counts the members, assets and locks', async () => {
     const { status, body } = await gateway.get(`${HARBOUR}/overview`);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -572,7 +575,7 @@ describe('the overview', () => {
     expect(Object.values(byLicenseType).reduce((sum, count) => sum + count, 0)).toBe(total);
   });
 
-  it('serves the rest where reads fail, and names them; where all do, the first is the answer', async () => {
+  it('serves the rest when reads fail, and names them; when all fail, responds with the first problem', async () => {
     await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
     await sandbox.fault({ operation: 'listAssets', action: { httpStatus: 500 } });
     const { status, body } = await gateway.get(`${HARBOUR}/overview`);
@@ -593,7 +596,7 @@ describe('the overview', () => {
     expect(none.body).toMatchObject({ status: 422, code: 'upstream-rejected' });
   });
 
-  it('needs the scope of the asset list too', async () => {
+  it('also needs the scope of the asset list', async () => {
     const answer = await gateway.get(`${HARBOUR}/overview`, { key: gateway.keys['viewer'] });
     expect(answer.status).toBe(403);
     expect(answer.body['detail']).toBe('The scope orders:read is needed.');
@@ -706,7 +709,7 @@ const documented = operationCases
 
 describe('a code that the platform documents for an operation', () => {
   it.each(documented)('$code of $id has a response in the document', async ({ code, operation }) => {
-    // An earlier row may have left a delete open, and 60002 would settle it.
+    // An earlier row may have left a delete with an unknown outcome, and 60002 would settle it.
     if (operation.id === 'deleteMember') await send(gateway, operation);
     await sandbox.fault({ operation: operation.upstream, action: { code, message: 'as the platform says' } });
     const answer = await send(gateway, operation);

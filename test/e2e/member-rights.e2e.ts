@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await sandbox.reset();
   await gateway?.stop();
-  // Cached for long, so that a change made beside the gateway is not seen by its cache.
+  // Cached for long, so that the cache does not notice a change that the test makes at the platform.
   gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' });
 });
 afterAll(async () => {
@@ -50,17 +50,17 @@ describe('the asset numbers of a member', () => {
     expect((await numbersOf('mem-harbour-anna')).toSorted()).toEqual(['8000001001', '8000001009']);
   });
 
-  it('are all withdrawn by an empty list', async () => {
+  it('are all withdrawn with an empty list', async () => {
     expect((await set([])).body).toEqual({ assigned: [], withdrawn: ['8000001002'], kept: [] });
     expect(await numbersOf('mem-harbour-anna')).toEqual([]);
   });
 
-  it('are changed, with what is there already kept and what is there no longer left out', async () => {
+  it('are changed, without numbers that the member already has or no longer has', async () => {
     const answer = await change({ assign: ['8000001002', '8000001009'], withdraw: ['8000001001'] });
     expect(answer.body).toEqual({ assigned: ['8000001009'], withdrawn: [], kept: ['8000001002'] });
   });
 
-  it('may be changed again after a lost answer, which is said to be retryable', async () => {
+  it('may be changed again after a lost response, which says that it is retryable', async () => {
     await sandbox.fault({
       operation: 'changePrivileges',
       times: 1,
@@ -101,7 +101,7 @@ describe('the asset numbers of a member', () => {
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
-  it('are guarded by the ETag of the list that was read before', async () => {
+  it('are protected by the ETag of an earlier list', async () => {
     const list = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
     const etag = String((await gateway.get(list)).headers.get('etag'));
     expect((await set(['8000001002', '8000001009'], '', { 'if-match': etag })).status).toBe(200);
@@ -112,7 +112,7 @@ describe('the asset numbers of a member', () => {
     expect((await set([], '', { 'if-match': now })).status).toBe(200);
   });
 
-  it('keep a lent lock that is lent to the member, which is no right to withdraw', async () => {
+  it('keep a lock that is lent to the member, which is no right to withdraw', async () => {
     const path = `${HARBOUR}/members/mem-harbour-chen/asset-nums`;
     const answer = await gateway.request('PUT', path, { body: { assetNums: [] } });
     expect(answer.body['withdrawn']).not.toContain('8000001007');

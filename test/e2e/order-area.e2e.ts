@@ -85,7 +85,7 @@ describe('customers', () => {
     expect(elsewhere.body).toMatchObject({ items: [], total: 0 });
   });
 
-  it('are narrowed to the default customer on demand', async () => {
+  it('are narrowed to the default customer on request', async () => {
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001');
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001&defaultOnly=true');
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001&defaultOnly=false');
@@ -106,7 +106,7 @@ describe('customers', () => {
     });
   });
 
-  it('answers 422 in the words of the platform where it refuses the data', async () => {
+  it("get 422 with the platform's message when it refuses the data", async () => {
     const refused = await gateway.request('PATCH', '/v1/crm-customers/CRM-0000', {
       body: { address: 'nowhere' },
     });
@@ -133,7 +133,7 @@ describe('enterprises', () => {
     expect(await assetsOf(created.body['enterpriseGlobalId'] as string)).toEqual([]);
   });
 
-  it('hand out ids beyond 2^53 byte for byte, also where the platform sends bare numbers', async () => {
+  it('return ids beyond 2^53 exactly, also when the platform sends bare numbers', async () => {
     await sandbox.fault({ operation: 'listAssets', action: { numericIds: true } });
     const [asset] = await assetsOf('9007199254741993');
     const [entry] = await sandbox.journal('listAssets');
@@ -143,7 +143,7 @@ describe('enterprises', () => {
     expect(BigInt(asset?.assetId ?? 0) % 2n).toBe(1n);
   });
 
-  it('list assets in the vocabulary of the gateway, with times in RFC 3339', async () => {
+  it("list assets with the gateway's field names, and times in RFC 3339", async () => {
     const assets = await assetsOf();
     expect(assets.find(({ assetId }) => assetId === 'ast-1002')).toEqual({
       assetId: 'ast-1002',
@@ -178,7 +178,7 @@ describe('enterprises', () => {
 });
 
 describe('licence orders', () => {
-  it('buy, show the asset, revoke it, and show it no more', async () => {
+  it('buy an asset and show it, revoke it and no longer show it', async () => {
     const before = await assetsOf();
     const bought = await gateway.post(
       '/v1/license-orders',
@@ -219,7 +219,7 @@ describe('licence orders', () => {
     expect(await assetsOf()).toEqual(before);
   });
 
-  it('reach the wire with every field of the interface under its name there', async () => {
+  it('reach the platform with every field of the interface under its own name', async () => {
     const time = '2026-11-20T08:00:00.000Z';
     const long = Date.parse(time);
     const product = {
@@ -395,7 +395,7 @@ describe('licence orders', () => {
     expect(shown.body['products']).toEqual([expect.objectContaining({ limitTimeDuration })]);
   });
 
-  it('answer the items of a batch in its order, with sequences counted from 1', async () => {
+  it('return the items of a batch in its order, with sequences counted from 1', async () => {
     const placed = await gateway.post('/v1/license-orders', {
       channelCode: 'crm',
       channelOrderId: 'SO-4',
@@ -408,7 +408,7 @@ describe('licence orders', () => {
     expect(sent.orderList.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
   });
 
-  it('delete from all orders only when that is said, by leaving the source order out on the wire', async () => {
+  it('delete from all orders only when the request says so, and then send no source order', async () => {
     const all = await gateway.post(
       '/v1/license-orders',
       order('SO-5', {
@@ -470,7 +470,7 @@ describe('licence orders', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
-  it('carry the appKey of a caller that has one of its own', async () => {
+  it("carry the caller's own appKey, if it has one", async () => {
     await gateway.post('/v1/license-orders', order('SO-8', purchase()), { key: gateway.keys['shop'] });
     const [entry] = await sandbox.journal('batchOrder');
     expect(entry?.query['appKey']).toBe('shop-app');
@@ -478,7 +478,7 @@ describe('licence orders', () => {
 });
 
 describe('locks', () => {
-  it('answer 200 when all were switched, and the state shows in the asset list', async () => {
+  it('return 200 when all were switched, and the asset list shows the state', async () => {
     const disabled = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
       assetNums: ['8000001003'],
     });
@@ -504,7 +504,7 @@ describe('locks', () => {
     expect(await sentBody('enableLocks')).toEqual({ assetNums: ['8000001003'], operatorIdentity: 'Ada' });
   });
 
-  it('answer 207 with a word for each number otherwise', async () => {
+  it('otherwise return 207 with a status for each number', async () => {
     const mixed = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
       assetNums: ['8000001003', '8999999999', '8000001008', '8000001004'],
     });
@@ -521,7 +521,7 @@ describe('locks', () => {
     });
   });
 
-  it('say unknown for a number that the answer leaves out', async () => {
+  it('return unknown for a number that the response leaves out', async () => {
     await sandbox.fault({ operation: 'enableLocks', phase: 'after', action: { patch: { data: [] } } });
     const answer = await gateway.post('/v1/enterprises/ent-harbour/locks/enable', {
       assetNums: ['8000001003'],
@@ -532,7 +532,7 @@ describe('locks', () => {
 });
 
 describe('asset numbers', () => {
-  it('are handed out once each, with their region', async () => {
+  it('are returned once each, with their region', async () => {
     const first = await gateway.post('/v1/asset-num-reservations', { size: 2 });
     const second = await gateway.post('/v1/asset-num-reservations', { size: 1 });
     expect(first.status).toBe(201);
@@ -547,7 +547,7 @@ describe('asset numbers', () => {
     }
   });
 
-  it('of another form are delivered as of an unknown region, since they are consumed', async () => {
+  it('of another form are returned with an unknown region, since they are consumed', async () => {
     await sandbox.fault({
       operation: 'obtainAssetNums',
       action: { patch: { data: ['6000000001', '7000000001', '81'] } },

@@ -8,16 +8,16 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Pages of orders out of a store with many of them: what a page costs, and whose orders it has. */
+/** Pages of orders from a store with many of them: the cost of a page, and which orders it has. */
 
 jest.setTimeout(300_000);
 
-/** More with a variable: a million takes a minute to write. */
+/** A variable sets more: a million takes a minute to write. */
 const ORDERS = Number(process.env['LISTED_ORDERS'] ?? 20_000);
-/** Of each of so many enterprises there are as many orders. */
+/** Each of this many enterprises has the same number of orders. */
 const ENTERPRISES = 50;
 const AT_ONCE = 2_000;
-/** Commands that Redis may run for one page: its records, and the search for its place. */
+/** Commands that Redis may run for one page: its records, and the search for its position. */
 const MOST_COMMANDS = 3_000;
 
 let sandbox: TestSandbox;
@@ -83,7 +83,7 @@ async function fill(count: number): Promise<void> {
   }
 }
 
-/** How many commands Redis runs, those of scripts included, while something happens. */
+/** How many commands Redis runs during an action, those of scripts included. */
 async function commandsOf(work: () => Promise<unknown>): Promise<number> {
   await direct.config('RESETSTAT');
   await work();
@@ -105,7 +105,7 @@ describe('K37 a page of orders', () => {
   it.each(['first', 'middle', 'last'])(
     'of a bound caller costs as little in a large store: the %s',
     async (which) => {
-      // Of two enterprises of fifty, the newest first.
+      // For two enterprises of fifty, the newest first.
       const own = Array.from({ length: ORDERS }, (_, index) => index)
         .filter((index) => [1, 2].includes(index % ENTERPRISES))
         .reverse();
@@ -136,7 +136,7 @@ describe('K37 a page of orders', () => {
     expect((await gateway.get('/v1/license-orders?submittedAfter=yesterday')).status).toBe(400);
   });
 
-  it('has none of what is not granted, by whatever it is asked for', async () => {
+  it('has no order outside the grants, with every filter', async () => {
     const key = gateway.keys['bound'] as string;
     const foreign = await gateway.get('/v1/license-orders?enterpriseGlobalId=ent-3', { key });
     expect([foreign.status, foreign.body['code']]).toEqual([403, 'forbidden']);
@@ -147,7 +147,7 @@ describe('K37 a page of orders', () => {
     expect(channel.body['total']).toBe(0);
   });
 
-  it('is given up when its caller hangs up', async () => {
+  it('is abandoned when its caller hangs up', async () => {
     const { store } = gateway.app.get(OrderLedgerKeeper);
     const gone = new AbortController();
     const commands = await commandsOf(async () => {

@@ -10,7 +10,7 @@ import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Placing orders and looking after them (docs/api.md, section 3), recorded in the process and in Redis. */
+/** Placing orders and following them (docs/api.md, section 3), recorded in the process and in Redis. */
 
 const ORDERS = '/v1/license-orders';
 const ENCRYPTION_KEYS = newEncryptionKey('k1');
@@ -62,7 +62,7 @@ const commitsOf = async (number: string) =>
   (await sandbox.commits()).filter(({ channelOrderId }) => channelOrderId === number);
 const isReplay = ({ headers }: TestAnswer) => headers.get('idempotent-replayed') === 'true';
 
-/** An order that the platform carried out, and whose answer got lost. */
+/** An order that the platform carried out, with a lost response. */
 async function inDoubt(gateway: TestGateway): Promise<string> {
   const number = newNumber();
   await sandbox.fault({
@@ -75,7 +75,7 @@ async function inDoubt(gateway: TestGateway): Promise<string> {
   return number;
 }
 
-/** As if it had been sent so much earlier: nobody can wait 15 minutes here. */
+/** Makes the record look this much older, since a test cannot wait 15 minutes. */
 async function age(number: string, ms: number): Promise<void> {
   await ask(redis, async (client) => {
     const [key = ''] = await client.keys(`{*:guard}:order/crm/${number}`);
@@ -87,11 +87,11 @@ async function age(number: string, ms: number): Promise<void> {
 describe.each([
   ['in the process', start],
   ['in Redis', guardedByRedis],
-])('an order guarded %s', (_, begin) => {
+])('an order recorded %s', (_, begin) => {
   it.each([
     ['sync', 201, 'succeeded'],
     ['async', 202, 'accepted'],
-  ])('that is %s is answered with its record, which is there afterwards', async (syncMode, status, state) => {
+  ])('that is %s returns its record, which stays readable', async (syncMode, status, state) => {
     const gateway = await begin();
     const number = newNumber();
     const placed = await gateway.post(ORDERS, orderOf(number, { syncMode }));
@@ -120,7 +120,7 @@ describe.each([
   });
 
   it.each(['{"code":0,"message":"ok","data":null}', '{"code":0,"message":"ok"}', '{"code":0,"data":[]}'])(
-    'that is async and answered without licence orders (%s) is accepted: they are not known yet',
+    'that is async, with a response without licence orders (%s), is accepted: they are not known yet',
     async (text) => {
       const gateway = await begin();
       const number = newNumber();
@@ -182,7 +182,7 @@ describe.each([
     expect(await commitsOf(number)).toHaveLength(1);
   });
 
-  it('that the platform refused is refused again without asking, and a corrected one may have the number', async () => {
+  it('that the platform refused is refused again without a call, and a corrected one may have the number', async () => {
     const gateway = await begin();
     const number = newNumber();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004', message: 'not so' } });
@@ -203,7 +203,7 @@ describe.each([
     expect(await commitsOf(number)).toHaveLength(1);
   });
 
-  it('whose answer came too late is in doubt, told the same way ever after, until it is settled', async () => {
+  it('whose response came too late is in doubt, with the same response until it is settled', async () => {
     const gateway = await begin({ UPSTREAM_ORDER_DEADLINE_MS: '1000' });
     const number = newNumber();
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { hang: true } });
@@ -265,7 +265,7 @@ describe.each([
     expect([await sends(), (await commitsOf(number)).length]).toEqual([1, 1]);
   });
 
-  it('is found by its own number, whatever is in it, and by callers of its channel only', async () => {
+  it('is found by its own number, with any characters, and by callers of its channel only', async () => {
     const gateway = await begin();
     const number = `№/${newNumber()}?#%2e é`.replaceAll(' ', '_');
     const placed = await gateway.post(ORDERS, orderOf(number));
@@ -350,7 +350,7 @@ describe('the list of orders', () => {
 });
 
 describe('a settlement', () => {
-  it('as not placed waits until nobody can carry the order out any more, and frees its number', async () => {
+  it('as not placed waits until no process can still send the order, and frees its number', async () => {
     const gateway = await guardedByRedis();
     const number = await inDoubt(gateway);
     await age(number, 5 * 60_000);
@@ -405,7 +405,7 @@ describe('a settlement', () => {
     expect([again.status, again.text, isReplay(again)]).toEqual([200, settled.text, true]);
   });
 
-  it('O7 as not placed stands when the order turns up late, and people are told', async () => {
+  it('O7 as not placed stays when the order appears late, and an alarm tells the operator', async () => {
     const gateway = await guardedByRedis();
     const number = newNumber();
     let once: SendOnce | undefined;
@@ -434,7 +434,7 @@ describe('a settlement', () => {
     expect((await gateway.get(placeOf(number))).body).toEqual(settled.body);
   });
 
-  it('shows what the order changed to the next read', async () => {
+  it("lets the next read show the order's changes", async () => {
     const gateway = await start({ CACHE_TTL_MS: '60000' });
     const number = await inDoubt(gateway);
     const reads = async () => (await sandbox.journal('listAssets')).length;
@@ -448,8 +448,8 @@ describe('a settlement', () => {
   });
 });
 
-describe('what is kept of orders', () => {
-  it('is shared by processes: one of them sends, all of them know', async () => {
+describe('the record of an order', () => {
+  it('is shared by processes: one of them sends, all of them read it', async () => {
     const fleet = await Fleet.start(sandbox, 2);
     ended(fleet);
     const number = newNumber();

@@ -31,7 +31,7 @@ async function only(path: string, field: string): Promise<unknown[]> {
   return (await items(path)).map((item) => item[field]);
 }
 
-describe('a list that the platform gives whole', () => {
+describe('a list that the platform returns whole', () => {
   it.each([
     ['assets', 'listAssets', 'assetId'],
     ['asset-nums', 'listAssetNums', 'assetNum'],
@@ -65,7 +65,7 @@ describe('a list that the platform gives whole', () => {
     expect(await items(`${HARBOUR}/assets?page=999`)).toEqual([]);
   });
 
-  it('has an Age from when the platform was asked, also on a page that was not asked for before', async () => {
+  it('has an Age since the call to the platform, also on a page that is requested for the first time', async () => {
     const first = await gateway.get(`${HARBOUR}/assets`);
     expect(first.headers.get('age')).toBeNull();
     const second = await gateway.get(`${HARBOUR}/assets?pageSize=3`);
@@ -85,7 +85,7 @@ describe('a list that the platform gives whole', () => {
   });
 
   it.each(['page=0', 'page=x', 'pageSize=0', 'pageSize=1001', 'page=1&page=2', 'sort=x'])(
-    'is 400 when asked for with %s',
+    'is 400 with %s in the query',
     async (query) => {
       expect((await gateway.get(`${HARBOUR}/assets?${query}`)).status).toBe(400);
       expect(await sandbox.calls()).toEqual([]);
@@ -94,7 +94,7 @@ describe('a list that the platform gives whole', () => {
 });
 
 describe('a filter', () => {
-  it('keeps the assets that have what it names', async () => {
+  it('keeps the matching assets', async () => {
     expect(await only(`${HARBOUR}/assets?assetNum=8000001002`, 'assetId')).toEqual(['ast-1002']);
     expect(await only(`${HARBOUR}/assets?memberGlobalId=mem-harbour-anna`, 'assetId')).toEqual(['ast-1002']);
     const types = await only(`${HARBOUR}/assets?licenseType=softkey`, 'licenseType');
@@ -115,7 +115,7 @@ describe('a filter', () => {
     expect(await sandbox.journal('listAssets')).toHaveLength(1);
   });
 
-  it('counts what it keeps', async () => {
+  it('sets the total to the matching items', async () => {
     const answer = await gateway.get(`${HARBOUR}/assets?memberGlobalId=mem-harbour-anna&pageSize=5`);
     expect(answer.body).toMatchObject({ total: 1, totalPages: 1 });
   });
@@ -158,13 +158,13 @@ describe('a filter', () => {
 });
 
 describe('one asset', () => {
-  it('is what the list shows of it, from the same fetch', async () => {
+  it('is the same as in the list, from the same fetch', async () => {
     const [listed] = await items(`${HARBOUR}/assets?assetNum=8000001002`);
     expect((await gateway.get(`${HARBOUR}/assets/ast-1002`)).body).toEqual(listed);
     expect(await sandbox.journal('listAssets')).toHaveLength(1);
   });
 
-  it('that a cached list lacks is looked for once more at the platform', async () => {
+  it('that a cached list lacks is looked up once more at the platform', async () => {
     await items(`${HARBOUR}/assets`);
     const missing = await gateway.get(`${HARBOUR}/assets/ast-9999`);
     expect(missing.body).toMatchObject({ status: 404, code: 'asset-not-found', outcome: 'not_processed' });

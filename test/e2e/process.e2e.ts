@@ -112,7 +112,7 @@ describe('a start', () => {
       /CALLERS_FILE names "\/nowhere\.json": there is no such file/,
     ],
     ['with a port that is none', { PORT: '70000' }, /PORT must be a whole number from 0 to 65535/],
-  ])('%s fails at once, naming the variable and no value', async (_, change, message) => {
+  ])('%s fails at once, and names the variable but no value', async (_, change, message) => {
     const child = run(process.execPath, ['dist/main.js'], { ...good(), MANAGEMENT_PORT: '0', ...change });
     const { code, output } = await ended(child);
     expect(code).toBe(1);
@@ -169,7 +169,7 @@ describe('npm run demo', () => {
       expect(code).toBe(1);
       expect(output).toContain(`Port ${taken} is in use: ${name}=<another port> npm run demo`);
       expect(output).not.toContain('lgw_');
-      // npm keeps something of its own there.
+      // npm keeps a directory there.
       expect(readdirSync(temporary).filter((each) => each.includes('demo'))).toEqual([]);
     },
   );
@@ -194,7 +194,7 @@ describe('npm run demo', () => {
     expect(answer.status).toBe(200);
     expect(((await answer.json()) as { items: object[] }).items.length).toBeGreaterThan(5);
     expect((await fetch(`http://127.0.0.1:${environment.PORT}/docs`)).status).toBe(200);
-    // As a terminal does it: to the whole process group.
+    // Sent to the whole process group, as a terminal does.
     process.kill(-(child.pid as number), 'SIGINT');
     const { code, output } = await end;
     expect(code).toBe(0);

@@ -33,7 +33,7 @@ async function start(
 
 const calls = async (operation = 'listAssets') => (await sandbox.journal(operation)).length;
 const fresh = { headers: { 'cache-control': 'no-cache' } };
-/** With a `Cache-Control` of its own, since fetch adds `no-cache` to conditional requests that have none. */
+/** With an explicit `Cache-Control`, since fetch adds `no-cache` to conditional requests without one. */
 const knowing = ({ headers }: TestAnswer) => ({
   headers: { 'if-none-match': headers.get('etag') ?? '', 'cache-control': 'max-age=0' },
 });
@@ -55,7 +55,7 @@ async function results(gateway: TestGateway): Promise<Record<string, number>> {
   return Object.fromEntries([...lines].map(([, result = '', count]) => [result, Number(count)]));
 }
 
-/** What holds of the cache of one process, and of the one that two replicas share. */
+/** Tests of the cache of one process, and of the one that two replicas share. */
 function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): void {
   it('serves a second read without the platform, says its age, and counts it', async () => {
     const [one, other] = await replicas();
@@ -76,7 +76,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect((await results(other))['hit']).toBeGreaterThanOrEqual(2);
   });
 
-  it('goes past itself for no-cache, and keeps what comes', async () => {
+  it('is bypassed by no-cache, and keeps the new response', async () => {
     const [one, other] = await replicas();
     await one.get(ASSETS);
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { patch: { data: [] } } });
@@ -101,7 +101,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(await calls()).toBe(2);
   });
 
-  it('keeps questions apart, whatever the order of their parameters', async () => {
+  it('keeps different requests apart, and ignores the order of their parameters', async () => {
     const [one] = await replicas();
     await one.get(ASSETS);
     await one.get(`${ASSETS}?extendCode=site`);
@@ -126,7 +126,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(shared).toBeGreaterThan(0);
   });
 
-  it('lets no-cache neither join nor be joined', async () => {
+  it('does not share calls with no-cache reads', async () => {
     const [one] = await replicas();
     await one.get(CUSTOMERS);
     await sandbox.fault({ operation: 'listAssets', action: { delayMs: 200 } });
@@ -143,7 +143,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(new Set(answers.map(({ text }) => text)).size).toBe(5);
   });
 
-  it('keeps no failure, and shares one only among those who were waiting', async () => {
+  it('keeps no failure, and shares one only among the waiting requests', async () => {
     const [one] = await replicas();
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { code: '60010', delayMs: 200 } });
     const answers = await Promise.all([one.get(ASSETS), one.get(ASSETS)]);
@@ -159,7 +159,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(await calls()).toBe(2);
   });
 
-  it('keeps no overview, which may lack what failed, but its lists, and tags it', async () => {
+  it('keeps no overview, which may lack failed parts, but keeps its lists, and tags it', async () => {
     const [one] = await replicas();
     const path = '/v1/enterprises/ent-harbour/overview';
     await sandbox.fault({ operation: 'listLentLocks', times: 1, action: { code: '60010' } });
@@ -177,7 +177,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     let locked = false;
     for (let round = 0; round < 40; round++) {
       const [writer, reader] = round % 2 ? gateways : gateways.toReversed();
-      // Reads before, during and after: the ones that overlap may see either state, the last ones only the new.
+      // Reads before, during and after: overlapping ones may see either state, the last ones only the new.
       const overlapping = gateways.flatMap((gateway) => [gateway.get(ASSETS), gateway.get(ASSETS)]);
       locked = !locked;
       await lock(writer as TestGateway, locked);
@@ -195,7 +195,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     let [begun, completed] = [0, 0];
     let reads = 0;
     const readsSoFar = () => reads;
-    // State n is locked where n is odd. A read that began after write n completed, and ended before n + 1 began, sees n.
+    // State n is locked for odd n. A read that began after write n ended, and ended before n + 1 began, sees n.
     const readers = gateways.flatMap((gateway) =>
       Array.from({ length: 4 }, async () => {
         while (!done.signal.aborted) {
@@ -212,7 +212,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
       begun = write;
       await lock(gateways[write % 2] as TestGateway, write % 2 === 1);
       completed = write;
-      // However slow the machine is, somebody has read in between.
+      // Reads happened in between, also on a slow machine.
       const before = reads;
       while (readsSoFar() === before) await wait(1);
     }
@@ -234,7 +234,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(isLocked(await other.get(ASSETS))).toBe(true);
   });
 
-  it('drops what a failed write may have changed all the same', async () => {
+  it('invalidates what a failed write may have changed', async () => {
     const [one, other] = await replicas();
     expect(isLocked(await one.get(ASSETS))).toBe(false);
     await sandbox.fault({ operation: 'disableLocks', phase: 'after', action: { close: 'before-headers' } });
@@ -244,7 +244,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(isLocked(await one.get(ASSETS))).toBe(true);
   });
 
-  it('serves nobody with what another right or another user was shown', async () => {
+  it('never serves a caller with the response for another right or another user', async () => {
     const [one] = await replicas();
     const [all, harbour, same] = [one.keys['all'], one.keys['harbour'], one.keys['same']];
     await one.get(ASSETS, { key: all });
@@ -265,7 +265,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     expect(await calls('listMembers')).toBe(2);
   });
 
-  it('drops what a member write changed in its enterprise, and leaves others alone', async () => {
+  it('invalidates what a member write changed in its enterprise, and keeps the rest', async () => {
     const [one, other] = await replicas();
     const before = await one.get(MEMBERS);
     await one.get(MERIDIAN);
@@ -301,7 +301,7 @@ describe('the cache of one process', () => {
     expect((await gateway.get(ASSETS)).headers.has('age')).toBe(true);
   });
 
-  it('ends with the lifetime, which is not quite the same every time', async () => {
+  it('ends with the lifetime, which varies a little', async () => {
     const gateway = await start({ CACHE_TTL_MS: '200' });
     const lifetimes = [];
     for (let round = 0; round < 8; round++) {
@@ -311,12 +311,12 @@ describe('the cache of one process', () => {
       lifetimes.push(performance.now() - born);
     }
     expect(Math.min(...lifetimes)).toBeGreaterThan(150);
-    // The median: a busy machine may hold up some of them.
+    // The median: a busy machine may delay some of them.
     expect(lifetimes.toSorted((one, other) => one - other)[4]).toBeLessThan(320);
     expect(Math.max(...lifetimes) - Math.min(...lifetimes)).toBeGreaterThan(3);
   });
 
-  it('is not there where the lifetime is 0, but tags are', async () => {
+  it('is off when the lifetime is 0, but tags remain', async () => {
     const gateway = await start({ CACHE_TTL_MS: '0' });
     const first = await gateway.get(ASSETS);
     const second = await gateway.get(ASSETS, knowing(first));
@@ -327,7 +327,7 @@ describe('the cache of one process', () => {
 });
 
 describe('an entity tag', () => {
-  it('spares the body where the caller has it, with the headers that belong to it', async () => {
+  it('saves the body when the caller has it, with the headers that belong to it', async () => {
     const gateway = await start({});
     const first = await gateway.get(ASSETS);
     expect(first.headers.get('cache-control')).toBe('private, no-cache');
@@ -354,7 +354,7 @@ describe('an entity tag', () => {
     expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
   });
 
-  it('stands on no write, no problem and nothing public', async () => {
+  it('is on no write, no problem and no public response', async () => {
     const gateway = await start({});
     const answers = [
       await gateway.post('/v1/asset-num-reservations', { size: 1 }),
@@ -371,7 +371,7 @@ describe('an entity tag', () => {
     ]);
   });
 
-  it('comes with links where the answer is a page', async () => {
+  it('comes with links when the response is a page', async () => {
     const gateway = await start({});
     const page = await gateway.get(`${MEMBERS}?page=2&pageSize=2`);
     expect(page.status).toBe(200);
@@ -403,7 +403,7 @@ describe('the cache that replicas share', () => {
 
   itWorks(async () => [await shared(), await shared()]);
 
-  it('outlives each of them, ends by itself, and shows nothing of what it holds', async () => {
+  it('outlives each of them, expires by itself, and is not readable in Redis', async () => {
     const { text } = await (await shared()).get(ASSETS);
     const [key = ''] = await store.keys('r2:*');
     expect(await store.pttl(key)).toBeGreaterThan(50_000);
@@ -436,9 +436,9 @@ describe('the cache that replicas share', () => {
     expect(renewed.sort()).toEqual(['all', 'any']);
   });
 
-  it('takes a value that does not open for missing', async () => {
+  it('treats a value that it cannot decrypt as missing', async () => {
     const { text } = await (await shared()).get(ASSETS);
-    // The whole list, and the page that was made of it.
+    // The whole list, and the page from it.
     const keys = await store.keys('r2:*');
     expect(keys).toHaveLength(2);
     const values = new Map<string, string>();
@@ -461,7 +461,7 @@ describe('the cache that replicas share', () => {
     expect(await calls()).toBe(7);
   });
 
-  it('brings nothing back when what it counts with is lost', async () => {
+  it('returns no old response when its generations are lost', async () => {
     const [one, other] = [await shared(), await shared()];
     expect(isLocked(await one.get(ASSETS))).toBe(false);
     expect(isLocked(await other.get(ASSETS))).toBe(false);
@@ -475,7 +475,7 @@ describe('the cache that replicas share', () => {
     expect(isLocked(await one.get(ASSETS))).toBe(false);
   });
 
-  it('is a miss while Redis is dead, and nobody notices', async () => {
+  it('is a miss during an outage of Redis, and no caller notices', async () => {
     const gateway = await shared();
     await gateway.get(ASSETS);
     const stop = new AbortController();
@@ -499,10 +499,10 @@ describe('the cache that replicas share', () => {
     expect((await results(gateway))['error']).toBeGreaterThan(0);
   });
 
-  it('shows no old answer after Redis was away for a write, on the replica that wrote', async () => {
+  it('shows no old response after an outage of Redis during a write, on the replica that wrote', async () => {
     const [one, other] = [await shared(), await shared()];
     expect(isLocked(await one.get(ASSETS))).toBe(false);
-    // The server keeps its memory, but answers nobody.
+    // The server keeps its memory, but sends no reply.
     redis.process.kill('SIGSTOP');
     await lock(one, true);
     expect(isLocked(await one.get(ASSETS))).toBe(true);

@@ -16,7 +16,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Orders whose answer was lost, looked for at the platform. */
+/** Orders with a lost response, which the gateway looks for at the platform. */
 
 jest.setTimeout(180_000);
 
@@ -39,7 +39,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** A gateway that looks so long after the send. */
+/** A gateway that makes its attempts this long after the send. */
 async function newGateway(times: number[], url: string | undefined = redis.url): Promise<TestGateway> {
   const gateway = await TestGateway.start(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
   ended(gateway);
@@ -69,13 +69,13 @@ const deletion: WireOrderItem = {
 
 interface Sent {
   readonly name: string;
-  /** The same once more, past the guard. */
+  /** The same again, past the order ledger. */
   again(): Promise<unknown>;
   record(): Promise<LedgerRecord | undefined>;
   state(): Promise<string | undefined>;
 }
 
-/** Sends an order under the guard, as the order area does. */
+/** Sends an order through the order ledger, as the order area does. */
 async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: OrderSearch): Promise<Sent> {
   const channelOrderId = `SO-${++last}`;
   const body: WireBatchOrder = { channelCode: 'crm', channelOrderId, syncMode: 'sync', orderList };
@@ -123,7 +123,7 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
 
 const one: OrderSearch = { enterpriseGlobalId: 'ent-harbour', items: 1 };
 
-/** How many attempts were over, by result. */
+/** How many attempts are done, by result. */
 async function attempts(...gateways: TestGateway[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const gateway of gateways) {
@@ -144,7 +144,7 @@ const kinds = [
   ['in the process, on a timer', () => undefined],
 ] as const;
 
-describe.each(kinds)('an order whose answer was lost, with its record kept %s', (_, url) => {
+describe.each(kinds)('an order with a lost response, with its record kept %s', (_, url) => {
   const start = (times: number[]) => newGateway(times, url() ?? '');
 
   it('is found at the platform, with the licence order that it became', async () => {
@@ -174,7 +174,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     await until('the attempt is counted', async () => (await attempts(gateway))['settled'] === 1);
   });
 
-  it('stays in doubt where nothing is found, and is found later where it comes late', async () => {
+  it('stays in doubt while the platform does not show it, and is found when it appears late', async () => {
     const gateway = await start([1, 3_000]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
@@ -184,7 +184,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     await until('it is found', async () => (await order.state()) === 'succeeded');
   });
 
-  it('raises an alarm and stays in doubt where it stands there twice', async () => {
+  it('raises an alarm and stays in doubt when the platform placed it twice', async () => {
     const gateway = await start([1]);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const order = await send(gateway, [purchase(1)], one);
@@ -198,7 +198,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     expect(await attempts(gateway)).toEqual({ placed_twice: 1 });
   });
 
-  it('U33 is not one that stood there under its number before it was sent', async () => {
+  it('U33 is not confused with one that the platform had under its number before the send', async () => {
     const gateway = await start([1, 3_000]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
@@ -209,7 +209,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     expect(await order.state()).toBe('in_doubt');
   });
 
-  it('U33 is found where the clock of the platform is a little behind', async () => {
+  it("U33 is found when the platform's clock is a little behind", async () => {
     const gateway = await start([1, 3_000]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
@@ -220,7 +220,7 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
     expect((await order.record())?.details.order?.items[0]?.licenseOrderId).toBe(commit?.licenseOrderIds[0]);
   });
 
-  it('is not looked for where it deletes, or names no enterprise', async () => {
+  it('is not looked for when it deletes, or names no enterprise', async () => {
     const gateway = await start([1]);
     await sandbox.fault({ ...LOST, times: 2, phase: 'after' });
     const order = await send(gateway, [deletion]);
@@ -232,8 +232,8 @@ describe.each(kinds)('an order whose answer was lost, with its record kept %s', 
   });
 });
 
-describe('looking for an order', () => {
-  it('lets its caller have the answer that was lost', async () => {
+describe('the reconciliation of an order', () => {
+  it('gives the caller the lost result', async () => {
     const gateway = await newGateway([1]);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const body = {
@@ -263,7 +263,7 @@ describe('looking for an order', () => {
     expect(await callsOf('batchOrder')).toBe(1);
   });
 
-  it('lets an order that the platform took over for later become one that succeeded', async () => {
+  it('marks an order that the platform accepted for later as succeeded', async () => {
     const gateway = await newGateway([1]);
     const body = {
       channelCode: 'crm',
@@ -292,7 +292,7 @@ describe('looking for an order', () => {
     expect(await callsOf('batchOrder')).toBe(1);
   });
 
-  it('finds every item of a batch, and says which licence orders where it cannot say of which item', async () => {
+  it('finds every item of a batch, and names the licence orders when it cannot match them to items', async () => {
     const gateway = await newGateway([1]);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const order = await send(gateway, [purchase(1), purchase(2)], { ...one, items: 2 });
@@ -303,7 +303,7 @@ describe('looking for an order', () => {
     for (const id of commit?.licenseOrderIds ?? ['none']) expect(reason).toContain(id);
   });
 
-  it('goes on at the next time where the platform does not answer, and only reads', async () => {
+  it('continues at the next time when the platform does not respond, and only reads', async () => {
     const gateway = await newGateway([1, 3_000]);
     await sandbox.fault({ ...LOST, phase: 'after' });
     await sandbox.fault({ operation: 'listAssetProducts', times: 2, action: { code: '500' } });
@@ -315,7 +315,7 @@ describe('looking for an order', () => {
     expect([...called].sort()).toEqual(['batchOrder', 'listAssetProducts', 'listAssets']);
   });
 
-  it('finds it beside an asset that the platform refuses to show', async () => {
+  it('finds it although the platform refuses to show another asset', async () => {
     const gateway = await newGateway([1]);
     await sandbox.fault({ ...LOST, phase: 'after' });
     await sandbox.fault({
@@ -354,7 +354,7 @@ describe('looking for an order', () => {
     await until('it is found', async () => (await order.state()) === 'succeeded');
   });
 
-  it('keeps nothing in the queue but the name of the record', async () => {
+  it("keeps only the record's name in the queue", async () => {
     const gateway = await newGateway([1]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
@@ -369,10 +369,10 @@ describe('looking for an order', () => {
 });
 
 describe('the process', () => {
-  it('has no queue without need, and ends by itself with one, also while Redis is away', async () => {
+  it('opens the queue only when needed, and with it ends by itself, also during an outage of Redis', async () => {
     const own = await startRedis();
     try {
-      // It shares the store, and leaves the looking to the processes.
+      // It shares the store, and leaves the reconciliation to the processes.
       const gateway = await newGateway([3_600_000], own.url);
       const environment = {
         ...gateway.environment(sandbox),
@@ -396,7 +396,7 @@ describe('the process', () => {
       await own.kill9();
       await lost.stop();
       expect(await Promise.all([there.ended, lost.ended])).toEqual([0, 0]);
-      // Nothing past the log.
+      // All output goes through the log.
       for (const line of `${there.output()}${lost.output()}`.trim().split('\n'))
         expect(() => JSON.parse(line) as unknown).not.toThrow();
     } finally {

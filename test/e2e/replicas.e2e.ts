@@ -11,7 +11,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** Two processes of the built gateway in front of one Redis, as they are deployed. */
+/** Two processes of the built gateway in front of one Redis, as in production. */
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     CALLERS_FILE: join(folder, 'callers.json'),
     REDIS_URL: redis.url,
     ENCRYPTION_KEYS: newEncryptionKey(),
-    // Longer than the test: what is seen anew was dropped, and did not run out.
+    // Longer than the test, so a fresh response was invalidated and did not expire.
     CACHE_TTL_MS: '600000',
     LOG_LEVEL: 'debug',
   };
@@ -76,8 +76,8 @@ async function isLocked(replica: GatewayProcess | undefined): Promise<boolean> {
 }
 
 describe('two processes', () => {
-  it('never show what was before a write that has been answered, whoever reads meanwhile', async () => {
-    // The sandbox was put back behind the gateways: a write makes what they kept of it useless.
+  it('never show the state before a completed write, to any reader', async () => {
+    // The test reset the sandbox directly, so a write must make the gateways drop their caches.
     await send(replicas[0], 'POST', '/v1/enterprises/ent-harbour/locks/enable', {
       assetNums: ['8000001003'],
     });
@@ -100,7 +100,7 @@ describe('two processes', () => {
     expect((await sandbox.journal('listAssets')).length).toBe(asked);
   });
 
-  it('answer the repeat of a delete that nobody knows of with 204, whichever of them is asked', async () => {
+  it('respond to the repeat of a delete with an unknown outcome with 204, on both processes', async () => {
     const path = `${MEMBERS}/mem-harbour-dora`;
     const action = { reset: 'before-headers' };
     await sandbox.fault({ operation: 'deleteMember', times: 1, phase: 'after', action });
@@ -144,9 +144,9 @@ describe('two processes', () => {
     client.disconnect();
     const readable = [...keys, ...values, ...replicas.map((replica) => replica.output())].join('\n');
 
-    // What is sealed there, opened with the key that only the gateways have: these are the real tokens.
+    // The sealed values, opened with the gateways' key: these are the real tokens.
     const sealer = new Sealer(loadConfig(environment).redis.encryptionKeys);
-    // A token has its age and version in front of it.
+    // A token's age and version come before it.
     const opening = keys.map(
       (each, index) => sealer.open(values[index]?.split(':').at(-1) ?? '', each) ?? '',
     );

@@ -52,14 +52,14 @@ describe('a caller', () => {
     }
   });
 
-  it('without a key is told that first, whatever else is wrong', async () => {
+  it('without a key gets that problem first, before every other', async () => {
     for (const body of ['', '{', '[]', { nonsense: true }]) {
       expect((await gateway.post('/v1/customers', body, { key: null })).status).toBe(401);
     }
     expect((await gateway.get('/v1/enterprises/a%2fb/assets?x=1', { key: null })).status).toBe(401);
   });
 
-  it.each(operationCases)('lacking a scope is refused $id, and told which', async (each) => {
+  it.each(operationCases)('without a scope is refused $id, with the name of the scope', async (each) => {
     const answer = await send(gateway, each, {
       key: gateway.keys[`without-${each.scopes[0]?.replace(':', '-')}`],
     });
@@ -157,14 +157,14 @@ describe('the problem catalogue', () => {
 });
 
 describe('logs and metrics', () => {
-  it('and the answer itself say how much of the time was upstream', async () => {
+  it('and the response show the time that the platform took', async () => {
     await sandbox.fault({ operation: 'listAssets', action: { delayMs: 60 } });
     const answer = await gateway.get('/v1/enterprises/ent-harbour/assets');
     const [, duration] = /^upstream;dur=([\d.]+)$/.exec(answer.headers.get('server-timing') ?? '') ?? [];
     expect(Number(duration)).toBeGreaterThanOrEqual(55);
   });
 
-  it('have one line a request, of chosen fields, without key, path, query or body', async () => {
+  it('have one line for each request, of chosen fields, without key, path, query or body', async () => {
     const from = gateway.logLines.length;
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001', {
       headers: { 'x-request-id': 'find-me' },

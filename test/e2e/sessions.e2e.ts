@@ -54,7 +54,7 @@ describe('a member operation', () => {
     expect(second?.headers['usertoken']).toContain('anna@harbour');
   });
 
-  it('is refused an alias that is unknown or not granted, in the same words, and one that is none', async () => {
+  it('is refused with the same message for an unknown alias and for one without a grant, and for a malformed one', async () => {
     const key = gateway.keys['anna-only'];
     const answers = await Promise.all(
       ['meridian', 'nobody-knows', undefined].map((alias) =>
@@ -80,7 +80,7 @@ describe('a member operation', () => {
     await lonely.stop();
   });
 
-  it('has the token of its user renewed once when the platform refuses it, and nobody else’s', async () => {
+  it("has the token of its user renewed once when the platform refuses it, and no other user's", async () => {
     await gateway.get(MEMBERS);
     await gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna' } });
     await sandbox.revokeTokens({ username: 'anna@harbour' });
@@ -90,7 +90,7 @@ describe('a member operation', () => {
     expect((await sandbox.journal('token')).length).toBe(before);
   });
 
-  it('whose user is refused again is 502 after one more attempt', async () => {
+  it("whose user's token is refused again is 502 after one more attempt", async () => {
     await sandbox.fault({ operation: 'listMembers', action: { code: '60005' } });
     const answer = await gateway.get(MEMBERS);
     expect(answer.status).toBe(502);
@@ -98,7 +98,7 @@ describe('a member operation', () => {
     expect(await sandbox.journal('listMembers')).toHaveLength(2);
   });
 
-  it('takes a changed password from the users file without a restart', async () => {
+  it('uses a changed password of the users file without a restart', async () => {
     const own = await TestGateway.start(sandbox, {});
     own.writeUsers({ default: { username: 'admin@harbour', password: newSecret('u') } });
     await own.logged('users-reloaded');
@@ -112,7 +112,7 @@ describe('a member operation', () => {
 });
 
 describe('a session', () => {
-  it('acts as its user on every replica, and says who that is and until when', async () => {
+  it('acts as its user on every replica, and shows the user and the time of its end', async () => {
     const headers = await logIn();
     for (const each of [gateway, replica]) {
       expect((await each.get(MEMBERS, { headers, key: gateway.key })).status).toBe(200);
@@ -130,7 +130,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('is dead at once on every replica after logout', async () => {
+  it('is refused at once on every replica after logout', async () => {
     const headers = await logIn();
     expect((await replica.get(MEMBERS, { headers, key: gateway.key })).status).toBe(200);
     expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(204);
@@ -142,7 +142,7 @@ describe('a session', () => {
     expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(401);
   });
 
-  it('is of no use to another caller, and neither is a made-up one', async () => {
+  it('does not work for another caller, and neither does a made-up one', async () => {
     const headers = await logIn();
     const key = gateway.keys['nobody'];
     expect((await gateway.get(MEMBERS, { headers, key })).status).toBe(401);
@@ -162,7 +162,7 @@ describe('a session', () => {
     expect(answer.text).not.toContain(wrong);
   });
 
-  it('is renewed by its refresh token once, whoever asks at the same time on whichever replica', async () => {
+  it('is renewed by its refresh token once, with many requests on all replicas at the same time', async () => {
     const headers = await logIn();
     await sandbox.revokeTokens({ username: 'anna@harbour' });
     const before = (await sandbox.journal('token')).length;
@@ -188,7 +188,7 @@ describe('a session', () => {
     expect((await gateway.get('/v1/sessions/current', { headers })).status).toBe(401);
   });
 
-  it('ends with its token where the platform gives no refresh token', async () => {
+  it('ends with its token when the platform gives no refresh token', async () => {
     const brief = await TestSandbox.start({ refreshTokens: false, tokenLifetimeSeconds: 2 });
     const own = await TestGateway.start(brief);
     const answer = await own.post('/v1/sessions', { username: 'anna@harbour', password: brief.seedPassword });
@@ -224,56 +224,53 @@ describe('G5 a session is used on a replica whose clock is wrong', () => {
   it.each([
     ['13 hours ahead', 13],
     ['13 hours behind', -13],
-  ])(
-    '%s: it lives on, its token is not renewed, and its end is told by the clock of Redis',
-    async (_, hours) => {
-      const wrong = await startGatewayProcess(
-        {
-          ...gateway.environment(sandbox),
-          REDIS_URL: redis.url,
-          ENCRYPTION_KEYS: encryptionKeys,
-        },
-        { disturbed: true },
-      );
-      try {
-        await wrong.disturb({ clock: hours * 3_600_000 });
-        const ask = (path: string, init: RequestInit = {}) =>
-          fetch(wrong.url + path, {
-            ...init,
-            headers: { 'x-api-key': gateway.key, 'content-type': 'application/json', ...init.headers },
-          });
-        const headers = await logIn();
-        const before = (await sandbox.journal('token')).length;
-        expect((await ask('/v1/sessions/current', { headers })).status).toBe(200);
-        expect((await ask(MEMBERS, { headers })).status).toBe(200);
-        const grants = (await sandbox.journal('token'))
-          .slice(before)
-          .map(({ body }) => body as { grant_type: string });
-        expect(grants.map((grant) => grant.grant_type)).not.toContain('refresh_token');
+  ])("%s: it stays valid, its token is not renewed, and Redis' clock decides its end", async (_, hours) => {
+    const wrong = await startGatewayProcess(
+      {
+        ...gateway.environment(sandbox),
+        REDIS_URL: redis.url,
+        ENCRYPTION_KEYS: encryptionKeys,
+      },
+      { disturbed: true },
+    );
+    try {
+      await wrong.disturb({ clock: hours * 3_600_000 });
+      const ask = (path: string, init: RequestInit = {}) =>
+        fetch(wrong.url + path, {
+          ...init,
+          headers: { 'x-api-key': gateway.key, 'content-type': 'application/json', ...init.headers },
+        });
+      const headers = await logIn();
+      const before = (await sandbox.journal('token')).length;
+      expect((await ask('/v1/sessions/current', { headers })).status).toBe(200);
+      expect((await ask(MEMBERS, { headers })).status).toBe(200);
+      const grants = (await sandbox.journal('token'))
+        .slice(before)
+        .map(({ body }) => body as { grant_type: string });
+      expect(grants.map((grant) => grant.grant_type)).not.toContain('refresh_token');
 
-        const body = JSON.stringify({ username: 'anna@harbour', password: sandbox.seedPassword });
-        const opened = (await (await ask('/v1/sessions', { method: 'POST', body })).json()) as Record<
-          string,
-          string
-        >;
-        const left = Date.parse(opened['expiresAt'] ?? '') - Date.now();
-        expect(Math.abs(left - 12 * 3_600_000)).toBeLessThan(3_600_000);
-        const there = { 'x-session-id': opened['sessionId'] ?? '' };
-        expect((await gateway.get(MEMBERS, { headers: there })).status).toBe(200);
-        await sandbox.revokeTokens({ username: 'anna@harbour' });
-        expect((await ask(MEMBERS, { headers: there })).status).toBe(200);
-        expect((await gateway.get(MEMBERS, { headers: there })).status).toBe(200);
-      } finally {
-        await wrong.stop();
-      }
-    },
-  );
+      const body = JSON.stringify({ username: 'anna@harbour', password: sandbox.seedPassword });
+      const opened = (await (await ask('/v1/sessions', { method: 'POST', body })).json()) as Record<
+        string,
+        string
+      >;
+      const left = Date.parse(opened['expiresAt'] ?? '') - Date.now();
+      expect(Math.abs(left - 12 * 3_600_000)).toBeLessThan(3_600_000);
+      const there = { 'x-session-id': opened['sessionId'] ?? '' };
+      expect((await gateway.get(MEMBERS, { headers: there })).status).toBe(200);
+      await sandbox.revokeTokens({ username: 'anna@harbour' });
+      expect((await ask(MEMBERS, { headers: there })).status).toBe(200);
+      expect((await gateway.get(MEMBERS, { headers: there })).status).toBe(200);
+    } finally {
+      await wrong.stop();
+    }
+  });
 });
 
 describe('sessions without their store', () => {
   afterEach(() => redis.stop());
 
-  it('are 503, never taken on trust', async () => {
+  it('are 503, and never trusted unchecked', async () => {
     const headers = await logIn();
     const closed = gateway.logged('redis-away');
     await redis.kill9();

@@ -5,7 +5,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-// A thousand callers at once take a slow machine a while.
+// A slow machine needs time for a thousand callers at once.
 jest.setTimeout(60_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
@@ -28,7 +28,7 @@ const labels = async () =>
   (await sandbox.journal('listAssets')).map(({ headers }) => headers['authorization']);
 
 describe('an application token', () => {
-  it('is asked for once by a thousand callers at the same time', async () => {
+  it('is requested once for a thousand callers at the same time', async () => {
     const gateway = await gatewayWith();
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => gateway.get(ASSETS)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
@@ -46,14 +46,14 @@ describe('an application token', () => {
     expect((await labels()).at(-1)).toBe('app:auth_order#2');
   });
 
-  it('is sent in the body where the platform wants it so', async () => {
+  it('is sent in the body when the platform requires it', async () => {
     const gateway = await gatewayWith({ UPSTREAM_TOKEN_AUTH: 'body' });
     expect((await gateway.get(ASSETS)).status).toBe(200);
     const [entry] = await sandbox.journal('token');
     expect(entry?.headers['authorization']).toBeUndefined();
   });
 
-  it('that ends is replaced before the platform could refuse it', async () => {
+  it('that expires is replaced before the platform could refuse it', async () => {
     const short = await TestSandbox.start({ tokenLifetimeSeconds: 1 });
     const gateway = await TestGateway.start(short);
     const until = performance.now() + 2_500;
@@ -102,7 +102,7 @@ describe('with Redis', () => {
     expect(await labels()).toHaveLength(3);
   });
 
-  it('Redis killed in between disturbs no caller, and readiness says degraded', async () => {
+  it('a crash of Redis disturbs no caller, and readiness says degraded', async () => {
     const gateway = await gatewayWith(shared());
     await gateway.get(ASSETS);
     const closed = gateway.logged('redis-away');
@@ -120,7 +120,7 @@ describe('with Redis', () => {
     });
   });
 
-  it('Redis away at start delays nothing', async () => {
+  it('an outage of Redis at start delays no request', async () => {
     await redis.kill9();
     const gateway = await gatewayWith(shared());
     expect((await gateway.get(ASSETS)).status).toBe(200);

@@ -10,7 +10,7 @@ import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
-/** Has little time for a call; the others must not lose theirs to a slow machine. */
+/** This gateway has little time for a call; the others must have enough on a slow machine. */
 let hasty: TestGateway;
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ interface Expected {
   readonly code: string;
   readonly outcome: string;
   readonly retryable: boolean;
-  /** How often upstream is called. */
+  /** How many calls the platform gets. */
   readonly attempts: number;
 }
 
@@ -103,7 +103,7 @@ async function expectProblem(operation: OperationCase, expected: Expected, via =
   expect(new Set(calls.map(({ query }) => query['g_nonce'])).size).toBe(expected.attempts);
 }
 
-describe.each(operationCases)('$id, answered by upstream', (operation) => {
+describe.each(operationCases)('$id, when the platform responds', (operation) => {
   beforeEach(async () => {
     if (operation.id !== 'deleteMember') return;
     // The gateway remembers deletes whose outcome is unknown; one that succeeds settles what the test before left open.
@@ -165,7 +165,7 @@ describe.each(operationCases)('$id, answered by upstream', (operation) => {
     await expectProblem(operation, expected);
   });
 
-  it('with 299 and code 0, which claims success as an exception', async () => {
+  it('with 299 and code 0, which claims success in an error response', async () => {
     await sandbox.fault({
       operation: operation.upstream,
       action: { code: 0, status: 299, codeAs: 'integer' },
@@ -190,7 +190,7 @@ describe.each(operationCases)('$id, answered by upstream', (operation) => {
     },
   );
 
-  it('with 401 and no envelope: a read is sent again with another token, of a write the outcome is unknown', async () => {
+  it('with 401 and no envelope: a read is sent again with another token, a write has an unknown outcome', async () => {
     await sandbox.fault({
       operation: operation.upstream,
       times: 1,
@@ -244,13 +244,13 @@ describe.each(operationCases)('$id, answered by upstream', (operation) => {
 describe('reads', () => {
   const [find] = operationCases.filter(({ effect }) => effect === 'read') as [OperationCase];
 
-  it.each(['500', '80001', '70001', '60000'])('succeed where %s was a passing fault', async (code) => {
+  it.each(['500', '80001', '70001', '60000'])('succeed when %s happened once', async (code) => {
     await sandbox.fault({ operation: find.upstream, times: 1, action: { code } });
     expect((await send(gateway, find)).status).toBe(200);
     expect(await sandbox.journal(find.upstream)).toHaveLength(2);
   });
 
-  it('are not repeated before a time that upstream names, and hand that time on', async () => {
+  it('are not repeated before the time that the platform names, and pass that time on', async () => {
     await sandbox.fault({
       operation: find.upstream,
       action: { httpStatus: 503, headers: { 'retry-after': '3' } },
@@ -262,10 +262,10 @@ describe('reads', () => {
   });
 });
 
-describe("upstream's words", () => {
+describe("the platform's message", () => {
   const [bind] = operationCases as [OperationCase];
 
-  it('reach the caller where they are written for people, cleaned and cut', async () => {
+  it('reaches the caller when it is written for people, cleaned and cut', async () => {
     const message = `Bad name\r\n\u001b[31m${'x'.repeat(600)}`;
     await sandbox.fault({
       operation: bind.upstream,
@@ -277,7 +277,7 @@ describe("upstream's words", () => {
     expect(answer.text).not.toContain('com.vendor');
   });
 
-  it('do not reach the caller otherwise, and never with a secret in them, nor in the log', async () => {
+  it('otherwise does not reach the caller, and never reaches caller or log with a secret in it', async () => {
     const password = newSecret('l');
     const secrets = [password, sandbox.appSecret];
     const order = operationCases.find(({ id }) => id === 'placeOrder') as OperationCase;
@@ -305,7 +305,7 @@ describe("upstream's words", () => {
   });
 });
 
-describe('an upstream that is not there', () => {
+describe('a platform that is down', () => {
   it('is 503 with nothing processed, for writes too', async () => {
     const gone = await TestSandbox.start();
     const lonely = await TestGateway.start(sandbox, { UPSTREAM_BASE_URL: gone.url });
@@ -323,7 +323,7 @@ describe('an upstream that is not there', () => {
     await lonely.stop();
   });
 
-  it('is 503 dependency-unavailable where the token endpoint is the one that is away', async () => {
+  it('is 503 dependency-unavailable when the token endpoint is down', async () => {
     const gone = await TestSandbox.start();
     const lonely = await TestGateway.start(sandbox, { UPSTREAM_TOKEN_URL: gone.tokenUrl });
     await gone.close();
@@ -348,7 +348,7 @@ describe('an upstream that is not there', () => {
     await lonely.stop();
   });
 
-  it('is 502 where the token endpoint refuses the application', async () => {
+  it('is 502 when the token endpoint refuses the application', async () => {
     const refused = await TestGateway.start(sandbox, { UPSTREAM_APP_SECRET: 'not-the-secret' });
     const answer = await send(refused, operationCases[0] as OperationCase);
     expect(answer.status).toBe(502);

@@ -15,7 +15,7 @@ import { validatedByReference } from '../support/reference-validation.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { type Schema, textOfChanged, valueOf } from '../support/schema-values.ts';
 
-/** A body, a query or the parameters of a path: whatever of a request has a DTO class. */
+/** A body, a query or the parameters of a path: each part of a request with a DTO class. */
 interface Part {
   readonly name: string;
   readonly operationId: string;
@@ -86,7 +86,7 @@ afterAll(async () => {
 
 type Validate = (value: unknown, metadata: ArgumentMetadata) => unknown;
 
-/** What a handler is given, or what the caller is told. */
+/** The handler's argument, or the caller's error. */
 function outcomeOf(
   validate: Validate,
   value: unknown,
@@ -100,7 +100,7 @@ function outcomeOf(
   }
 }
 
-/** As the HTTP server gives it: what was sent as text is text, and an array where it was sent twice. */
+/** As the HTTP server parses it: text stays text, and a repeated parameter is an array. */
 function parametersOf(json: string): unknown {
   const value: unknown = JSON.parse(json);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -130,7 +130,7 @@ it.each(parts)('compiled validation and class-validator agree on the $name', ({ 
       const expected = outcomeOf(validatedByReference, read(json), metadata);
       if ('given' in outcome) accepted++;
       else refused++;
-      // Faster than `expect` by far, and as strict: classes count.
+      // Much faster than `expect`, and as strict: classes count.
       if (!isDeepStrictEqual(outcome, expected)) expect(outcome).toStrictEqual(expected);
     }),
     { numRuns: type === 'body' ? 500 : 150 },
@@ -143,7 +143,7 @@ it.each([
   ['orders of no kind', { items: Array.from({ length: 300 }, () => ({})) }],
   ['orders that are none', { items: Array.from({ length: 1_001 }, () => 'a') }],
   ['unknown fields', Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`k${index}`, index]))],
-])('both stop at the same fault of hundreds: %s', (_, body) => {
+])('both stop at the same error of hundreds: %s', (_, body) => {
   const metadata: ArgumentMetadata = { type: 'body', metatype: classes.get('body of placeOrder') as Type };
   const outcome = outcomeOf(compiled, body, metadata);
   expect(outcome).toStrictEqual(outcomeOf(validatedByReference, body, metadata));

@@ -9,7 +9,7 @@ import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { newApiKey } from '../support/canary.ts';
 
-/** What callers may do to the gateway by who they are: keys, grants, floods. Orders sent again: test/e2e/orders.e2e.ts. */
+/** What callers may do to the gateway with their keys, grants and floods. Orders sent again: test/e2e/orders.e2e.ts. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
@@ -24,14 +24,14 @@ afterAll(() => sandbox.close());
 
 const keyed = async (gateway: TestGateway, key: string | null) => gateway.get(ASSETS, { key });
 
-/** Everything that a caller can see of a refusal, but for what is new in every answer. */
+/** Everything that a caller can see of a refusal, except the parts that differ in every response. */
 function seen({ status, headers, text, body }: TestAnswer): unknown {
   const own = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
   return { status, own, text: text.replace(body['requestId'] as string, '') };
 }
 
-describe('K29 a key that does not count', () => {
-  it('is 401, and what is wrong with it makes no difference to the answer', async () => {
+describe('K29 a key that is not valid', () => {
+  it('is 401, with the same response for every reason', async () => {
     const elsewhere = ended(await TestGateway.start(sandbox));
     const gateway = ended(await TestGateway.start(sandbox, {}, [{ name: 'leaver', enterprises: ['*'] }]));
     const revoked = gateway.keys['leaver'] as string;
@@ -64,10 +64,10 @@ describe('K29 a key that does not count', () => {
   });
 });
 
-describe('K30 a good key', () => {
+describe('K30 a valid key', () => {
   it.each(
     operationCases.filter(({ path, body }) => /ent-|channelCode/.test(path + JSON.stringify(body ?? {}))),
-  )("with somebody else's enterprise or channel is 403 at $id", async (operation) => {
+  )("with another tenant's enterprise or channel is 403 at $id", async (operation) => {
     const foreign = { enterprises: ['ent-meridian'], channels: ['partner'], users: ['*'] };
     const gateway = ended(
       await TestGateway.start(sandbox, {}, [
@@ -87,7 +87,7 @@ describe('K31 a flood of one caller', () => {
 
   const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
 
-  it('of 1,000 requests a second is 429 for it, exactly beyond its limit, and felt by nobody else', async () => {
+  it('of 1,000 requests a second is 429 for it, exactly beyond its limit, and affects no other caller', async () => {
     const flooder = { name: 'flooder', rateLimit: { requests: QUOTA, perSeconds: 3_600 } };
     const neighbour = { name: 'neighbour', rateLimit: { requests: 1_000_000, perSeconds: 3_600 } };
     const fleet = ended(await Fleet.start(sandbox, 2, { callers: [flooder, neighbour] }));
@@ -132,15 +132,15 @@ describe('K31 a flood of one caller', () => {
       number,
       number,
     ];
-    // Client, platform and gateways share the machine with the flood, so this is no measure, but an alarm; the bench
-    // of hardening measures the slowest.
+    // Client, platform and gateways share the machine with the flood, so this is only an alarm; the bench of hardening measures the
+    // slowest.
     expect(during).toBeLessThan(Math.max(20 * before, 2_000));
     expect(await sandbox.journal('listAssets')).toHaveLength(QUOTA + alone.length + beside.length);
   });
 });
 
 describe('O3 a key is replaced by another', () => {
-  it('without a gap: both count while both stand in the file, and the old one no longer when it does not', async () => {
+  it('without a gap: both are valid while both are in the file, and the old one no longer afterwards', async () => {
     const gateway = ended(await TestGateway.start(sandbox));
     const old = gateway.key;
     const renewed = newApiKey();
@@ -165,7 +165,7 @@ describe('O3 a key is replaced by another', () => {
     await until('it is under way', async () => (await sandbox.spoiled()) === 1);
     await change([renewed.hash]);
     expect(await statuses()).toEqual([401, 200]);
-    // Who was let in is answered.
+    // An admitted request gets its response.
     expect((await underWay).status).toBe(200);
   });
 });

@@ -1,16 +1,16 @@
 /**
- * What can go wrong around the gateway, and what must hold then. A test of a row has a title (its own or a describe block's) that
- * begins with the row's id; fault-table.reporter.ts holds the tests against this list, and docs/faults.md is made from it.
+ * What can go wrong around the gateway, and what must hold then. The title of a row's test (or of its describe block) begins with the
+ * row's id; fault-table.reporter.ts compares the tests with this list, and docs/faults.md is made from it.
  */
 
 interface Row {
   readonly id: string;
-  /** What is injected. */
+  /** The injected fault. */
   readonly fault: string;
   /** What must be true then. */
   readonly holds: string;
 }
-/** Not tested under its own id, and why. */
+/** Why no test has its id. */
 interface AbsentRow extends Row {
   readonly notHere: string;
 }
@@ -18,7 +18,7 @@ export type CatalogueRow = Row | AbsentRow;
 
 export interface CatalogueSection {
   readonly title: string;
-  /** The heads of the two columns, where they are not `fault` and `what must hold`. */
+  /** The headings of the two columns, if not `fault` and `what must hold`. */
   readonly heads?: readonly [string, string];
   readonly rows: readonly CatalogueRow[];
 }
@@ -36,13 +36,13 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'U2',
         fault: 'the name does not resolve',
-        holds: 'as for a refused connection, and nothing of it is remembered',
+        holds: 'as for a refused connection, and the gateway does not remember the failure',
       },
       {
         id: 'U3',
         fault: 'connection attempts swallowed',
         holds:
-          'over after the connect timeout, one for all addresses of the host: a read 504, a write 503 not_processed',
+          'ends after the connect timeout, one for all addresses of the host: a read 504, a write 503 not_processed',
       },
       {
         id: 'U4',
@@ -58,12 +58,12 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'U6',
-        fault: 'request carried out, then a reset instead of the answer',
+        fault: 'request carried out, then a reset instead of the response',
         holds: 'a read is tried once more; a write is 502 with an unknown outcome, carried out exactly once',
       },
       {
         id: 'U7',
-        fault: 'request carried out, then the connection closed instead of an answer',
+        fault: 'request carried out, then the connection closed instead of a response',
         holds: 'as for a reset',
       },
       {
@@ -99,19 +99,18 @@ export const sections: readonly CatalogueSection[] = [
       { id: 'U14', fault: 'headers arrive byte by byte', holds: 'the same' },
       {
         id: 'U15',
-        fault: 'a good answer, long after the deadline',
-        holds:
-          '504 at the deadline; the late answer is not taken for the answer to anything else, and that of an order is kept',
+        fault: 'a valid response, long after the deadline',
+        holds: '504 at the deadline; no other call gets the late response, and that of an order is kept',
       },
       {
         id: 'U16',
-        fault: 'half-open connection: the peer vanished without a word',
-        holds: '504 at the deadline; the connection is given up, and the next request opens another',
+        fault: 'half-open connection: the peer disappeared silently',
+        holds: '504 at the deadline; the connection is closed, and the next request opens another',
       },
       {
         id: 'U17',
         fault: 'HTTP 500 with an HTML page',
-        holds: 'a read is 503, a write 502 unknown; the page is shown to nobody',
+        holds: 'a read is 503, a write 502 unknown; no caller sees the page',
       },
       {
         id: 'U18',
@@ -122,7 +121,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'U19',
         fault: 'HTTP 503 with Retry-After',
         holds:
-          'handed on, not tried again within the request, and the operation is left alone until then; a write is unknown',
+          'passed on, not tried again within the request, and the operation is not called until then; a write is unknown',
       },
       {
         id: 'U20',
@@ -145,20 +144,19 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'U23',
         fault: 'a status that the interface does not have (100, 103, 204, 304, 418, 999)',
-        holds:
-          'a read is 502 upstream-contract-violation, a write 502 unknown; 1xx alone is no answer at all',
+        holds: 'a read is 502 upstream-contract-violation, a write 502 unknown; 1xx alone is no response',
       },
       {
         id: 'U24',
         fault: 'body of 200 MiB, or many large ones at once',
         holds:
-          'cut off at 16 MiB with its connection, memory stays flat; a read is 502, a write 502 unknown. Of reads that are beyond 64 MiB together, those that grow are 503, and the others are served',
+          'cut off at 16 MiB with its connection, memory stays constant; a read is 502, a write 502 unknown. Of reads beyond 64 MiB together, those that still grow are 503, and the others are served',
       },
       {
         id: 'U25',
         fault: 'gzip bomb',
         holds:
-          'never inflated: no coding is asked for and none is accepted; a read is 502, a write 502 unknown',
+          'never inflated: the gateway requests no coding and accepts none; a read is 502, a write 502 unknown',
       },
       { id: 'U26', fault: 'a thousand content codings', holds: 'the same' },
       {
@@ -179,14 +177,13 @@ export const sections: readonly CatalogueSection[] = [
       { id: 'U30', fault: 'one route of the platform stalls', holds: 'only its group of operations suffers' },
       {
         id: 'U31',
-        fault: 'the IPv6 address is dead, the IPv4 address lives',
+        fault: 'the IPv6 address fails, the IPv4 address works',
         holds: 'the call succeeds over IPv4',
       },
-      { id: 'U32', fault: 'the platform says it is 1970', holds: 'nobody cares' },
+      { id: 'U32', fault: "the platform's Date is 1970", holds: 'no effect' },
       {
         id: 'U33',
-        fault:
-          'a licence order of another order stands at the platform under the number of an order in doubt',
+        fault: 'the platform has a licence order of another order under the number of an order in doubt',
         holds:
           'older than the submission it proves nothing: the order stays in doubt; the clocks may differ by a minute',
       },
@@ -256,19 +253,19 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'C18',
         fault: '10,000 levels of nesting',
-        holds: '502 before anything walks them; the process lives',
+        holds: '502 before the gateway walks them; the process lives',
       },
-      { id: 'C19', fault: 'a key given twice', holds: '502' },
+      { id: 'C19', fault: 'a repeated key', holds: '502' },
       {
         id: 'C20',
         fault: 'numbers beyond int64, fractions; hexadecimal, which is no JSON',
-        holds: 'null and noted; 502 where the answer is no JSON',
+        holds: 'null and noted; 502 when the response is no JSON',
       },
       {
         id: 'C21',
-        fault: 'a page that lies about itself',
+        fault: 'a page that contradicts itself',
         holds:
-          '502 where the list is longer than asked by more than a tenth; nothing counts up to its totals',
+          '502 when the list is longer than requested by more than a tenth; the gateway does not loop up to its totals',
       },
       {
         id: 'C22',
@@ -278,7 +275,7 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'C23',
         fault: 'lock results that leave numbers out or add some',
-        holds: 'one result a number asked, unknown where there is none; others dropped',
+        holds: 'one result for each requested number, unknown without a result; others dropped',
       },
       {
         id: 'C24',
@@ -287,7 +284,7 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'C25',
-        fault: "line breaks, terminal codes, scripts or a megabyte in the platform's words",
+        fault: "line breaks, terminal codes, scripts or a megabyte in the platform's message",
         holds: 'cleaned and cut to 500 characters in problem and log',
       },
       {
@@ -298,12 +295,12 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'C27',
         fault: 'times whose size contradicts the configured unit',
-        holds: 'delivered as they convert, noted; null where that gives a year of five digits',
+        holds: 'converted, delivered and noted; null when that gives a year of five digits',
       },
       {
         id: 'C28',
         fault: 'asset numbers of an unknown form or region',
-        holds: 'delivered as of an unknown region, since they are consumed; noted',
+        holds: 'delivered with an unknown region, since they are consumed; noted',
       },
     ],
   },
@@ -318,12 +315,12 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'T2',
         fault: 'down later',
-        holds: 'every call succeeds while the token it has is good, then 503',
+        holds: 'every call succeeds while the token is valid, then 503',
       },
       {
         id: 'T3',
         fault: 'slow',
-        holds: 'one request for all who wait; each gives up at its own deadline, the request goes on',
+        holds: 'one request for all waiting calls; each ends at its own deadline, the request goes on',
       },
       { id: 'T4', fault: 'a thousand cold callers on three replicas', holds: 'one token request' },
       {
@@ -337,17 +334,17 @@ export const sections: readonly CatalogueSection[] = [
         id: 'T8',
         fault: 'lifetimes of every odd kind',
         holds:
-          'a default where there is none, text accepted, a day at most, a very short one used and not kept',
+          'a default when it is absent, text accepted, a day at most, a very short one used and not stored',
       },
-      { id: 'T9', fault: 'a token that no header can carry, or of 20 kB', holds: 'refused, not kept' },
+      { id: 'T9', fault: 'a token that a header cannot carry, or of 20 kB', holds: 'refused, not stored' },
       {
         id: 'T10',
-        fault: 'a token revoked under a thousand calls',
+        fault: 'a token revoked during a thousand calls',
         holds: 'one renewal, one more attempt each',
       },
       {
         id: 'T11',
-        fault: 'an endpoint that issues dead tokens',
+        fault: 'an endpoint that issues revoked tokens',
         holds: 'one more attempt, then a pause of 10 s: no storm',
       },
       { id: 'T12', fault: "one user's token refused", holds: 'only that one is dropped' },
@@ -374,7 +371,7 @@ export const sections: readonly CatalogueSection[] = [
   {
     title: 'Redis',
     rows: [
-      { id: 'R1', fault: 'down at start', holds: 'the gateway starts on its own memory, degraded' },
+      { id: 'R1', fault: 'down at start', holds: 'the gateway starts with its own memory, degraded' },
       {
         id: 'R2',
         fault: 'killed while in use',
@@ -383,9 +380,9 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'R3',
         fault: 'frozen',
-        holds: 'one command runs into its time limit, later calls wait for nothing',
+        holds: 'one command reaches its time limit, later calls do not wait',
       },
-      { id: 'R4', fault: 'accepts connections and never answers', holds: 'the same' },
+      { id: 'R4', fault: 'accepts connections and never replies', holds: 'the same' },
       { id: 'R5', fault: 'slow by 100 ms', holds: 'works' },
       {
         id: 'R6',
@@ -395,13 +392,13 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'R7',
         fault: 'connection lost while an order is finished',
-        holds: 'the order is in doubt, the answer still true',
+        holds: 'the order is in doubt, the response still true',
       },
       {
         id: 'R8',
         fault: 'failover to a replica, which may miss the latest writes, or while both servers take writes',
         holds:
-          'tokens: another request, no error; orders: a record is with a replica before its order is sent, so no order is sent by both sides; 503 where no replica acknowledges',
+          'tokens: another request, no error; orders: a record is with a replica before its order is sent, so no order is sent by both sides; 503 when no replica acknowledges',
       },
       {
         id: 'R9',
@@ -415,40 +412,40 @@ export const sections: readonly CatalogueSection[] = [
         id: 'R12',
         fault: 'a server that evicts, or is set to while it runs',
         holds:
-          'the cache: a warning at start; the order store: the start is refused, later orders stop until it is mended',
+          'the cache: a warning at start; the order store: the start is refused, later orders stop until the setting is corrected',
       },
       {
         id: 'R13',
         fault: 'values corrupted, cut, of another version or key',
         holds: 'a miss, deleted and counted',
       },
-      { id: 'R14', fault: 'another type at our key', holds: 'a miss' },
+      { id: 'R14', fault: "another type at the gateway's key", holds: 'a miss' },
       { id: 'R15', fault: 'connected to a replica that may not write', holds: 'connects again' },
       { id: 'R16', fault: 'loading, not able to persist, or full of clients', holds: 'degraded' },
       {
         id: 'R17',
-        fault: 'everything expires at once',
+        fault: 'all keys expire at once',
         holds: 'lifetimes are spread, one token request a credential',
       },
       {
         id: 'R18',
         fault: "the clock of the order store's host steps by 2 s, an hour, 8 days, 405 days, ahead or back",
         holds:
-          'what the platform said of an order is recorded; no order and no write with an Idempotency-Key runs again, since no record ends by one clock alone',
+          "the platform's response to an order is recorded; no order and no write with an Idempotency-Key runs again, since no record ends by one clock alone",
       },
       {
         id: 'R19',
         fault: 'a Redis without WAITAOF',
-        holds: 'noticed, and another setting asked for',
+        holds: 'noticed, and another setting required',
         notHere:
-          'WAITAOF is not used: the store is asked to write its log before it answers (appendfsync always), which is looked at when the gateway starts',
+          'the gateway does not use WAITAOF: the store must write its log before it replies (appendfsync always), which the gateway checks at start',
       },
       {
         id: 'R20',
         fault:
-          'the record of an order is gone, or cannot be reached any more, when the platform has answered',
+          'the record of an order is gone, or cannot be reached any more, when the platform has responded',
         holds:
-          "the caller gets the platform's answer; a log line and a metric say what could not be recorded",
+          "the caller gets the platform's response; a log line and a metric say what could not be recorded",
       },
       {
         id: 'R21',
@@ -465,27 +462,27 @@ export const sections: readonly CatalogueSection[] = [
         id: 'N1',
         fault: 'kill -9 of the master; it comes back as a replica',
         holds:
-          'orders stop and `ready`, a log line and a metric say so; they go on by themselves with the next master; nothing is placed twice, and no response is false',
+          'orders stop and `ready`, a log line and a metric say so; they go on by themselves with the next master; no order is placed twice, and no response is false',
       },
-      { id: 'N2', fault: 'an operator has another server take over', holds: 'the same' },
+      { id: 'N2', fault: 'an operator makes another server the master', holds: 'the same' },
       { id: 'N3', fault: 'kill -9 of every server at once, and a start with the data', holds: 'the same' },
       {
         id: 'N4',
         fault:
-          'the clock of the order store steps by 2 s, an hour, 8 days and 405 days, ahead and back, while orders come in',
-        holds: 'nothing is placed twice, no response is false, and orders do not stop',
+          'the clock of the order store steps by 2 s, an hour, 8 days and 405 days, ahead and back, during orders',
+        holds: 'no order is placed twice, no response is false, and orders do not stop',
       },
       {
         id: 'N5',
         fault:
-          'the master and a gateway are cut off from everything else, and both sides get the same orders',
+          'the master and a gateway are cut off from all other hosts, and both sides get the same orders',
         holds:
           'the gateway that is cut off sends nothing, since no replica acknowledges; the other side goes on with the next master',
       },
       {
         id: 'N6',
-        fault: 'nothing gets through from the master to its replicas',
-        holds: 'nothing is sent: 503 not_processed, and a repeat is placed once they are back',
+        fault: 'no byte gets from the master to its replicas',
+        holds: 'nothing is sent: 503 not_processed, and a repeat is placed once they are connected again',
       },
     ],
   },
@@ -516,41 +513,41 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'P6',
         fault: 'killed after the platform accepted an order',
-        holds: 'in doubt soon, visible, never sent again',
+        holds: 'in doubt soon, in the list of orders, never sent again',
       },
       {
         id: 'P7',
-        fault: 'killed after an order was recorded, before the answer',
+        fault: 'killed after an order was recorded, before the response',
         holds: 'a repeat gets the recorded success',
       },
       {
         id: 'P8',
         fault: 'event loop blocked for seconds',
         holds:
-          'alive again afterwards; an order that was to be sent more than 100 ms ago is not sent, and is 503 not_processed',
+          'alive again afterwards; an order whose confirmation is older than 100 ms is not sent, and is 503 not_processed',
       },
       {
         id: 'P9',
         fault: 'stopped for a minute, then continued',
-        holds: 'whoever lost the lease records success only, and sends nothing',
+        holds: 'a process that lost the lease records success only, and sends nothing',
       },
       {
         id: 'P10',
         fault: 'heap, or memory of any kind, nearly full',
-        holds: '503 overloaded for new work, health stays up, what is in flight finishes',
+        holds: '503 overloaded for new requests, health stays up, requests in flight finish',
       },
       {
         id: 'P11',
         fault: 'out of memory',
-        holds: 'as when killed: a new process serves at once',
+        holds: 'as after a kill: a new process serves at once',
       },
       {
         id: 'P12',
         fault: 'an unhandled rejection or exception',
-        holds: 'a log line without values, not ready, what is in flight finishes, exit 1',
+        holds: 'a log line without values, not ready, requests in flight finish, exit 1',
       },
       { id: 'P13', fault: 'out of file descriptors', holds: 'recovers' },
-      { id: 'P14', fault: 'the log cannot be written', holds: 'requests go on' },
+      { id: 'P14', fault: 'the log cannot be written', holds: 'requests are served' },
       {
         id: 'P15',
         fault: 'the clock steps by a day',
@@ -574,11 +571,12 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K1',
         fault: 'a body of 10 MiB, with and without its length',
-        holds: '413, which reaches a client that is still sending; the connection ends, memory stays flat',
+        holds:
+          '413, which reaches a client that is still sending; the connection ends, memory stays constant',
       },
       { id: 'K2', fault: '10,000 levels of nesting', holds: '400, from 32 levels on' },
       { id: 'K3', fault: '300,000 keys', holds: '413 by the size of the body, or 400 by their number' },
-      { id: 'K4', fault: 'a body of another type, charset or coding, or of none', holds: '415' },
+      { id: 'K4', fault: 'a body of another type, charset or coding, or without a type', holds: '415' },
       { id: 'K5', fault: 'bytes that are not UTF-8, half a surrogate pair', holds: '400' },
       {
         id: 'K6',
@@ -587,21 +585,25 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'K7',
-        fault: 'fields and parameters that are unknown or missing, a body where there is none',
+        fault: 'fields and parameters that are unknown or missing, a body on a method without one',
         holds: '400 with a pointer or name for each',
       },
       {
         id: 'K8',
-        fault: 'values of another type, beyond their range, or not possible',
+        fault: 'values of another type, beyond their range, or impossible',
         holds: '400; nothing is converted',
       },
-      { id: 'K9', fault: 'keys that reach a prototype, keys given twice', holds: '400' },
-      { id: 'K10', fault: 'headers named like parts of objects', holds: 'a normal answer' },
+      { id: 'K9', fault: 'keys that reach a prototype, repeated keys', holds: '400' },
+      { id: 'K10', fault: 'headers with names of object members', holds: 'a normal response' },
       { id: 'K11', fault: 'path ids that would lead to another path', holds: '400, nothing is sent' },
-      { id: 'K12', fault: 'a route in another spelling', holds: 'without credentials never a handler' },
+      {
+        id: 'K12',
+        fault: 'a route in another spelling',
+        holds: 'without credentials the handler never runs',
+      },
       { id: 'K13', fault: 'line breaks in headers, ids and queries', holds: '400, nothing is sent' },
       { id: 'K14', fault: 'parameters repeated, or in brackets', holds: '400' },
-      { id: 'K15', fault: 'page sizes of nothing, less, or everything', holds: '400' },
+      { id: 'K15', fault: 'page sizes of zero, less, or too much', holds: '400' },
       {
         id: 'K16',
         fault: 'too many members, or fields of members that are too long',
@@ -612,18 +614,18 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'orders that the rules of the platform forbid',
         holds: '400 before anything is sent',
       },
-      { id: 'K18', fault: 'headers that do not come to an end', holds: 'closed within 6 s' },
-      { id: 'K19', fault: 'a body that does not come to an end', holds: 'closed within 11 s' },
+      { id: 'K18', fault: 'headers without an end', holds: 'closed within 6 s' },
+      { id: 'K19', fault: 'a body without an end', holds: 'closed within 11 s' },
       {
         id: 'K20',
-        fault: 'an answer that is not read',
-        holds: 'closed within 30 s; who waits for an answer may wait',
+        fault: 'a response that the client does not read',
+        holds: 'closed within 30 s; a client that waits for its response may wait',
       },
       {
         id: 'K21',
-        fault: 'more connections than there is room for',
+        fault: 'more connections than the gateway accepts',
         holds:
-          'those that have been idle for longest make room, first those of clients without a key: every new one is served',
+          'the longest idle ones are closed, first those of clients without a key: every new one is served',
       },
       { id: 'K22', fault: 'a caller hangs up on a read', holds: 'the call to the platform ends' },
       {
@@ -633,61 +635,62 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'K24',
-        fault: 'bytes that are not quite HTTP, requests hidden in others',
-        holds: '400 and the end of the connection, nothing is sent; an order before them gets its own answer',
+        fault: 'bytes that are not valid HTTP, requests hidden in others',
+        holds:
+          '400 and the end of the connection, nothing is sent; an order before them gets its own response',
       },
       { id: 'K25', fault: 'a header of 20 kB, 2,000 headers, a URL of 16 kB', holds: '431, 431, 414' },
       {
         id: 'K26',
         fault: 'methods that a path does not have',
-        holds: '405 with Allow; 404 where there is no path',
+        holds: '405 with Allow; 404 for an unknown path',
       },
       { id: 'K27', fault: 'an Accept header that refuses JSON', holds: '406' },
       {
         id: 'K28',
         fault: 'forged X-Forwarded headers and request ids',
-        holds: 'believed by nobody; another id is made',
+        holds: 'the gateway ignores the headers and makes another id',
       },
       {
         id: 'K29',
         fault: 'no key, a wrong one, one that was withdrawn',
-        holds: '401, and no hint which of them',
+        holds: '401, without a hint which of them',
       },
-      { id: 'K30', fault: "another's enterprise or channel", holds: '403 before anything is sent' },
+      { id: 'K30', fault: "another tenant's enterprise or channel", holds: '403 before anything is sent' },
       { id: 'K31', fault: 'a flood from one caller', holds: '429 for that one alone' },
       {
         id: 'K32',
         fault: 'one order submitted 200 times at once',
-        holds: 'one call to the platform; the others 409 or the stored answer',
+        holds: 'one call to the platform; the others 409 or the stored response',
       },
       { id: 'K33', fault: 'an order number used for another order', holds: '422 idempotency-key-reused' },
       { id: 'K34', fault: 'an order number under another Idempotency-Key', holds: 'the same order' },
-      { id: 'K35', fault: 'text that makes patterns slow', holds: 'refused within milliseconds' },
+      { id: 'K35', fault: 'text that makes regular expressions slow', holds: 'refused within milliseconds' },
       { id: 'K36', fault: 'a password in a query', holds: '400, and in no log line' },
       {
         id: 'K37',
-        fault: 'pages of orders out of a store of a million',
+        fault: 'pages of orders from a store of a million',
         holds:
-          'the work for a page is bounded, whatever the filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
+          'the work for a page is bounded, with all filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
       },
       {
         id: 'K38',
-        fault: 'a crowd of clients without a key that send bodies',
-        holds: '401 by the headers alone, and the connection ends; memory stays flat',
+        fault: 'many clients without a key that send bodies',
+        holds: '401 by the headers alone, and the connection ends; memory stays constant',
       },
       {
         id: 'K39',
         fault: 'a caller that has more bodies under way than its share of the memory',
-        holds: '503 overloaded before they are read, for that caller alone; every byte is given back',
+        holds: '503 overloaded before they are read, for that caller alone; every byte is freed',
       },
       {
         id: 'K40',
-        fault: 'a flood of requests for what is public',
+        fault: 'a flood of requests for public pages',
         holds: 'known callers are served first; health is served; the bytes are made once',
       },
       {
         id: 'K41',
-        fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many good ones',
+        fault: 'a caller sends wrong requests with a new Idempotency-Key each, or very many valid ones',
         holds:
           'a write that changed nothing leaves no record; beyond 10,000 records of a caller its further writes with a key are 429; orders and other callers are served',
       },
@@ -703,27 +706,27 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'O2',
-        fault: 'an encryption key is taken away under which orders are sealed',
+        fault: 'an encryption key that seals orders is removed',
         holds:
-          'the start is refused, with their number, while one of them is not settled; of settled ones a repeat gets 503, not retryable, with a log line and a metric',
+          'the start is refused, with their number, while one of them is not settled; a repeat of a settled one gets 503, not retryable, with a log line and a metric',
       },
       {
         id: 'O3',
         fault: 'an API key is replaced',
-        holds: 'both count while both stand in the file; the old one is 401 as soon as it does not',
+        holds: 'both are valid while both are in the file; the old one is 401 as soon as it is removed',
       },
       {
         id: 'O4',
         fault: 'a client certificate is replaced',
         holds: 'no connection is dropped',
-        notHere: 'there are none: the platform knows its applications by key and secret',
+        notHere: 'the gateway has none: the platform knows its applications by key and secret',
       },
-      { id: 'O5', fault: 'whoever takes the log is down', holds: 'no effect' },
-      { id: 'O6', fault: 'anybody asks for the documentation in production', holds: '404' },
+      { id: 'O5', fault: 'the receiver of the log is down', holds: 'no effect' },
+      { id: 'O6', fault: 'a client requests the documentation in production', holds: '404' },
       {
         id: 'O7',
-        fault: 'an order that was settled as not placed turns up',
-        holds: 'people are told; what the operator said and what was found are both kept',
+        fault: 'an order that was settled as not placed appears',
+        holds: "an alarm tells the operator; the record keeps the operator's decision and the finding",
       },
       {
         id: 'O8',
@@ -733,7 +736,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'O9',
         fault: "the application's key is replaced, the gateway's or a caller's own",
-        holds: 'an order that was placed before is the same order: a repeat is answered from its record',
+        holds:
+          'an order that was placed before is the same order: a repeat gets the response from its record',
       },
       {
         id: 'O10',
@@ -749,47 +753,47 @@ export const sections: readonly CatalogueSection[] = [
         id: 'G1',
         fault: 'the file of callers or of users is missing, no JSON, or breaks a rule',
         holds:
-          'three sentences for three faults: the path, then line and column, or the field and the name of its entry; no value of the file',
+          'a precise error for each of the three: the path, then line and column, or the field and the name of its entry; no value of the file',
       },
       {
         id: 'G2',
         fault: 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check of certificates off',
         holds:
-          'the gateway does not start with it, and every connection (platform, tokens, keys of the issuer, Redis) checks all the same',
+          'the gateway does not start with it, and every connection (platform, tokens, keys of the issuer, Redis) still checks them',
       },
       {
         id: 'G3',
         fault: 'tokens with made-up key ids, while the issuer rotates its keys',
         holds:
-          'made-up ids have a small budget of requests of their own; a new key of the issuer counts within 5 seconds',
+          'made-up ids have a small budget of requests of their own; a new key of the issuer is valid within 5 seconds',
       },
       {
         id: 'G4',
         fault: 'the issuer publishes an empty set of keys',
-        holds: 'known keys go on for 15 minutes, and the log says so',
+        holds: 'known keys stay valid for 15 minutes, and the log says so',
       },
       {
         id: 'G5',
         fault: 'the clock of a replica is hours ahead or behind',
-        holds: 'sessions live and end by the clock of Redis alone',
+        holds: 'only the clock of Redis decides the life of sessions',
       },
       {
         id: 'G6',
-        fault: "the platform's words to a caller quote a secret of the gateway, plain or encoded",
+        fault: "the platform's message to a caller quotes a secret of the gateway, plain or encoded",
         holds:
-          'every known secret is masked, as in the log: configuration, tokens, passwords on their way, in their encoded forms',
+          'every known secret is masked, as in the log: configuration, tokens, passwords in requests, in their encoded forms',
       },
       {
         id: 'G7',
         fault: 'an image is replaced under its tag, or a container is taken over',
         holds:
-          'images by digest; no root, no capabilities, read-only, with limits; only what people call is published, on the loopback address',
+          'images by digest; no root, no capabilities, read-only, with limits; only the ports that people call are published, on the loopback address',
       },
       {
         id: 'G8',
         fault: 'npm run compose-secrets is run again',
         holds:
-          'nothing is replaced without --force, and what that would lose is told; files are for their owner alone',
+          'nothing is replaced without --force, and the script names what that would lose; only their owner can read the files',
       },
       {
         id: 'G9',
@@ -810,26 +814,26 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'S1',
         fault:
-          "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own, or on a thing of another enterprise by its id",
+          "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own, or on a record of another enterprise by its id",
         holds:
-          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the enterprise that is named, and one of another enterprise is answered as one that does not exist; both once more on what would be sent. A field with an id and without a rule fails a test',
+          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the named enterprise, and one of another enterprise gets the response of an unknown id; both are checked once more on the upstream request. A field with an id and without a rule fails a test',
       },
       {
         id: 'S2',
         fault: 'orders placed twice, or deleted too widely',
         holds:
-          'at most one call an order whatever dies, `allOrders` spelled out, scopes of their own for revoking and settling',
+          'at most one call for an order, with any process or store killed, `allOrders` spelled out, scopes of their own for revoking and settling',
       },
       {
         id: 'S3',
-        fault: 'secrets in logs, problems, Redis or the last words of a process',
+        fault: 'secrets in logs, problems, Redis or the last output of a process',
         holds:
-          'fields are chosen one by one, failures are told by kind and place, known secrets are masked in every free text; each run of the tests is searched for its own secrets',
+          'fields are chosen one by one, errors are logged by kind and location, known secrets are masked in every free text; each run of the tests is searched for its own secrets',
       },
       {
         id: 'S4',
         fault: 'an id escapes into another path of the platform',
-        holds: 'a pattern for ids, and every built path is held against its template',
+        holds: 'a pattern for ids, and every built path is checked against its template',
       },
       {
         id: 'S5',
@@ -843,7 +847,7 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'S7',
-        fault: "employees' passwords on their way through",
+        fault: "employees' passwords in requests",
         holds: 'passed on and forgotten: in no record, job, validation error or line',
       },
       {
@@ -855,13 +859,13 @@ export const sections: readonly CatalogueSection[] = [
         id: 'S9',
         fault: "an object's prototype is polluted",
         holds:
-          'poisoned JSON is refused from callers and dropped from the platform; what is sent is the same even where it happened',
+          'poisoned JSON is refused from callers and dropped from the platform; even a polluted prototype does not change what is sent',
       },
       {
         id: 'S10',
         fault: 'forged callers',
         holds:
-          'keys of 256 bits, compared in constant time by their hashes; JWTs by pinned issuer, audience, algorithms and key set; all else is 401',
+          'keys of 256 bits, compared in constant time by their hashes; JWTs by pinned issuer, audience, algorithms and key set; every other credential is 401',
       },
       {
         id: 'S11',
@@ -875,24 +879,24 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'S13',
-        fault: "the platform's answers are trusted",
+        fault: "the gateway trusts the platform's responses",
         holds: 'they are typed, bounded and mapped field by field',
         notHere: 'the rows C1 to C28 are the tests',
       },
       {
         id: 'S14',
-        fault: 'errors tell too much',
+        fault: 'errors reveal too much',
         holds:
-          "one filter; no stack, no host name, and of the platform's words only what is meant for people, with our names and pointers for its fields",
+          "one filter; no stack, no host name, and of the platform's messages only those for people, with the gateway's names and pointers for its fields",
       },
       {
         id: 'S15',
         fault: 'a check that fails open',
-        holds: 'a fault in authentication, guard or validation denies: the platform is not called',
+        holds: 'an error in authentication, guard or validation denies: the platform is not called',
       },
       {
         id: 'S16',
-        fault: 'documentation and metrics in the open',
+        fault: 'public documentation and metrics',
         holds: 'off in production; metrics on a listener of their own, on the loopback address',
       },
       {
@@ -903,18 +907,19 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'S18',
         fault: 'vulnerable or replaced dependencies',
-        holds: 'exact versions, hashes in the lock file, an audit where the registry answers one',
+        holds: 'exact versions, hashes in the lock file, an audit where the registry has one',
       },
       {
         id: 'S19',
         fault: 'writes without a trail',
-        holds: 'one line for each: who, for whom, what, on what, with what outcome; nobody forges one',
+        holds:
+          'one line for each, with caller, user, operation, subject and outcome; a caller cannot forge one',
       },
     ],
   },
 ];
 
-/** Why a row is not tested, or undefined where it is. */
+/** Why a row is not tested, or undefined if it is. */
 export function reasonOf(row: CatalogueRow): string | undefined {
   return 'notHere' in row ? row.notHere : undefined;
 }

@@ -11,7 +11,7 @@ import { operationCases } from '../support/operations.ts';
 import { converse } from '../support/raw-client.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What callers send that they should not; what they do to their connections is in connections.faults.ts. */
+/** Wrong requests of callers; connections.faults.ts has what they do to their connections. */
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
@@ -32,7 +32,7 @@ const ORDERS = '/v1/license-orders';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
-/** Sends a path byte for byte: fetch would resolve dot segments itself. */
+/** Sends a path byte for byte, since fetch would resolve dot segments. */
 function exactly(
   method: string,
   path: string,
@@ -306,7 +306,7 @@ describe('a request that is wrong', () => {
       [''],
     ],
     ['K17', 'that buys nothing', 'POST', ORDERS, item({ assets: [{ products: [] }] }), ['/items/0/assets/0']],
-    ['K17', 'that buys for nobody', 'POST', ORDERS, item({ customer: {} }), ['/items/0']],
+    ['K17', 'that buys without a customer', 'POST', ORDERS, item({ customer: {} }), ['/items/0']],
     [
       'K17',
       'that deletes from no order',
@@ -358,7 +358,7 @@ describe('a request that is wrong', () => {
       }),
       ['/items/0/assets/0/products/0/productUri'],
     ],
-  ])('%s a body %s is 400 with a pointer for each fault', async (_, __, method, path, body, pointers) => {
+  ])('%s a body %s is 400 with a pointer for each error', async (_, __, method, path, body, pointers) => {
     const faults = (await faultsOf(method, path, body)) as { pointer: string; detail: string }[];
     expect(faults.map(({ pointer }) => pointer).sort()).toEqual([...pointers].sort());
     for (const { detail } of faults) expect(detail).toMatch(/^(is|must) /);
@@ -394,7 +394,7 @@ describe('a request that is wrong', () => {
     ]);
   });
 
-  it.each(['{"a":1}', '{{{', '[]'])('K7 a body (%s) where there is none to be is 400', async (body) => {
+  it.each(['{"a":1}', '{{{', '[]'])('K7 a body (%s) on a method without one is 400', async (body) => {
     const errors = await faultsOf('DELETE', `${MEMBERS}/mem-harbour-bo`, body);
     expect(errors).toEqual([{ pointer: '', detail: 'must be empty' }]);
   });
@@ -433,7 +433,7 @@ describe('a request that is wrong', () => {
     expect(status).toBe(400);
   });
 
-  it('K36 a password in a query is in no log line and no answer', async () => {
+  it('K36 a password in a query is in no log line and no response', async () => {
     const password = `pw-${process.hrtime.bigint()}`;
     const answer = await gateway.get(find(`&password=${password}`));
     expect(answer.status).toBe(400);
@@ -442,7 +442,7 @@ describe('a request that is wrong', () => {
   });
 });
 
-describe('a route in disguise', () => {
+describe('another spelling of a route', () => {
   const variants = (path: string): string[] => [
     path.replace('/v1/', '/v1/%2e/'),
     path.replace('/v1/', '//v1/'),
@@ -461,11 +461,11 @@ describe('a route in disguise', () => {
   ];
 
   it.each(operationCases.map(({ id, method, path }) => [id, method, path.split('?')[0] as string] as const))(
-    'K12 of %s is nothing without credentials',
+    'K12 of %s needs credentials too',
     async (_, method, path) => {
       for (const variant of variants(path)) {
         const { status } = await exactly(method, variant);
-        // 405 where it names something of another route.
+        // 405 when it names part of another route.
         expect([400, 401, 404, 405]).toContain(status);
       }
       expect(await sandbox.calls()).toEqual([]);
@@ -491,7 +491,7 @@ describe('HTTP', () => {
     ['without a length', true],
   ])('K1 a body of 10 MiB %s is 413, and its connection ends', async (_, streamed) => {
     const body = Buffer.alloc(10 * MIB, ' ');
-    // Often enough to show an answer that is now and then lost to a client that is still sending.
+    // Often enough to find a response that is sometimes lost to a client that is still sending.
     for (let round = 0; round < 10; round++) {
       const response = await fetch(gateway.url + ASSET_NUMS, {
         method: 'POST',
@@ -511,7 +511,7 @@ describe('HTTP', () => {
     expect((await gateway.post(ASSET_NUMS, `${body} `)).status).toBe(413);
   });
 
-  it('K1 who asks first whether it may send 10 MiB is told no, and does not send them', async () => {
+  it('K1 a client that asks before it sends 10 MiB is refused, and does not send them', async () => {
     const head = `POST ${ASSET_NUMS} HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${gateway.key}\r\nContent-Type: application/json\r\n`;
     const { answers, closed } = await converse(
       gateway.url,
@@ -542,7 +542,7 @@ describe('HTTP', () => {
     expect(await sandbox.calls()).toEqual([]);
   });
 
-  it('K4 a body of no type, or in a coding, is 415', async () => {
+  it('K4 a body without a type, or with a coding, is 415', async () => {
     const head = `POST ${ASSET_NUMS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Api-Key: ${gateway.key}\r\n`;
     const untyped = await converse(gateway.url, `${head}Content-Length: 10\r\n\r\n{"size":1}`);
     expect(untyped.answers).toMatchObject([{ status: 415, body: { code: 'unsupported-media-type' } }]);
@@ -554,7 +554,7 @@ describe('HTTP', () => {
   });
 
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="UTF-8"'])(
-    'K4 a body as %s is fine',
+    'K4 a body as %s is accepted',
     async (type) => {
       const headers = { 'content-type': type };
       expect((await gateway.post(ASSET_NUMS, '{"size":1}', { headers })).status).toBe(201);
@@ -567,7 +567,7 @@ describe('HTTP', () => {
     expect((await sandbox.calls())[0]?.body).toMatchObject({ customerName: 'Café am Kai' });
   });
 
-  it('K10 headers that are named like parts of objects change nothing', async () => {
+  it('K10 headers with names of object members have no effect', async () => {
     const { answers } = await converse(
       gateway.url,
       `GET ${read.path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n__proto__: x\r\nconstructor: y\r\n` +
@@ -605,7 +605,7 @@ describe('HTTP', () => {
     ['a URL of 9 kB', `GET /${padding(9_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 414, 'uri-too-long'],
     ['a URL of 16 kB', `GET /${padding(16_384)} HTTP/1.1\r\nHost: a\r\n\r\n`, 414, 'uri-too-long'],
     ['a URL of 60 kB', `GET /${padding(60_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 414, 'uri-too-long'],
-  ])('K25 %s is a problem like every other', async (_, bytes, status, code) => {
+  ])('K25 %s is a problem in the usual form', async (_, bytes, status, code) => {
     const { answers } = await converse(gateway.url, bytes.replace('Host: a', 'Host: a\r\nConnection: close'));
     expect(answers).toMatchObject([
       {
@@ -616,7 +616,7 @@ describe('HTTP', () => {
     ]);
   });
 
-  it('K25 98 headers, and an id of 120 characters that no path has, are fine', async () => {
+  it('K25 98 headers, and an unknown path with an id of 120 characters, are accepted', async () => {
     const { answers } = await converse(gateway.url, live(`Connection: close\r\n${headers(98)}`));
     expect(answers.map(({ status }) => status)).toEqual([200]);
     const number = await gateway.request('PATCH', `/v1/crm-customers/${'7'.repeat(120)}`, {
@@ -626,18 +626,18 @@ describe('HTTP', () => {
   });
 
   it.each(['TRACE', 'OPTIONS', 'PATCH', 'PROPFIND', 'QUERY', 'DELETE'])(
-    'K26 %s where there is none is 405 with what there is',
+    'K26 %s where the path has no such method is 405, with the methods of the path',
     async (method) => {
       const answer = await exactly(method, CUSTOMERS, { ...known(), 'content-type': 'text/plain' });
       expect([answer.status, answer.allow]).toEqual([405, 'GET, HEAD, POST']);
       expect(JSON.parse(answer.text)).toMatchObject({ code: 'method-not-allowed' });
-      // What was sent is not sent back.
+      // The request is not echoed.
       expect(answer.text).not.toContain(gateway.key);
       expect(await sandbox.calls()).toEqual([]);
     },
   );
 
-  it('K26 a path that nobody has is 404 with every method', async () => {
+  it('K26 an unknown path is 404 with every method', async () => {
     for (const method of ['GET', 'PATCH', 'TRACE', 'OPTIONS'])
       expect((await exactly(method, '/v1/nothing', known())).status).toBe(404);
   });
@@ -649,7 +649,7 @@ describe('HTTP', () => {
     expect((await gateway.get(ASSETS, { headers: { accept } })).status).toBe(200);
   });
 
-  it('K28 request ids are taken over when they are well formed, else made', async () => {
+  it('K28 the gateway uses a well-formed request id, and otherwise makes one', async () => {
     const given = await gateway.get('/health/live', { headers: { 'x-request-id': 'trace:1.2_3-4' } });
     expect(given.headers.get('x-request-id')).toBe('trace:1.2_3-4');
     for (const odd of ['a b', 'x'.repeat(65), 'x'.repeat(10_000), 'a/b', '']) {
@@ -661,7 +661,7 @@ describe('HTTP', () => {
     expect(twice.text).toMatch(/"requestId":"[0-9a-f-]{36}"/);
   });
 
-  it('K28 what a proxy would say of the caller is believed by nobody', async () => {
+  it('K28 the gateway trusts no proxy headers about the caller', async () => {
     const forged = {
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-host': 'evil.example',
@@ -681,10 +681,10 @@ describe('HTTP', () => {
   });
 });
 
-describe('text that makes patterns slow', () => {
+describe('text that makes regular expressions slow', () => {
   const pipe = new RequestValidationPipe();
 
-  /** The fastest of a few: what else the machine does is not on trial. */
+  /** The fastest of a few, so that other load of the machine does not matter. */
   function fastest(metatype: new () => object, body: object): number {
     const value = readRequestBody(Buffer.from(JSON.stringify(body)));
     const times = Array.from({ length: 8 }, () => {
@@ -724,7 +724,7 @@ describe('text that makes patterns slow', () => {
     expect(fastest(metatype, body)).toBeLessThan(5);
   });
 
-  it('K35 a path, a query and headers of that kind are as quick to refuse', async () => {
+  it('K35 a path, a query and headers of that kind are refused as quickly', async () => {
     const path = `/v1/enterprises/${'a'.repeat(1_500)}!/assets?${'extendCode='.repeat(300)}`;
     const times: number[] = [];
     for (let round = 0; round < 10; round++) {
@@ -733,7 +733,7 @@ describe('text that makes patterns slow', () => {
       times.push(performance.now() - started);
       expect([400, 406]).toContain(answer.status);
     }
-    // Through HTTP and back, on a machine that does other things.
+    // Measured over HTTP, on a busy machine.
     expect(Math.min(...times)).toBeLessThan(50);
   });
 });

@@ -11,7 +11,7 @@ import { type Conversation, converse } from '../support/raw-client.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What callers do to their connections, done to the shipped gateway. All that takes long happens at once, and is looked at later. */
+/** What callers do to their connections, against the shipped gateway. All long cases run at once, and are checked later. */
 
 jest.setTimeout(120_000);
 
@@ -20,7 +20,7 @@ const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n';
 
 let sandbox: TestSandbox;
 let fleet: Fleet;
-/** A process with few files, so that few connections are many. */
+/** A process with few file descriptors, so that few connections fill it. */
 let small: Fleet;
 let slow: Record<keyof ReturnType<typeof startSlow>, Promise<unknown>>;
 
@@ -45,7 +45,7 @@ const url = () => fleet.gateways[0]?.url as string;
 const post = (headers: string) =>
   `POST /v1/asset-num-reservations HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${fleet.key}\r\nContent-Type: application/json\r\n${headers}`;
 
-/** Goes on sending these bytes, one after the other. */
+/** Keeps sending these bytes, one by one. */
 function drip(bytes: string, everyMs = 200) {
   return (socket: Socket) => {
     let sent = 0;
@@ -70,7 +70,7 @@ function startSlow() {
   };
 }
 
-/** Asks for more than all buffers on the way take, and reads nothing: how long that was kept (ms). */
+/** Requests more than all buffers in between hold, and reads nothing: how long the gateway kept it (ms). */
 async function unreadAnswers(): Promise<number> {
   const inFlight = async () => {
     const text = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
@@ -88,14 +88,14 @@ async function unreadAnswers(): Promise<number> {
   return performance.now() - started;
 }
 
-/** An order that the platform takes longer for than a connection may be idle. */
+/** An order for which the platform needs longer than a connection may be idle. */
 async function patientOrder(): Promise<number> {
   await sandbox.fault({ operation: order.upstream, times: 1, action: { delayMs: 20_000 } });
   const { status } = await fleet.post(0, order.path, { ...order.body, channelOrderId: 'SO-patient' });
   return status;
 }
 
-/** An order whose turn does not come before its time is up: what its caller is told, and how many orders there are in the end. */
+/** An order whose time is up before the gateway begins it: the response to its caller, and how many orders the platform has. */
 async function unreadOrder() {
   const gateway = await TestGateway.start(sandbox);
   const admission = gateway.app.get(Admission);
@@ -114,14 +114,14 @@ async function unreadOrder() {
   return [answer.status, answer.body['code'], answer.body['outcome'], found.status];
 }
 
-describe('a caller that takes its time', () => {
+describe('a slow caller', () => {
   it.each(['nothing', 'line', 'header', 'headers'] as const)(
     'K18 over its headers (%s) is cut off within 6 s',
     async (which) => {
       const { answers, closed, ms } = (await slow[which]) as Conversation;
       expect(closed).toBe(true);
       expect(ms).toBeLessThan(6_000);
-      // Who said nothing is told nothing.
+      // A client that sent no byte gets no response.
       if (which === 'nothing') expect(answers).toEqual([]);
       else
         expect(answers).toMatchObject([
@@ -130,7 +130,7 @@ describe('a caller that takes its time', () => {
     },
   );
 
-  it('K18 over the headers of its second request is cut off as well', async () => {
+  it('K18 over the headers of its second request is cut off too', async () => {
     const { answers, closed, ms } = (await slow.second) as Conversation;
     expect([answers.map(({ status }) => status), closed]).toEqual([[200, 400], true]);
     expect(ms).toBeLessThan(6_000);
@@ -151,20 +151,20 @@ describe('a caller that takes its time', () => {
     },
   );
 
-  it('K19 but where the gateway found no time to read it, says so, and does not carry it out later', async () => {
+  it('K19 is told so if the gateway had no time to read the body, and its request is not carried out later', async () => {
     expect(await slow.unread).toEqual([503, 'overloaded', 'not_processed', 404]);
   });
 
-  it('K20 over reading its answer is cut off within 30 s', async () => {
+  it('K20 over reading its response is cut off within 30 s', async () => {
     expect(await slow.reader).toBeLessThan(30_000);
   });
 
-  it('K20 but who waits for an answer may wait', async () => {
+  it('K20 that waits for its response may wait', async () => {
     expect(await slow.patient).toBe(201);
   });
 });
 
-describe('K21 more connections than there is room for', () => {
+describe('K21 more connections than the gateway accepts', () => {
   const smallUrl = () => small.gateways[0]?.url as string;
   const fresh = () =>
     fetch(smallUrl() + ASSETS, { headers: { 'x-api-key': small.key, connection: 'close' } }).then(
@@ -172,7 +172,7 @@ describe('K21 more connections than there is room for', () => {
       () => 'refused',
     );
 
-  /** So many connections that say nothing; those that the gateway has closed are left out. */
+  /** This many silent connections, without those that the gateway has closed. */
   const connectIdle = (count: number): Set<Socket> => {
     const { hostname, port } = new URL(smallUrl());
     const open = new Set<Socket>();
@@ -189,7 +189,7 @@ describe('K21 more connections than there is room for', () => {
     return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1] ?? 0);
   };
 
-  it('make room: those that have been idle for longest are closed, and every new one is served', async () => {
+  it('cause the longest idle ones to close, and every new one is served', async () => {
     expect(await fresh()).toBe(200);
     const open = connectIdle(200);
     // Half of its files.
@@ -210,7 +210,7 @@ describe('K21 more connections than there is room for', () => {
     for (const socket of [...open, ...further]) socket.destroy();
   });
 
-  it('and the connections of known callers are the last to be closed, never while one waits for its response', async () => {
+  it('close those of known callers last, and never one whose caller waits for its response', async () => {
     const agent = new Agent({ connections: 1, pipelining: 1 });
     const askAgain = async () => {
       const headers = { 'x-api-key': small.key };
@@ -232,7 +232,7 @@ describe('K21 more connections than there is room for', () => {
     await agent.close();
   });
 
-  it('and one that has served may stay idle for 72 s at most', async () => {
+  it('close after at most 72 s idle, if they have served a request', async () => {
     const answer = await fetch(url() + ASSETS, { headers: { 'x-api-key': fleet.key } });
     const [, seconds] = /timeout=(\d+)/.exec(answer.headers.get('keep-alive') ?? '') ?? [];
     // Node closes a second later.
@@ -260,7 +260,7 @@ describe('K1 bodies beyond the limit', () => {
       await answer.arrayBuffer();
       return answer.status;
     };
-    // What the process keeps of the first is kept for good.
+    // The process keeps some memory of the first for good.
     await Promise.all(Array.from({ length: 10 }, send));
     const before = residentMiB();
     let peak = before;
@@ -278,7 +278,7 @@ describe('K1 bodies beyond the limit', () => {
     expect((await fleet.get(0, read.path)).status).toBe(200);
   });
 
-  it('K38 of clients without a key are not read: 401 which they see, and memory stays flat however many come', async () => {
+  it('K38 of clients without a key are not read: the client sees 401, and memory stays constant with any number of them', async () => {
     const before = residentMiB();
     let peak = before;
     const watch = setInterval(() => (peak = Math.max(peak, residentMiB())), 10);
@@ -286,7 +286,7 @@ describe('K1 bodies beyond the limit', () => {
     const head = `POST /v1/license-orders HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
     const bytes = Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length + 1}\r\n\r\n`), body]);
     try {
-      // Whole but for the last byte, as an attack would hold it.
+      // Complete except for the last byte, as an attacker would hold it.
       const held = await Promise.all(
         Array.from({ length: 600 }, () => converse(url(), bytes, { patienceMs: 9_000 })),
       );
@@ -304,7 +304,7 @@ describe('K1 bodies beyond the limit', () => {
     expect(peak - before).toBeLessThan(150);
   });
 
-  it('K39 of one caller share a budget: beyond it 503, for that caller alone, and all of it is given back', async () => {
+  it('K39 of one caller share a budget: beyond it 503, for that caller alone, and all of the budget is freed afterwards', async () => {
     const metric = async () => {
       const text = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
       return Number(/^gateway_request_body_bytes (\d+)/m.exec(text)?.[1]);

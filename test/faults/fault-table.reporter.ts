@@ -1,6 +1,6 @@
 import { type CatalogueRow, reasonOf, sections } from './catalogue.ts';
 
-/** Of a test's result only what is read here; Jest's own types are no dependency of the project. */
+/** The fields of a test's result that the reporter reads; Jest's own types are no dependency of the project. */
 export interface TitledResult {
   readonly ancestorTitles: readonly string[];
   readonly title: string;
@@ -9,12 +9,12 @@ export interface TitledResult {
 
 interface FaultTable {
   readonly text: string;
-  /** What makes the run fail; empty where the tests and the catalogue agree. */
+  /** The reasons why the run fails; empty when tests and catalogue agree. */
   readonly gaps: readonly string[];
 }
 
 const ALL_ROWS = sections.flatMap((section) => section.rows);
-/** Of the letters that ids begin with. */
+/** The first letters of ids. */
 const ROW_ID = new RegExp(`^([${[...new Set(ALL_ROWS.map(({ id }) => id[0]))].join('')}]\\d+)\\b`);
 
 /** The rows of the catalogue with their tests, and where the two disagree. */
@@ -54,13 +54,13 @@ export function faultTable(
   };
 }
 
-/** A row counts once for a test, whether the test's own title names it or a describe block around it. */
+/** A row counts once for a test, by the test's own title or by a describe block around it. */
 function idsOf({ ancestorTitles, title }: TitledResult): string[] {
   const ids = [...ancestorTitles, title].map((each) => ROW_ID.exec(each)?.[1]);
   return [...new Set(ids)].filter((id) => id !== undefined);
 }
 
-/** Of Jest's settings for a run, those that leave tests out. */
+/** Jest's settings that leave tests out of a run. */
 interface RunSettings {
   readonly nonFlagArgs?: readonly string[];
   readonly testNamePattern?: string;
@@ -94,7 +94,7 @@ export default class FaultTableReporter {
     this.#error = new Error(`the fault catalogue and the tests disagree: ${gaps.join('; ')}`);
   }
 
-  /** Jest fails the run on it. */
+  /** Jest then fails the run. */
   getLastError(): Error | undefined {
     return this.#error;
   }

@@ -21,7 +21,7 @@ const result = (title: string, status = 'passed', ancestorTitles: string[] = [])
 });
 
 describe('the table', () => {
-  it('counts tests by the ids that titles begin with, their own or of a describe block', () => {
+  it('counts tests by the ids at the start of titles, of their own or of a describe block', () => {
     const { text: table, gaps } = faultTable(
       [
         result('U1 a read'),
@@ -39,7 +39,7 @@ describe('the table', () => {
     expect(table).toMatch(/^ {2}R7 +lost: no records yet$/m);
   });
 
-  it('tells rows without a test, tests without a row, and reasons that are no longer true', () => {
+  it('reports rows without a test, tests without a row, and reasons that are no longer true', () => {
     const { text: table, gaps } = faultTable([result('U1 a'), result('C99 b'), result('R7 c')], rows);
     expect(gaps).toEqual([
       'U12 has neither a test nor a reason why not',
@@ -51,14 +51,14 @@ describe('the table', () => {
 });
 
 describe('the catalogue', () => {
-  it('has the rows of each letter counted from 1, each once', () => {
+  it('numbers the rows of each letter from 1, each once', () => {
     const ids = sections.flatMap((section) => section.rows.map(({ id }) => id));
     const letters = Map.groupBy(ids, ([letter]) => letter);
     expect([...letters.keys()].sort().join('')).toBe('CGKNOPRSTU');
     for (const [letter, own] of letters) expect(own).toEqual(own.map((_, index) => `${letter}${index + 1}`));
   });
 
-  it('is a page with a line a row', () => {
+  it('is a page with one line for each row', () => {
     const rowCount = sections.reduce((sum, section) => sum + section.rows.length, 0);
     expect(faultsPage().match(/^\| [A-Z]\d+ \|.*\.\*? \|$/gm)).toHaveLength(rowCount);
   });
@@ -70,7 +70,7 @@ describe('a run of Jest', () => {
   writeFileSync(join(folder, 'package.json'), '{}');
   writeFileSync(join(folder, 'some.test.js'), "it('U1 of all rows only one', () => {});");
 
-  /** In a folder of its own, with nothing but this reporter. */
+  /** In a folder of its own, with only this reporter. */
   async function run(...args: string[]): Promise<{ code: number; printed: string }> {
     const reporters = [fileURLToPath(new URL('fault-table.reporter.ts', import.meta.url))];
     const config = JSON.stringify({ rootDir: folder, transform: {}, reporters });
@@ -84,14 +84,14 @@ describe('a run of Jest', () => {
     return { code, printed };
   }
 
-  it('of everything prints the table, and fails where rows have no test', async () => {
+  it('of all tests prints the table, and fails when rows have no test', async () => {
     const { code, printed } = await run();
     expect(printed).toMatch(/^ {2}U1 +ok +1\/1/m);
     expect(printed).toContain('U2 has neither a test nor a reason why not');
     expect(code).toBe(1);
   }, 60_000);
 
-  it('of some tests only prints nothing and does not fail', async () => {
+  it('of some tests prints nothing and does not fail', async () => {
     expect(await run('some')).toEqual({ code: 0, printed: '' });
     expect(await run('--testNamePattern=U1')).toEqual({ code: 0, printed: '' });
   }, 60_000);

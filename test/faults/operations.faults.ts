@@ -7,7 +7,7 @@ import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What operators do to a gateway that is in use. */
+/** What operators do to a running gateway. */
 
 jest.setTimeout(180_000);
 
@@ -43,7 +43,7 @@ async function logIn(gateway: TestGateway, platform = sandbox): Promise<Record<s
   return { 'x-session-id': String(body['sessionId']) };
 }
 
-it('O1 an encryption key that is replaced costs no session, no token, no cached read and no order', async () => {
+it('O1 replacing an encryption key loses no session, no token, no cached read and no order', async () => {
   const [old, next] = [newEncryptionKey('k1'), newEncryptionKey('k2')];
   const before = await gatewayWith(old);
   const headers = await logIn(before);
@@ -51,7 +51,7 @@ it('O1 an encryption key that is replaced costs no session, no token, no cached 
   expect(placed.status).toBe(201);
   expect((await before.get(ASSETS)).status).toBe(200);
 
-  // The new key is known everywhere before anybody uses it; then it is used; then the old one goes.
+  // The operator adds the new key everywhere, then uses it, then removes the old one.
   const knowing = await gatewayWith(`${old},${next}`);
   const using = await gatewayWith(`${next},${old}`);
   const asked = (await sandbox.journal()).length;
@@ -67,12 +67,12 @@ it('O1 an encryption key that is replaced costs no session, no token, no cached 
     expect((await gateway.request('GET', CURRENT, { headers })).status).toBe(200);
   }
   expect((await sandbox.journal()).length).toBe(asked);
-  // What the new key seals is read by those that still use the old one.
+  // Gateways that still use the old key read what the new one seals.
   const newer = await logIn(using);
   expect((await knowing.request('GET', CURRENT, { headers: newer })).status).toBe(200);
 });
 
-it('O6 in production nobody is shown the documentation, and the page asks for nothing else', async () => {
+it('O6 in production the documentation is not served, and its page requests nothing else', async () => {
   const fleet = await Fleet.start(sandbox, 1, {
     environment: { NODE_ENV: 'production', GUARD_INIT: 'auto' },
   });
@@ -88,7 +88,7 @@ it('O8 two platforms on one Redis share no token, session, read or order', async
   const other = await TestSandbox.start();
   atEnd(() => other.close());
   const keys = newEncryptionKey();
-  // The same application at both: all that differs is where the platform is.
+  // The same application at both; only the address of the platform differs.
   const [here, there] = [
     await gatewayWith(keys),
     await gatewayWith(keys, other, { UPSTREAM_TOKEN_URL: other.tokenUrl }),

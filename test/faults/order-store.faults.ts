@@ -16,7 +16,7 @@ import { ask, type RunningRedis, startRedis, startSentinel, until } from '../sup
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 
-/** What happens to orders where the order store itself cannot be trusted: its clock, its memory, its replicas, its keys. */
+/** What happens to orders when the order store itself fails: its clock, its memory, its replicas, its keys. */
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
@@ -75,7 +75,7 @@ describe('R18 the clock of the order store steps', () => {
     ['back by an hour', -HOUR_MS],
     ['ahead by 2 s', 2_000],
     ['ahead by an hour', HOUR_MS],
-  ])('%s while orders are out: what the platform said of each is recorded', async (_, stepMs) => {
+  ])("%s while orders are under way: the platform's response to each is recorded", async (_, stepMs) => {
     const { clock, redis } = await steppedStore();
     const gateway = await gatewayOn(redis);
     const delayed = { phase: 'before', action: { delayMs: 1_500 } };
@@ -93,7 +93,7 @@ describe('R18 the clock of the order store steps', () => {
     expect(events(gateway, 'order-result-not-recorded')).toEqual([]);
   });
 
-  it('ahead by an hour while an order is out that the platform refuses: the order is rejected, not in doubt', async () => {
+  it('ahead by an hour during an order that the platform refuses: the order is rejected, not in doubt', async () => {
     const { clock, redis } = await steppedStore();
     const gateway = await gatewayOn(redis);
     await sandbox.fault({
@@ -170,7 +170,7 @@ describe('R21 the order store goes back to an older state', () => {
   }
   const folderAt = (path: string) => ({ path, stop: () => rmSync(path, { recursive: true, force: true }) });
 
-  it('orders stop, it is said everywhere, and guard-init says how many are missing and lets them go on', async () => {
+  it('orders stop, logs and metrics say so, and guard-init says how many are missing and lets orders go on', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     const idle = await gatewayOn(redis);
@@ -196,7 +196,7 @@ describe('R21 the order store goes back to an older state', () => {
   });
 
   it.each(['a file', 'the other Redis'])(
-    'a gateway that starts after that knows it from %s',
+    'a gateway that starts after that learns it from %s',
     async (where) => {
       const redis = await newRedis();
       const folder = ended(folderAt(mkdtempSync(join(tmpdir(), 'count-file-'))));
@@ -221,7 +221,7 @@ describe('R21 the order store goes back to an older state', () => {
     },
   );
 
-  it('R9 a store that was emptied is not taken for a new one by a gateway that starts and remembers it', async () => {
+  it('R9 a gateway that remembers the store does not take an emptied one for a new one when it starts', async () => {
     const redis = await newRedis();
     const environment = { REDIS_URL: (await newRedis()).url, GUARD_INIT: 'auto' };
     const first = await gatewayOn(redis, environment);
@@ -253,7 +253,7 @@ describe('R8 the order store fails over', () => {
     return { primary, replica };
   }
 
-  it('while both servers take writes: no order is sent by both sides', async () => {
+  it('while both servers accept writes: no order is sent by both sides', async () => {
     const { primary, replica } = await withReplica();
     const left = await gatewayOn(primary);
     const [known = ''] = await placedAt(left, 1);
@@ -288,7 +288,7 @@ describe('R8 the order store fails over', () => {
     expect(await commitsOf(first)).toBe(1);
   });
 
-  it('to its one replica: orders go on there, and what was placed is known', async () => {
+  it('to its one replica: orders go on there, and placed orders are known', async () => {
     const sentinel = ended(await startSentinel());
     await follows(sentinel.master);
     const gateway = await gatewayOn(sentinel);
@@ -303,7 +303,7 @@ describe('R8 the order store fails over', () => {
 });
 
 describe('R12 the settings of the order store change while it runs', () => {
-  it('to evicting: orders stop, and go on when it is mended', async () => {
+  it('to evicting: orders stop, and go on when the setting is corrected', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     await placedAt(gateway, 1);
@@ -319,7 +319,7 @@ describe('R12 the settings of the order store change while it runs', () => {
     expect(await sends()).toBe(2);
   });
 
-  it('to a weaker log: it is said', async () => {
+  it('to a weaker log: the gateway warns', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     await ask(redis, (client) => client.config('SET', 'appendfsync', 'everysec'));
@@ -330,19 +330,19 @@ describe('R12 the settings of the order store change while it runs', () => {
   });
 });
 
-describe('the keys that records are sealed under', () => {
-  it('O10 another key under a known id: the start is refused, and the id is named', async () => {
+describe('the keys that seal records', () => {
+  it('O10 another key under a known id: the gateway refuses to start, and names the id', async () => {
     const redis = await newRedis();
     await gatewayOn(redis);
     const other = newEncryptionKey('k1');
     const refused = gatewayOn(redis, { ENCRYPTION_KEYS: other });
     await expect(refused).rejects.toThrow(/ENCRYPTION_KEYS has another key under the id k1 /);
     await expect(refused).rejects.not.toThrow(other.slice(3));
-    // Beside the old one, under an id of its own, it is fine.
+    // Beside the old one, under its own id, it is accepted.
     await gatewayOn(redis, { ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
   });
 
-  it('O2 a key that only settled orders are sealed under is taken away: a repeat is told so, and not to try again', async () => {
+  it('O2 a key that seals only settled orders is removed: a repeat is told so, and not to try again', async () => {
     const redis = await newRedis();
     const [number = ''] = await placedAt(await gatewayOn(redis), 1);
     const gateway = await gatewayOn(redis, { ENCRYPTION_KEYS: newEncryptionKey('k2') });
@@ -362,8 +362,8 @@ describe('the keys that records are sealed under', () => {
   });
 });
 
-describe('R20 a record disappears while its order is out', () => {
-  it('what the platform said of the order is in a log line and a metric', async () => {
+describe('R20 a record disappears during its order', () => {
+  it("the platform's response is in a log line and a metric", async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 1_000 } });
@@ -386,7 +386,7 @@ describe('R20 a record disappears while its order is out', () => {
     expect(await metric(gateway, 'gateway_order_results_not_recorded_total{reason="missing"}')).toBe(1);
   });
 
-  it('also where the store does not come back before the gateway ends', async () => {
+  it('also when the store does not return before the gateway ends', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 1_000 } });
@@ -411,13 +411,13 @@ describe("O9 the application's key is replaced", () => {
     const after = await gatewayOn(redis, { UPSTREAM_APP_KEY: credential() });
     const again = await place(after, number);
     expect([again.status, isReplay(again)]).toEqual([201, true]);
-    // What the caller asks for still counts.
+    // The caller's grants still apply.
     const other = await after.post('/v1/license-orders', orderOf(number, {}, { limitConcurrent: 2 }));
     expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
     expect(await commitsOf(number)).toBe(1);
   });
 
-  it("also where it is the caller's own", async () => {
+  it("also when it is the caller's own", async () => {
     const redis = await newRedis();
     const caller = {
       name: 'partner',

@@ -11,8 +11,8 @@ import { ask, freePort, type RunningRedis, startRedis, until } from '../support/
 import { TestSandbox } from '../support/sandbox.ts';
 
 /**
- * What faults do to orders: the halves of the catalogue's rows that concern the record of an order. Whatever happens, an order is
- * sent at most once, and what is said of it is true.
+ * What faults do to orders: the part of the catalogue's rows about the record of an order. With every fault, an order is sent at most
+ * once, and its reported state is true.
  */
 
 const ENCRYPTION_KEYS = newEncryptionKey();
@@ -67,7 +67,7 @@ function expectRefused(answer: TestAnswer): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
 }
 
-/** One process of a fleet, asked like a gateway in this process. */
+/** One process of a fleet, with the interface of a gateway in this process. */
 const at = (fleet: Fleet, index: number): Asked => ({
   get: (path) => fleet.get(index, path) as Promise<TestAnswer>,
   post: (path, body) => fleet.post(index, path, body) as Promise<TestAnswer>,
@@ -101,7 +101,7 @@ describe('on the way to the platform', () => {
     ['U12 an answer that only its JSON shows to be cut', { truncate: 10, framing: 'close' }],
     ['U17 an error page', { html: true, httpStatus: 500 }],
     ['U18 a bad gateway', { httpStatus: 502 }],
-  ])('%s is in doubt, told the same way ever after, and never sent again', async (_, action) => {
+  ])('%s is in doubt, with the same response ever after, and never sent again', async (_, action) => {
     const gateway = await gatewayWith();
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
     const number = newNumber();
@@ -118,14 +118,14 @@ describe('on the way to the platform', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  it('U8 each order has a connection of its own, so none is closed under it', async () => {
+  it('U8 each order has a connection of its own, so the platform closes none during it', async () => {
     const proxy = await proxyTo(Number(new URL(sandbox.url).port));
     const gateway = await gatewayWith({ UPSTREAM_BASE_URL: proxy.url });
     for (let each = 0; each < 5; each++) expect((await place(gateway, newNumber())).status).toBe(201);
     expect(proxy.connections).toBe(5);
   });
 
-  it('U15 an answer after the deadline settles the order', async () => {
+  it('U15 a response after the deadline settles the order', async () => {
     const gateway = await gatewayWith({ UPSTREAM_ORDER_DEADLINE_MS: '500' });
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_500 } });
     const number = newNumber();
@@ -140,7 +140,7 @@ describe('on the way to the platform', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  it('U29 a breaker that is open refuses an order before anything is recorded', async () => {
+  it('U29 an open breaker refuses an order before the gateway records anything', async () => {
     const gateway = await gatewayWith();
     await sandbox.fault({ operation: 'batchOrder', phase: 'before', action: { httpStatus: 503 } });
     const placed = newNumber();
@@ -153,15 +153,15 @@ describe('on the way to the platform', () => {
   });
 });
 
-describe('in the answer', () => {
+describe('in the response', () => {
   it.each<[string, object, number]>([
     ['C12 success without data', { patch: { data: null } }, 0],
     [
-      'C13 success with a sequence that nobody asked for',
+      'C13 success with a sequence that the order does not have',
       { patch: { data: [{ sequence: 7, licenseOrderId: '1' }] } },
       0,
     ],
-  ])('%s is incomplete: processed, told to people, and never sent again', async (_, action, items) => {
+  ])('%s is incomplete: processed, reported to operators, and never sent again', async (_, action, items) => {
     const gateway = await gatewayWith();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action });
     const number = newNumber();
@@ -178,7 +178,7 @@ describe('in the answer', () => {
 });
 
 describe('in the order store', () => {
-  it('R1 away at start: orders are refused, and placed once it is there', async () => {
+  it('R1 down at start: orders are refused, and placed once it is up', async () => {
     const port = await freePort();
     const gateway = await guardedBy({ url: `redis://127.0.0.1:${port}` });
     const number = newNumber();
@@ -189,7 +189,7 @@ describe('in the order store', () => {
     expect(await commitsOf(number)).toBe(1);
   });
 
-  it('R2 killed: refused in time with nothing sent, and placed when it is back', async () => {
+  it('R2 killed: refused in time with nothing sent, and placed when it is up again', async () => {
     const redis = await newRedis(...DURABLE);
     const gateway = await guardedBy(redis);
     expect((await place(gateway, newNumber())).status).toBe(201);
@@ -219,7 +219,7 @@ describe('in the order store', () => {
     expect(await commitsOf(number)).toBe(1);
   });
 
-  it('R6 reset before its reply: nobody locks themselves out', async () => {
+  it('R6 reset before its reply: a process does not block its own order', async () => {
     const redis = await newRedis(...DURABLE);
     const proxy = await proxyTo(redis.port);
     const gateway = await guardedBy({ url: `redis://127.0.0.1:${proxy.port}` });
@@ -232,7 +232,7 @@ describe('in the order store', () => {
     expect(await commitsOf(number)).toBe(1);
   });
 
-  it('R7 killed while the order is out: the answer is true, and the record follows', async () => {
+  it('R7 killed during the order: the response is true, and the record follows', async () => {
     const redis = await newRedis(...DURABLE);
     const gateway = await guardedBy(redis);
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_000 } });
@@ -282,7 +282,7 @@ describe('in the order store', () => {
     expect(await sends()).toBe(0);
   });
 
-  it('R12 that evicts: the start is refused, with what to set', async () => {
+  it('R12 that evicts: the gateway refuses to start, and names the setting', async () => {
     const redis = await newRedis('--maxmemory-policy', 'allkeys-lru', ...DURABLE);
     await expect(guardedBy(redis)).rejects.toThrow(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
   });
@@ -333,7 +333,7 @@ describe('of the process', () => {
     return ended(await Fleet.start(sandbox, count, { environment, how }));
   }
 
-  it('P1 told to stop with an order under way: it is finished and answered', async () => {
+  it('P1 told to stop during an order: the order finishes and gets its response', async () => {
     const fleet = await fleetOf(1);
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 2_000 } });
     const number = newNumber();
@@ -345,7 +345,7 @@ describe('of the process', () => {
     expect(await commitsOf(number)).toBe(1);
   });
 
-  it('P2 told to stop with an order that does not end: 504, and in doubt for those who are left', async () => {
+  it('P2 told to stop during an order that does not end: 504, and in doubt for the remaining processes', async () => {
     const fleet = await fleetOf(2, { UPSTREAM_ORDER_DEADLINE_MS: '60000' });
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { hang: true } });
     const number = newNumber();
@@ -362,7 +362,7 @@ describe('of the process', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   }, 180_000);
 
-  it('P3 told to stop again and again with an order under way: it is finished, recorded and answered', async () => {
+  it('P3 told to stop repeatedly during an order: it finishes, is recorded and gets its response', async () => {
     const fleet = await fleetOf(2);
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_500 } });
     const number = newNumber();
@@ -375,7 +375,7 @@ describe('of the process', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  it('P15 whose clock steps by a day: no lease ends early, no order is forgotten or sent twice', async () => {
+  it('P15 whose clock steps by a day: no lease ends early, no order is lost or sent twice', async () => {
     const fleet = await fleetOf(2, {}, { disturbed: true });
     const [one, other] = [at(fleet, 0), at(fleet, 1)];
     const known = newNumber();
@@ -385,7 +385,7 @@ describe('of the process', () => {
       const number = newNumber();
       const placed = place(one, number);
       await until('it is carried out', async () => (await commitsOf(number)) === 1);
-      // Both ways: of the process that sends, and of the one that ends leases.
+      // In both directions, for the process that sends and the one that ends leases.
       await fleet.gateways[0]?.disturb({ clock });
       await fleet.gateways[1]?.disturb({ clock: -clock });
       expect((await place(other, number)).body).toMatchObject({ code: 'request-in-progress' });
@@ -409,7 +409,7 @@ describe('of the process', () => {
       `POST /v1/license-orders HTTP/1.1\r\nhost: x\r\nx-api-key: ${fleet.key}\r\ncontent-type: application/json\r\n` +
         `content-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
     );
-    // Another answer of that process says that the first part has arrived.
+    // Another response of that process shows that the first part has arrived.
     await fleet.get(0, '/health/live');
     fleet.gateways[0]?.child.kill('SIGKILL');
     await once(socket, 'close');
@@ -439,7 +439,7 @@ describe('of the process', () => {
     expect(await sends()).toBe(0);
   });
 
-  it('P6 killed after the platform accepted: in doubt without anybody asking, in the list, never sent again', async () => {
+  it('P6 killed after the platform accepted: in doubt without a request, in the list, never sent again', async () => {
     const fleet = await fleetOf(2, HASTY);
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 900 } });
     const number = newNumber();
@@ -459,10 +459,10 @@ describe('of the process', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  it('P7 killed after the record and before the answer: a repeat gets the recorded success', async () => {
+  it('P7 killed after the record and before the response: a repeat gets the recorded success', async () => {
     const fleet = await fleetOf(2);
     const number = newNumber();
-    // The caller is gone before the answer, which to it is the same.
+    // The caller hangs up before the response, which looks the same to it.
     const hangUp = new AbortController();
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 300 } });
     const lost = fleet.post(0, '/v1/license-orders', orderOf(number), hangUp.signal).catch(() => undefined);
@@ -477,7 +477,7 @@ describe('of the process', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  it('P9 stopped past its lease: when it wakes it records what it knows, and sends nothing', async () => {
+  it('P9 paused past its lease: it then records the result it has, and sends nothing', async () => {
     const fleet = await fleetOf(2, HASTY);
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 500 } });
     const number = newNumber();

@@ -13,7 +13,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { freePort } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What happens to the process itself, done to the shipped gateway. */
+/** Faults of the process itself, in the shipped gateway. */
 
 jest.setTimeout(120_000);
 
@@ -27,7 +27,7 @@ const { key, hash } = newApiKey();
 const headers = { 'x-api-key': key, 'content-type': 'application/json' };
 let folder: string;
 let sandbox: TestSandbox;
-/** A platform of its own for what takes longest, and runs beside everything else. */
+/** A separate platform for the longest test, which runs beside all others. */
 let slowSandbox: TestSandbox;
 let pastTheGrace: ReturnType<typeof stopPastTheGrace>;
 const running: GatewayProcess[] = [];
@@ -92,7 +92,7 @@ async function call({ url }: { url: string }, path: string, body?: string): Prom
   };
 }
 
-/** The status, or `refused` where there is no answer. */
+/** The status, or `refused` without a response. */
 function statusOf(gateway: { url: string }, path: string): Promise<number | 'refused'> {
   return call(gateway, path).then(
     ({ status }) => status,
@@ -100,7 +100,7 @@ function statusOf(gateway: { url: string }, path: string): Promise<number | 'ref
   );
 }
 
-/** As {@link statusOf}, on a connection of its own, which may not even be accepted. */
+/** As {@link statusOf}, on a connection of its own, which may be refused. */
 function freshStatus(gateway: { url: string }, path: string): Promise<number | 'refused'> {
   return fetch(gateway.url + path, {
     headers: { ...headers, connection: 'close' },
@@ -111,7 +111,7 @@ function freshStatus(gateway: { url: string }, path: string): Promise<number | '
   );
 }
 
-/** Waits, within bounds, until it is true. */
+/** Waits until the condition holds, up to a limit. */
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const giveUp = performance.now() + 45_000;
   while (!(await isTrue())) {
@@ -120,7 +120,7 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-/** Asks again and again until the answer is the one. */
+/** Repeats the request until it gets the expected response. */
 async function eventually(
   gateway: GatewayProcess,
   path: string,
@@ -134,7 +134,7 @@ async function eventually(
   return answer as Answer;
 }
 
-/** A read and a write that an end may meet, under way at the platform. */
+/** A read and a write under way at the platform, which a shutdown may meet. */
 async function slowCalls(
   gateway: GatewayProcess,
   action: object,
@@ -172,7 +172,7 @@ function get(url: string, agent: Agent): Promise<number> {
 }
 
 describe('a stop', () => {
-  it('P1 by SIGTERM under 200 requests a second: not ready at once, all are answered, none is reset, exit 0', async () => {
+  it('P1 by SIGTERM under 200 requests a second: not ready at once, all get responses, none is reset, exit 0', async () => {
     const gateway = await start();
     const inFlight = await slowCalls(gateway, { delayMs: 2_000 });
     // Clients that keep their connections, as most do, and some that open one for each call.
@@ -218,7 +218,7 @@ describe('a stop', () => {
 });
 
 describe('a process that cannot work', () => {
-  it('P8 an event loop that stands still again and again refuses work, says so, and recovers by itself', async () => {
+  it('P8 with an event loop that blocks repeatedly refuses requests, says so, and recovers by itself', async () => {
     const gateway = await start({ disturbed: true });
     expect(await statusOf(gateway, ASSETS)).toBe(200);
     await gateway.disturb({ block: 1_500, times: 6 });
@@ -233,7 +233,7 @@ describe('a process that cannot work', () => {
     await gateway.stop();
   });
 
-  it('P8 a process that was stopped for 5 s answers what waited, and nothing of the pause is left', async () => {
+  it('P8 after a pause of 5 s responds to waiting requests, and no effect of the pause remains', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, ASSETS)).toBe(200);
     gateway.child.kill('SIGSTOP');
@@ -245,7 +245,7 @@ describe('a process that cannot work', () => {
     await gateway.stop();
   });
 
-  it('P10 a heap that is nearly full refuses new work, finishes the rest, and has room again later', async () => {
+  it('P10 with a heap that is nearly full refuses new requests, finishes the rest, and recovers later', async () => {
     const gateway = await start({ disturbed: true, nodeOptions: '--max-old-space-size=256' });
     const inFlight = await slowCalls(gateway, { delayMs: 3_000 });
     await gateway.disturb({ heap: 240 });
@@ -262,7 +262,7 @@ describe('a process that cannot work', () => {
     await gateway.stop();
   });
 
-  it('P11 a heap beyond its limit ends the process, and the next one serves at once', async () => {
+  it('P11 with a heap beyond its limit ends, and the next one serves at once', async () => {
     const gateway = await start({ disturbed: true, nodeOptions: '--max-old-space-size=96' });
     void gateway.disturb({ heap: 1_000 }).catch(() => undefined);
     expect(await gateway.ended).not.toBe(0);
@@ -272,7 +272,7 @@ describe('a process that cannot work', () => {
   });
 
   it.each(['exception', 'rejection'] as const)(
-    'P12 an %s that nobody caught: what is in flight is finished, nothing new is taken, exit 1, its words in no log',
+    'P12 after an uncaught %s finishes requests in flight, accepts no new ones, exits with 1, and logs no message of it',
     async (fail) => {
       const gateway = await start({ disturbed: true });
       const inFlight = await slowCalls(gateway, { delayMs: 1_500 });
@@ -289,7 +289,7 @@ describe('a process that cannot work', () => {
     },
   );
 
-  it('P13 no file descriptors left: refused or 503, and fine again once there are some', async () => {
+  it('P13 without file descriptors refuses or responds with 503, and recovers once it has some', async () => {
     const gateway = await start({ maxFiles: 64 });
     expect(await statusOf(gateway, ASSETS)).toBe(200);
     const sockets = Array.from({ length: 100 }, () =>
@@ -308,8 +308,8 @@ describe('a process that cannot work', () => {
   });
 
   describe('O5 the log cannot be written', () => {
-    it.each(['a full disk', 'a pipe that nobody reads', 'a closed pipe'])(
-      'P14 a log that goes to %s costs no request',
+    it.each(['a full disk', 'a pipe without a reader', 'a closed pipe'])(
+      'P14 a log that goes to %s fails no request',
       async (where) => {
         await sandbox.reset();
         const port = String(await freePort());
@@ -329,7 +329,7 @@ describe('a process that cannot work', () => {
             expect(new Set(await Promise.all(calls))).toEqual(new Set([404]));
           }
           expect(await statusOf(gateway, ASSETS)).toBe(200);
-          // Somebody has to read what is left, or the process cannot flush it.
+          // The test must read the rest, or the process cannot flush it.
           child.stdout?.resume();
           child.kill('SIGINT');
           expect(await exit).toEqual([0, null]);
@@ -340,7 +340,7 @@ describe('a process that cannot work', () => {
     );
   });
 
-  it('P15 a wall clock that steps back a day, and ahead, costs no token and brings back nothing old', async () => {
+  it('P15 a wall clock that steps back a day, and ahead, loses no token and returns no old response', async () => {
     const users = join(folder, 'users.json');
     writeFileSync(
       users,
@@ -361,9 +361,9 @@ describe('a process that cannot work', () => {
     for (const clock of [-DAY_MS, DAY_MS, 0]) {
       await gateway.disturb({ clock });
       expect([await statusOf(gateway, ASSETS), await statusOf(gateway, members)]).toEqual([200, 200]);
-      // `expiresAt` is a promise by the clock on the wall.
+      // `expiresAt` follows the wall clock.
       expect(await session()).toBe(clock > 0 ? 401 : 200);
-      // What was cached under another time does not hide a write.
+      // A response that was cached at another time does not hide a write.
       expect((await call(gateway, LOCKS, locks)).status).toBe(200);
       const before = (await sandbox.journal('listAssets')).length;
       expect(await statusOf(gateway, ASSETS)).toBe(200);
@@ -379,7 +379,7 @@ describe('a process that cannot work', () => {
     ['UPSTREAM_DEADLINE_MS', { UPSTREAM_DEADLINE_MS: 'value-of-it' }],
     ['CALLERS_FILE', { CALLERS_FILE: '/value-of-it' }],
     ['ENCRYPTION_KEYS', { REDIS_URL: 'redis://127.0.0.1:1', ENCRYPTION_KEYS: 'value-of-it' }],
-  ])('P17 a start with a wrong %s is refused by its name, without its value', async (name, wrong) => {
+  ])('P17 a start with a wrong %s is refused with its name, without its value', async (name, wrong) => {
     const failure = await startGatewayProcess({ ...environment(sandbox), ...wrong }).then(
       () => 'it started',
       (error: unknown) => (error as Error).message,
@@ -389,9 +389,9 @@ describe('a process that cannot work', () => {
   });
 });
 
-// The last, since it takes longest: it began with the first.
+// The last test, since it takes longest; it began with the first.
 describe('a stop with calls that do not end', () => {
-  it('P2 gives them up after the grace: 504 for each, with an unknown outcome for the write, and exits 0', async () => {
+  it('P2 abandons them after the grace period: 504 for each, with an unknown outcome for the write, and exits 0', async () => {
     const { answers, code, tookMs } = await pastTheGrace;
     const [read, write] = answers;
     expect(read?.status).toBe(504);

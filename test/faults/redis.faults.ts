@@ -61,7 +61,7 @@ const isDown = (gateway: TestGateway) =>
   until('Redis is down', async () => (await redisStatus(gateway)) === 'down');
 const tokenRequests = async () => (await sandbox.journal('token')).length;
 
-/** Reads of both areas, one after the other, all of them served. The times in ms. */
+/** Reads of both areas, one after the other, all successful. The times in ms. */
 async function served(gateway: TestGateway, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < count; index++) {
@@ -78,7 +78,7 @@ const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times
 const open = (gateway: TestGateway) =>
   gateway.post('/v1/sessions', { username: 'anna@harbour', password: sandbox.seedPassword });
 
-/** A session, once it can be had: a machine that stands still for a moment makes Redis late, too. */
+/** A session, once the gateway can open one: a pause of the machine makes Redis late too. */
 async function logIn(gateway: TestGateway): Promise<{ headers: Record<string, string> }> {
   let answer: TestAnswer | undefined;
   await until('a session opens', async () => (answer = await open(gateway)).status === 201);
@@ -88,7 +88,7 @@ async function logIn(gateway: TestGateway): Promise<{ headers: Record<string, st
 const serves = (gateway: TestGateway, session: { headers: Record<string, string> }) =>
   until('the session serves', async () => (await gateway.get(MEMBERS, session)).status === 200);
 
-/** Neither taken on trust nor called ended: 503, and nothing has happened. */
+/** Neither trusted unchecked nor called ended: 503, and nothing happened. */
 async function failsClosed(
   gateway: TestGateway,
   session?: { headers: Record<string, string> },
@@ -110,7 +110,7 @@ const errors = (gateway: TestGateway, reason: string) =>
 const events = (gateway: TestGateway, event: string) =>
   gateway.logLines.filter((line) => line.includes(`"event":"${event}"`));
 
-/** Reads on all gateways without a pause, until `during` is over. How many, when all were served. */
+/** Reads on all gateways without a pause, until `during` ends. Returns their number if all succeeded. */
 async function underTraffic(gateways: TestGateway[], during: () => Promise<void>): Promise<number> {
   const over = new AbortController();
   const readers = gateways.map(async (gateway) => {
@@ -129,7 +129,7 @@ async function underTraffic(gateways: TestGateway[], during: () => Promise<void>
   return (await Promise.all(readers)).reduce((sum, count) => sum + count);
 }
 
-describe('Redis that is not there', () => {
+describe('Redis that is down', () => {
   it('R1 down at start: the gateway starts and reads, says degraded, and uses Redis once it is there', async () => {
     const redis = await newRedis();
     await redis.kill9();
@@ -144,11 +144,11 @@ describe('Redis that is not there', () => {
     await isUp(gateway);
     await serves(gateway, await logIn(gateway));
     expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(1);
-    // Said once, whatever was refused meanwhile.
+    // Logged once, for all refusals in between.
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
   });
 
-  it('R2 killed mid-run: every read is served, with one token request a replica and token at most', async () => {
+  it('R2 killed mid-run: every read is served, with at most one token request for each replica and token', async () => {
     const redis = await newRedis();
     const replicas = await Promise.all([gatewayAt(redis.url), gatewayAt(redis.url)]);
     for (const replica of replicas) await served(replica, 2);
@@ -161,19 +161,19 @@ describe('Redis that is not there', () => {
     });
     for (const replica of replicas) await failsClosed(replica, session);
     expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
-    // One that never saw Redis has its own tokens, once.
+    // A process that never reached Redis fetches its own tokens, once.
     const later = await gatewayAt(redis.url);
     const without = await tokenRequests();
     await served(later, 20);
     expect((await tokenRequests()) - without).toBe(3);
     await comesBack(redis);
     await Promise.all(replicas.map(isUp));
-    // Redis has lost it, and says so.
+    // The session is gone from Redis, and the gateway says so.
     expect((await replicas[1].get(MEMBERS, session)).body['code']).toBe('session-expired');
     await serves(replicas[1], await logIn(replicas[0]));
   });
 
-  it('R3 frozen: one command waits, then nobody; what it held serves again when it wakes', async () => {
+  it('R3 frozen: one command waits, later ones do not; its data is used again when it continues', async () => {
     const redis = await newRedis();
     const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '60000' });
     await served(gateway, 10);
@@ -193,7 +193,7 @@ describe('Redis that is not there', () => {
     }
     expect(median(times)).toBeLessThan(100);
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(away + 2);
-    // Not for the sessions either, which were refused before the platform was asked.
+    // Not for the sessions either, which were refused before a call to the platform.
     expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(3);
     expect(await errors(gateway, 'timeout')).toBeGreaterThan(0);
     redis.thaw();
@@ -201,7 +201,7 @@ describe('Redis that is not there', () => {
     await serves(gateway, session);
   });
 
-  it('R4 accepts connections and never answers: the same, at start and mid-run', async () => {
+  it('R4 accepts connections and never replies: the same, at start and mid-run', async () => {
     const proxy = await proxyTo(await newRedis());
     await proxy.add({ toxic: 'timeout', ms: 0 });
     const gateway = await gatewayAt(proxy.redisUrl);
@@ -223,7 +223,7 @@ describe('Redis that is not there', () => {
   });
 });
 
-describe('Redis on a bad line', () => {
+describe('Redis on a slow network', () => {
   it('R5 100 ms away: everything works', async () => {
     const proxy = await proxyTo(await newRedis());
     await proxy.add({ toxic: 'latency', ms: 100 });
@@ -258,17 +258,17 @@ describe('Redis on a bad line', () => {
     await failsClosed(gateway);
     await proxy.clear();
     await isUp(gateway);
-    // What Redis did not confirm is made up for before the cache is trusted again.
+    // The gateway repeats what Redis did not confirm before it trusts the cache.
     expect(await isLocked(gateway)).toBe(true);
     expect(await isLocked(other)).toBe(true);
     await serves(other, await logIn(gateway));
-    // Anna's login that failed, and the one that did not.
+    // Anna's failed login, and the successful one.
     expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(4);
   });
 });
 
-describe('Redis that lost what it held', () => {
-  it('R9 emptied: tokens are asked for once a replica at most, sessions are over, reads are served', async () => {
+describe('Redis that lost its data', () => {
+  it('R9 emptied: each replica requests a token at most once, sessions are over, reads are served', async () => {
     const redis = await newRedis();
     const cached = { CACHE_TTL_MS: '60000' };
     const replicas = await Promise.all([gatewayAt(redis.url, cached), gatewayAt(redis.url, cached)]);
@@ -303,7 +303,7 @@ describe('Redis that lost what it held', () => {
     expect(reads).toBeGreaterThan(20);
     for (const gateway of gateways) await serves(gateway, session);
     expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
-    // Of writes that did not reach the new master before the old one died, nothing is left: a token more for who needs it.
+    // Writes that did not reach the new master are lost: a process that needs a token requests another.
     await ask(sentinel.replica, async (client) => client.del(...(await client.keys('*:tok:*')), 'none'));
     const lost = await tokenRequests();
     await served(await gatewayAt(sentinel.url), 20);
@@ -317,7 +317,7 @@ describe('a Redis cluster', () => {
     const cached = { CACHE_TTL_MS: '1000' };
     const gateways = await Promise.all([gatewayAt(cluster.url, cached), gatewayAt(cluster.url, cached)]);
     await Promise.all(gateways.map(isUp));
-    // Enough that every master holds some.
+    // Enough to have some on every master.
     const sessions = await Promise.all(Array.from({ length: 12 }, () => logIn(gateways[0])));
     const [first, second, third, fourth, fifth] = cluster.nodes;
     for (const node of [first, second, third])
@@ -328,7 +328,7 @@ describe('a Redis cluster', () => {
       [first, () => first?.kill9(), fourth],
       [second, () => second?.freeze(), fifth],
     ] as const) {
-      // What had not reached the replica is lost with its master (fault R8), which is not what is asked here.
+      // What had not reached the replica is lost with its master (fault R8), which this test does not cover.
       await until('the replica has everything', async () => {
         const sizes = [master, heir].map((node) =>
           ask(node as RunningRedis, async (client) => (await client.keys('*:ses:*')).length),
@@ -345,7 +345,7 @@ describe('a Redis cluster', () => {
       });
       expect(reads).toBeGreaterThan(20);
     }
-    // Not once for every command that failed.
+    // Not one line for every failed command.
     for (const gateway of gateways) expect(events(gateway, 'redis-away').length).toBeLessThan(30);
   });
 });
@@ -372,7 +372,7 @@ describe('Redis that refuses', () => {
     expect(gateway.logLines.join()).not.toContain(password);
   });
 
-  it('R11 out of memory: what is there can be read, new sessions fail closed, and it is counted', async () => {
+  it('R11 out of memory: existing values can be read, new sessions fail closed, and it is counted', async () => {
     const redis = await newRedis();
     const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '1000' });
     const session = await logIn(gateway);
@@ -388,7 +388,7 @@ describe('Redis that refuses', () => {
 
   it('R12 may evict: the log warns of it at start', async () => {
     const [evicting, keeping] = [await newRedis('--maxmemory-policy', 'allkeys-lru'), await newRedis()];
-    // The records of orders must be elsewhere then.
+    // The records of orders must then be in another store.
     const warned = await gatewayAt(evicting.url, { GUARD_REDIS_URL: keeping.url });
     const quiet = await gatewayAt(keeping.url);
     await until('it is said', () => events(warned, 'redis-evicts').length > 0);
@@ -403,7 +403,7 @@ describe('Redis that refuses', () => {
     const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '1000' });
     const session = await logIn(gateway);
     const connections = proxy.connections;
-    // Of a master that does not exist, so what it holds stays.
+    // A replica of a master that does not exist, so it keeps its data.
     await ask(redis, (client) => client.replicaof('127.0.0.1', String(1)));
     await served(gateway, 20);
     await failsClosed(gateway);
@@ -420,7 +420,7 @@ describe('Redis that refuses', () => {
 
   it('R16 full: degraded until there is room', async () => {
     const redis = await newRedis('--maxclients', '1');
-    // Which has a connection of its own.
+    // The health check has a connection of its own.
     const guard = await newRedis();
     await ask(redis, async (occupant) => {
       await occupant.ping();
@@ -437,7 +437,7 @@ describe('Redis that refuses', () => {
   it('R16 loading: degraded until it is done', async () => {
     const before = await newRedis();
     await ask(before, async (client) => {
-      // Not to be compressed: clients are looked after every 1,024 bytes.
+      // Random, so that it is not compressed: Redis serves clients after every 1,024 bytes.
       for (let key = 0; key < 1_000; key++) await client.set(String(key), randomBytes(1_024).toString('hex'));
       await client.save();
     });
@@ -455,11 +455,11 @@ describe('Redis that refuses', () => {
     await serves(gateway, await logIn(gateway));
   });
 
-  it('R16 cannot write its disk: what is there can be read, new sessions fail closed', async () => {
+  it('R16 cannot write its disk: existing values can be read, new sessions fail closed', async () => {
     const redis = await newRedis();
     const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '1000' });
     const session = await logIn(gateway);
-    // A folder that is not empty stands where the file should be.
+    // A folder that is not empty is in place of the file.
     mkdirSync(join(redis.folder, 'dump.rdb', 'full'), { recursive: true });
     await ask(redis, async (client) => {
       await client.config('SET', 'save', '3600 1');
@@ -478,7 +478,7 @@ describe('Redis that refuses', () => {
   });
 });
 
-describe('values that are not ours', () => {
+describe('values that the gateway did not write', () => {
   const flip = (value: string) => {
     const at = value.length - 30;
     return value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1);
@@ -504,7 +504,7 @@ describe('values that are not ours', () => {
     await ask(redis, async (client) => {
       for (const key of await client.keys('*')) {
         const value = await client.get(key);
-        // Of a token, the seal is the last part.
+        // A token's seal is its last part.
         const [, head, sealed] = /^(|\d+:[^:]+:)(v1\..+)$/.exec(value ?? '') ?? [];
         if (spoil && sealed) await client.set(key, head + spoil(sealed), 'KEEPTTL');
         if (!spoil) await client.multi().del(key).lpush(key, 'x').exec();
@@ -518,13 +518,13 @@ describe('values that are not ours', () => {
     await until('the session is over', async () => (await second.get(MEMBERS, session)).status === 401);
     for (const store of ['cache', 'sessions', ...(spoil ? ['tokens'] : [])])
       expect(await metric(second, `gateway_redis_unreadable_total{store="${store}"}`)).toBeGreaterThan(0);
-    // What was fetched took the place of what could not be read.
+    // A fresh response replaced the unreadable one.
     const third = await gatewayAt(redis.url, cached);
     await until('the cache serves again', async () => (await third.get(ASSETS)).headers.has('age'));
   });
 });
 
-it('R17 answers that were kept at the same time do not end at the same time', async () => {
+it('R17 responses cached at the same time do not expire at the same time', async () => {
   const redis = await newRedis();
   const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '600000' });
   const paths = Array.from({ length: 40 }, (_, index) => `${MEMBERS}?pageSize=${index + 1}`);
@@ -552,7 +552,7 @@ describe('R10 the right credentials', () => {
     expect(gateway.logLines.join()).not.toContain(password);
   });
 
-  it('R10 TLS serves with an authority that is trusted, and is no connection without', async () => {
+  it('R10 TLS works with a trusted authority, and does not connect without', async () => {
     const { ca, good } = await makeCertificates();
     const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
     atEnd(async () => rmSync(folder, { recursive: true }));
@@ -564,7 +564,7 @@ describe('R10 the right credentials', () => {
       ...['--tls-cert-file', join(folder, 'cert.pem'), '--tls-key-file', join(folder, 'key.pem')],
     );
     const REDIS_URL = `rediss://localhost:${port}`;
-    // It trusts what this process trusts: not that authority.
+    // It trusts the authorities of this process: not that one.
     const distrustful = await gatewayAt(REDIS_URL);
     expect(await redisStatus(distrustful)).toBe('down');
     await failsClosed(distrustful);

@@ -7,12 +7,12 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What the gateway does for its callers, and for the platform, while the platform fails, stalls or asks for rest. */
+/** How the gateway protects its callers and the platform while the platform fails, stalls or asks for a pause. */
 
 jest.setTimeout(60_000);
 
 let sandbox: TestSandbox;
-/** Each test has one of its own: breakers and gates remember. */
+/** Each test has its own, since breakers and gates keep state. */
 let gateway: TestGateway;
 
 const named = (id: string) => operationCases.find((each) => each.id === id) as OperationCase;
@@ -39,7 +39,7 @@ async function metric(line: string): Promise<number> {
   return found === undefined ? 0 : Number(found.slice(line.length));
 }
 
-/** Calls until the answer has this status, within bounds. */
+/** Calls until the response has this status, up to a limit. */
 async function eventually(status: number, operation = read): Promise<TestAnswer> {
   const giveUp = performance.now() + 20_000;
   for (;;) {
@@ -56,7 +56,7 @@ async function breakOpen(operation: OperationCase): Promise<void> {
   for (let each = 0; each < 20; each++) await send(gateway, operation);
 }
 
-/** A call that was no probe, and the token requests it made: on a slow machine the breaker may be due for one. */
+/** A call that was no probe, and its token requests: on a slow machine the breaker may allow a probe. */
 async function refusal(operation: OperationCase): Promise<{ answer: TestAnswer; tokens: number }> {
   for (let each = 0; each < 20; each++) {
     const [calls, tokens] = [await sent(operation), (await sandbox.journal('token')).length];
@@ -67,7 +67,7 @@ async function refusal(operation: OperationCase): Promise<{ answer: TestAnswer; 
   throw new Error(`${operation.id} was never refused`);
 }
 
-describe('a platform that asks for rest', () => {
+describe('a platform that asks for a pause', () => {
   it('U19 503 with Retry-After, for a read: not tried again, and not called until then', async () => {
     await sandbox.fault({
       operation: read.upstream,
@@ -114,7 +114,7 @@ describe('a platform that asks for rest', () => {
     ['10^9 seconds', '1000000000', 55, 60],
     ['a date', new Date(Date.now() + 3600_000).toUTCString(), 55, 60],
   ])(
-    'U20 429 with Retry-After as %s is 503 with a bounded time, and a rest until then',
+    'U20 429 with Retry-After as %s is 503 with a bounded time, and a pause until then',
     async (_, value, from, to) => {
       await sandbox.fault({
         operation: read.upstream,
@@ -136,7 +136,7 @@ describe('a platform that asks for rest', () => {
     ['a negative one', { 'Retry-After': '-5' }],
     ['one that says nothing', { 'Retry-After': 'soon' }],
     ['a date that is over', { 'Retry-After': 'Thu, 01 Jan 1970 00:00:00 GMT' }],
-  ])('U20 429 with %s is 503 and no rest', async (_, headers) => {
+  ])('U20 429 with %s is 503 without a pause', async (_, headers) => {
     await sandbox.fault({ operation: read.upstream, times: 1, action: { httpStatus: 429, headers } });
     const answer = await send(gateway, read);
     expect(answer.status).toBe(503);
@@ -157,7 +157,7 @@ describe('a platform that asks for rest', () => {
 });
 
 describe('a platform that is down', () => {
-  it('U29 is hardly called, whatever is asked of the gateway; answers come at once, and it serves again when it is back', async () => {
+  it('U29 gets few calls under any load; responses come at once, and the gateway serves again when it is up', async () => {
     await sandbox.fault({ operation: '*', action: { delayMs: 300, reset: 'before-headers' } });
     const answers: Promise<TestAnswer>[] = [];
     for (let each = 0; each < 400; each++) {
@@ -165,7 +165,7 @@ describe('a platform that is down', () => {
       await sleep(5);
     }
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    // Writes that were on their way when it went down may have been carried out.
+    // Writes under way at the failure may have been carried out.
     expect(statuses.every((status) => status === 503 || status === 502)).toBe(true);
     const attempts = (await sandbox.calls()).length;
     expect(attempts / statuses.length).toBeLessThanOrEqual(1.2);
@@ -201,7 +201,7 @@ describe('a platform that is down', () => {
     expect([1, 2]).toContain(retryAfter(answer));
   });
 
-  it('U29 no token is asked for where the call will not be made', async () => {
+  it('U29 no token is requested for a call that will not be made', async () => {
     // Good for one call each.
     await sandbox.reset({ tokens: true });
     await sandbox.fault({ operation: 'token', action: { patch: { expires_in: 0 } } });
@@ -211,7 +211,7 @@ describe('a platform that is down', () => {
     expect(tokens).toBe(0);
   });
 
-  it('business refusals, limits and nonsense open nothing', async () => {
+  it('business refusals, limits and malformed requests open no breaker', async () => {
     for (const action of [{ code: '13004' }, { httpStatus: 429 }, { raw: { text: 'nonsense' } }]) {
       await sandbox.fault({ operation: read.upstream, times: 25, action });
       for (let each = 0; each < 25; each++) await send(gateway, read, { undocumented: true });
@@ -219,7 +219,7 @@ describe('a platform that is down', () => {
     expect((await send(gateway, read)).status).toBe(200);
   });
 
-  it('readiness and metrics tell which groups are shut, in words and numbers', async () => {
+  it('readiness and metrics show which circuits are open, in words and numbers', async () => {
     const ready = async () => {
       const { status, body } = await gateway.get('/health/ready');
       return { status, ...body };
@@ -247,7 +247,7 @@ describe('a platform that is down', () => {
     expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'ok', upstream: 'up' });
   });
 
-  it('a passing failure of a read is tried again and counted, within the budget of its group', async () => {
+  it('a brief failure of a read is retried and counted, within the budget of its group', async () => {
     await sandbox.fault({ operation: read.upstream, times: 1, action: { httpStatus: 502 } });
     expect((await send(gateway, read)).status).toBe(200);
     expect(await metric('gateway_upstream_retries_total{group="orderReads"}')).toBe(1);
@@ -255,9 +255,9 @@ describe('a platform that is down', () => {
 });
 
 describe('a group of operations that stalls', () => {
-  it('U30 takes nothing from the others: they answer as ever, while it holds more calls than it has connections', async () => {
+  it('U30 does not affect the others, also with more calls than it has connections', async () => {
     const hasty = await TestGateway.start(sandbox, { UPSTREAM_DEADLINE_MS: '6000' });
-    // Their tokens are there before the crowd is.
+    // Their tokens are fetched before the burst.
     for (const each of [read, named('listMembers')]) expect((await send(hasty, each)).status).toBe(200);
     await sandbox.fault({ operation: read.upstream, action: { hang: true } });
     const stalled = Array.from({ length: 300 }, () => send(hasty, read));
@@ -283,10 +283,10 @@ describe('a group of operations that stalls', () => {
   });
 });
 
-describe('a crowd', () => {
-  it('of 1,000 callers at once, with nothing warm, is served, and asks for one token', async () => {
+describe('a burst', () => {
+  it('of 1,000 callers at once, on a cold start, is served, and causes one token request', async () => {
     await sandbox.reset({ tokens: true });
-    // All of it, and the crowd too, share a processor here: only the gateway's own bounds are on trial.
+    // The gateway, the platform and the callers share a processor here: only the gateway's own limits are tested.
     const patient = await TestGateway.start(sandbox, { UPSTREAM_DEADLINE_MS: '60000' });
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => send(patient, read)));
     await patient.stop();
@@ -322,7 +322,7 @@ describe('a caller that hangs up', () => {
     platform.close();
   });
 
-  it('K23 on a write does not: it is carried out', async () => {
+  it('K23 on a write does not end it: the platform carries it out', async () => {
     await sandbox.fault({ operation: write.upstream, phase: 'before', action: { delayMs: 1_000 } });
     const caller = new AbortController();
     const call = fetch(gateway.url + write.path, {

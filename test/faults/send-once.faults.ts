@@ -32,7 +32,7 @@ async function start(environment: Record<string, string> = {}): Promise<TestGate
 const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '1500' };
 const everything = new Set(['*']);
 
-/** Says yes, and keeps what it is told. */
+/** Allows the send, and records what the client reports. */
 class Witness implements SendOnce {
   confirmed = 0;
   readonly outcomes: LateOutcome[] = [];
@@ -77,14 +77,14 @@ const failureOf = (call: Promise<unknown>) =>
 
 const orders = () => sandbox.journal(order.upstream);
 
-it('is asked about once, and answered, where all is well', async () => {
+it('is confirmed once, and gets its response, without faults', async () => {
   const once = new Witness();
   expect(await place(await start(), once)).toContain('licenseOrderId');
   expect([once.confirmed, once.outcomes]).toEqual([1, []]);
   expect(await sandbox.commits()).toHaveLength(1);
 });
 
-it('fails with what refused it, and the platform hears nothing', async () => {
+it('fails with the refusal, and nothing is sent to the platform', async () => {
   const gateway = await start();
   const once = new Witness();
   const refusal = new Error('in doubt already');
@@ -93,7 +93,7 @@ it('fails with what refused it, and the platform hears nothing', async () => {
   expect(await orders()).toEqual([]);
 });
 
-it('is asked about again for the further attempt after 60000, which has another token', async () => {
+it('is confirmed again for the further attempt after 60000, which has another token', async () => {
   const gateway = await start();
   await sandbox.fault({ operation: order.upstream, times: 1, action: { code: '60000' } });
   const once = new Witness();
@@ -114,7 +114,7 @@ it('may be refused for the further attempt', async () => {
   expect(await orders()).toHaveLength(1);
 });
 
-it('P8 is not sent where the process stood still after leave was given: 503, and nothing happened', async () => {
+it('P8 is not sent when the process was paused after the confirmation: 503, and nothing happened', async () => {
   const gateway = await start();
   await place(gateway, new Witness());
   const once = new Witness();
@@ -132,8 +132,8 @@ it('P8 is not sent where the process stood still after leave was given: 503, and
   expect(await sandbox.commits()).toHaveLength(1);
 });
 
-describe('an answer after the deadline', () => {
-  it('U15 comes decoded, once, after the call has failed', async () => {
+describe('a response after the deadline', () => {
+  it('U15 is reported decoded, once, after the call has failed', async () => {
     const gateway = await start(HASTY);
     await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000 } });
     const once = new Witness();
@@ -145,7 +145,7 @@ describe('an answer after the deadline', () => {
     expect(await orders()).toHaveLength(1);
   });
 
-  it('U15 may be a refusal, which is not acted upon any more', async () => {
+  it('U15 may be a refusal, which causes no further attempt', async () => {
     const gateway = await start(HASTY);
     await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000, code: '60000' } });
     const once = new Witness();
@@ -157,7 +157,7 @@ describe('an answer after the deadline', () => {
     expect(await orders()).toHaveLength(1);
   });
 
-  it('is not waited for past the end of the process', async () => {
+  it('does not delay the end of the process', async () => {
     const gateway = await start(HASTY);
     await sandbox.fault({ operation: order.upstream, action: { hang: true } });
     const once = new Witness();
@@ -185,7 +185,7 @@ it('K23 fifty callers that hang up on their orders: each is placed exactly once'
   callers.abort();
   expect((await settled).some(({ status }) => status === 'rejected')).toBe(true);
   while ((await sandbox.commits()).length < ids.length) await sleep(20);
-  // Whatever may still come would come by then: nothing is under way any more.
+  // Later effects would be visible by then: no call is under way.
   while (gateway.app.get(UpstreamPools).exchanges.size > 0) await sleep(20);
   const placed = (await sandbox.commits()).map(({ channelOrderId }) => channelOrderId);
   expect(placed.sort()).toEqual(ids.sort());

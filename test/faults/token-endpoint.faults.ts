@@ -10,7 +10,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 import { TokenServer } from '../support/token-server.ts';
 
-/** What the token endpoint can do to us (T), in front of one gateway or a fleet of processes. */
+/** Faults of the token endpoint (T), with one gateway or a fleet of processes. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
@@ -64,7 +64,7 @@ async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
   }
 }
 
-it('T1 down at start: the gateway starts, says that it is degraded, and answers 503 with a time', async () => {
+it('T1 down at start: the gateway starts, says that it is degraded, and responds with 503 and a time', async () => {
   const gateway = await gatewayWith({
     UPSTREAM_TOKEN_URL: `http://127.0.0.1:${await freePort()}/oauth/token`,
   });
@@ -79,7 +79,7 @@ it('T1 down at start: the gateway starts, says that it is degraded, and answers 
   expect(await sandbox.calls()).toEqual([]);
 });
 
-it('T2 down later: everybody is served for as long as the token lasts, then 503', async () => {
+it('T2 down later: all callers are served while the token is valid, then 503', async () => {
   const short = await TestSandbox.start({ tokenLifetimeSeconds: 4 });
   const gateway = await gatewayWith({}, short);
   expect((await gateway.get(ASSETS)).status).toBe(200);
@@ -89,14 +89,14 @@ it('T2 down later: everybody is served for as long as the token lasts, then 503'
   while (last.status === 200) last = await gateway.get(ASSETS);
   expect(last.status).toBe(503);
   expect(last.body).toMatchObject(NO_TOKEN);
-  // Of a life of 4 s, half is used.
+  // The gateway uses half of a lifetime of 4 s.
   expect(performance.now() - started).toBeGreaterThan(1_000);
   const codes = (await short.journal('listAssets')).map(({ code }) => code);
   expect(new Set(codes)).toEqual(new Set(['0']));
   await short.close();
 });
 
-it('T3 slow: each waiter gives up at its own deadline, and the one request goes on for the others', async () => {
+it('T3 slow: each waiting request ends at its own deadline, and the one token request goes on for the others', async () => {
   const gateway = await gatewayWith({ UPSTREAM_DEADLINE_MS: '300', UPSTREAM_ORDER_DEADLINE_MS: '30000' });
   await spoil({ delayMs: 1_500 }, { times: 1 });
   const patient = gateway.post('/v1/license-orders', ORDER);
@@ -110,7 +110,7 @@ it('T3 slow: each waiter gives up at its own deadline, and the one request goes 
   expect(await tokenRequests()).toBe(1);
 });
 
-it('T4 three processes full of cold callers ask once', async () => {
+it('T4 three cold processes with many callers make one request', async () => {
   const fleet = await fleetOf(3);
   const answers = await fleet.herd(300, ASSETS);
   expect(statuses(answers)).toEqual([200]);
@@ -119,7 +119,7 @@ it('T4 three processes full of cold callers ask once', async () => {
   expect(new Set(labels)).toEqual(new Set(['app:auth_order#1']));
 });
 
-it("T5 a user's wrong password is tried once, remembered by all, and forgotten when it is changed", async () => {
+it("T5 a user's wrong password is tried once, remembered by all replicas, and tried again after a change", async () => {
   const fleet = await fleetOf(2);
   const wrong = { username: 'admin@harbour', password: credential() };
   fleet.writeUsers({ default: wrong, anna: { username: 'anna@harbour', password: sandbox.seedPassword } });
@@ -141,7 +141,7 @@ it("T5 a user's wrong password is tried once, remembered by all, and forgotten w
   expect(fleet.gateways.map((gateway) => gateway.output()).join()).not.toContain(wrong.password);
 });
 
-it('T6 a wrong application secret is 502, told as an error, counted, and not tried again and again', async () => {
+it('T6 a wrong application secret is 502, logged as an error, counted, and not tried repeatedly', async () => {
   await sandbox.acceptSecrets(credential());
   const gateway = await gatewayWith();
   const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get(ASSETS)));
@@ -161,7 +161,7 @@ it.each<[string, object]>([
   ['no JSON', { raw: { text: '{"access_token":' } }],
   ['no token', { raw: { text: '{"token_type":"bearer"}' } }],
   ['an envelope', { raw: { text: '{"code":"500","message":"retry"}' } }],
-])('T7 an answer that is %s is 503, and the next one waits its turn', async (_, action) => {
+])('T7 a response that is %s is 503, and the next request waits for the backoff', async (_, action) => {
   const gateway = await gatewayWith();
   await spoil(action, { times: 1 });
   for (let each = 0; each < 3; each++) {
@@ -170,7 +170,7 @@ it.each<[string, object]>([
     expect(answer.body).toMatchObject(NO_TOKEN);
   }
   expect(await tokenRequests()).toBe(1);
-  // One step of the backoff, and it serves again.
+  // After one step of the backoff it serves again.
   await eventually(async () => (await gateway.get(ASSETS)).status === 200 || undefined);
   expect(await tokenRequests()).toBe(2);
 });
@@ -183,14 +183,14 @@ it.each<[string, requests: number]>([
   ['"access_token":"TOKEN","expires_in":1000000000000', 1],
   ['"access_token":"TOKEN","expires_in":0', 3],
   ['"access_token":"TOKEN","expires_in":-1', 3],
-])('T8 a life told as %s means %i requests for three calls', async (text, requests) => {
+])('T8 a lifetime given as %s means %i requests for three calls', async (text, requests) => {
   const server = await TokenServer.start();
   server.answer = (response, _, count) => {
     response.setHeader('content-type', 'application/json');
     response.end(`{${text.replace('TOKEN', `token-${count}`)}}`);
   };
   const gateway = await gatewayWith({ UPSTREAM_TOKEN_URL: server.url });
-  // The sandbox knows none of these tokens; that they are sent, and which, is what is asked here.
+  // The sandbox knows none of these tokens; the test checks that they are sent, and which.
   await sandbox.fault({
     operation: 'listAssets',
     action: { code: 0, codeAs: 'integer', status: 200, data: null },
@@ -216,7 +216,7 @@ it.each<[string, string]>([
   client.disconnect();
 });
 
-it('T10 a token revoked under callers in flight is renewed once, and every caller is served at its second attempt', async () => {
+it('T10 a token revoked during calls is renewed once, and every caller is served at its second attempt', async () => {
   const fleet = await fleetOf(3);
   await fleet.herd(1, ASSETS);
   await sandbox.revokeTokens();
@@ -229,13 +229,13 @@ it('T10 a token revoked under callers in flight is renewed once, and every calle
   expect(calls.at(-1)?.headers['authorization']).toBe('app:auth_order#2');
 });
 
-it('T11 an endpoint that goes on issuing dead tokens is asked for one more, and then left alone', async () => {
+it('T11 an endpoint that keeps issuing revoked tokens gets one more request, and then a pause', async () => {
   const fleet = await fleetOf(2);
   await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
   const answers = await fleet.herd(30, ASSETS);
   expect(statuses(answers)).toEqual([502]);
   expect(answers[0]?.body).toMatchObject(REFUSED);
-  // Callers that met the first renewed token before it was found dead may have had it renewed once more.
+  // Callers that got the first renewed token before it was found revoked may have caused one more renewal.
   expect(await tokenRequests()).toBeLessThanOrEqual(3);
   const before = await tokenRequests();
   await sandbox.reset();
@@ -246,7 +246,7 @@ it('T11 an endpoint that goes on issuing dead tokens is asked for one more, and 
   expect([before, await tokenRequests()]).toEqual([before, 0]);
 });
 
-it("T12 60005 concerns that user's token and nobody else's", async () => {
+it("T12 60005 affects that user's token and no other user's", async () => {
   const gateway = await gatewayWith();
   const as = (user: string) => gateway.get(MEMBERS, { headers: { 'x-acting-user': user } });
   await as('default');
@@ -279,13 +279,13 @@ it.each([429, 503])('T13 %i with Retry-After is obeyed by every process', async 
 });
 
 describe('with a lock in Redis', () => {
-  /** The one lock there is, once its owner has asked the endpoint. */
+  /** The one lock, once its owner has called the endpoint. */
   async function lockOf(client: Redis): Promise<string> {
     await eventually(async () => (await sandbox.spoiled()) > 0 || undefined);
     return eventually(async () => (await client.keys('*:lock'))[0]);
   }
 
-  it('T14 a process that dies while it asks delays the others by the life of its lock, 10 s at most', async () => {
+  it('T14 a process that dies during its request delays the others by the lifetime of its lock, 10 s at most', async () => {
     const fleet = await fleetOf(2);
     const client = new Redis(fleet.redis.url);
     await spoil({ hang: true }, { times: 1 });
@@ -297,13 +297,13 @@ describe('with a lock in Redis', () => {
     expect(leftMs).toBeGreaterThan(0);
     expect(leftMs).toBeLessThanOrEqual(10_000);
     const other = fleet.get(1, ASSETS);
-    // Its rest is cut short here; until then nobody else asks.
+    // The test shortens the rest of it; until then no other process sends a request.
     await client.pexpire(lock, 300);
     expect((await other).status).toBe(200);
     client.disconnect();
   });
 
-  it('T15 a request slower than the lock costs one more, and its older token does not replace the newer one', async () => {
+  it('T15 a request slower than the lock causes one more, and its older token does not replace the newer one', async () => {
     const fleet = await fleetOf(3);
     const client = new Redis(fleet.redis.url);
     await spoil({ delayMs: 2_000 }, { times: 1, phase: 'after' });
@@ -322,7 +322,7 @@ describe('with a lock in Redis', () => {
   });
 });
 
-it('T16 a replica whose clock is an hour off uses the same token, and no ended one', async () => {
+it('T16 a replica whose clock is an hour off uses the same token, and no expired one', async () => {
   const shifted = (hours: number) => {
     const code = `const of=Date;globalThis.Date=class extends of{constructor(...a){if(a.length)super(...a);else super(of.now()+${hours}*36e5)}static now(){return of.now()+${hours}*36e5}}`;
     return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };

@@ -23,7 +23,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** What can be wrong with an answer of the platform that arrives whole, for a read, a write that must not run twice and an order. */
+/** Errors in a complete response of the platform, for a read, a write that must not run twice and an order. */
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
@@ -41,27 +41,27 @@ afterEach(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** For this test only: counters start at 0, and no breaker remembers what another test did. */
+/** For this test only: counters start at 0, and no breaker is open because of another test. */
 async function gatewayWith(environment: Record<string, string> = {}): Promise<TestGateway> {
   const started = await TestGateway.start(sandbox, environment);
   cleanUps.push(() => started.stop());
   return started;
 }
 
-/** The platform carries out what it is asked for, and then answers with these bytes. */
+/** The platform carries out the call, and then responds with these bytes. */
 function answerWith(body: string | Buffer, operation: string = '*', status = 200): Promise<unknown> {
   const raw = { base64: Buffer.from(body).toString('base64'), status };
   return sandbox.fault({ operation, phase: 'after', action: { raw } });
 }
 
-/** The same with `data`, JSON text, in a good envelope. */
+/** The same with `data`, JSON text, in a valid envelope. */
 function answerData(data: string, { upstream }: OperationCase): Promise<unknown> {
   return answerWith(envelope(data), upstream);
 }
 
 const envelope = (data: string) => `{"code":0,"message":"ok","data":${data}}`;
 
-/** Asked once, whatever came back; reads of passing failures excepted. */
+/** One call for every response; reads with brief failures excepted. */
 async function expectAsked(operation: OperationCase, times = 1): Promise<void> {
   const calls = await sandbox.journal(operation.upstream);
   expect(calls).toHaveLength(times);
@@ -94,7 +94,7 @@ function warnings(operation: OperationCase, what: string): Promise<number> {
   );
 }
 
-/** Answers that departed from the interface in this way, as the metric has it. */
+/** Responses that violated the interface in this way, from the metric. */
 function gaps({ id }: OperationCase, kind: string): Promise<number> {
   return metric(gateway, `gateway_upstream_gaps_total{operation="${id}",kind="${kind}"}`);
 }
@@ -128,7 +128,7 @@ describe('bodies that are no envelope', () => {
     expect((await send(gateway, read)).status).toBe(200);
   });
 
-  it('C3 an HTML page with 200: nothing of it is shown, its length and hash are logged', async () => {
+  it('C3 an HTML page with 200: none of it is shown, its length and hash are logged', async () => {
     const page = `<!doctype html><html><body>maintenance ${'x'.repeat(2_000)}</body></html>`;
     await answerWith(page);
     const answers = await expectEach(READ_MISFIT, UNKNOWN);
@@ -145,7 +145,7 @@ describe('bodies that are no envelope', () => {
     }
   });
 
-  it('C4 a byte order mark before good JSON: accepted', async () => {
+  it('C4 a byte order mark before valid JSON: accepted', async () => {
     await answerWith(`\ufeff${envelope('[{"customerId":"c"}]')}`, read.upstream);
     await answerWith(`\ufeff${envelope('[{"assetNum":"8000001003","status":1}]')}`, write.upstream);
     expect((await send(gateway, read)).body['items']).toMatchObject([{ customerId: 'c' }]);
@@ -191,7 +191,7 @@ describe('codes', () => {
     },
   );
 
-  it.each(['0', '"0"'])('C8 299 with the code %s claims success as an exception', async (code) => {
+  it.each(['0', '"0"'])('C8 299 with the code %s claims success in an error response', async (code) => {
     await answerWith(`{"code":${code},"message":"ok","data":[]}`, '*', 299);
     await expectEach(READ_MISFIT, WRITE_MISFIT);
   });
@@ -230,7 +230,7 @@ describe('ids', () => {
     });
   });
 
-  it('C10 every id of a whole answer as a number', async () => {
+  it('C10 every id of a whole response as a number', async () => {
     await sandbox.fault({ operation: '*', action: { numericIds: true } });
     const assets = await gateway.get('/v1/enterprises/9007199254741993/assets');
     expect(assets.body).toMatchObject({ items: [{ assetId: '9007199254743993' }] });
@@ -266,7 +266,7 @@ describe('data', () => {
   );
 
   it.each(['{"code":0}', envelope('null')])(
-    'C12 data is missing where a list is due: %s: an empty list for a read, and no success of a write',
+    'C12 data is missing instead of a list: %s: an empty list for a read, and no success of a write',
     async (body) => {
       await answerWith(body);
       const answer = await send(gateway, read);
@@ -276,7 +276,7 @@ describe('data', () => {
     },
   );
 
-  it('C12 items of a list that are none: left out of a read, unknown of a write', async () => {
+  it('C12 malformed items of a list: left out of a read, unknown for a write', async () => {
     await answerWith(envelope('[null,5,{}]'));
     expect((await send(gateway, read)).body['items']).toEqual([]);
     const results = await send(gateway, write);
@@ -316,7 +316,7 @@ describe('data', () => {
     'lendAssets',
   ];
   it.each(['{"code":0}', envelope('null'), envelope('{"anything":1}'), '{"code":"0","message":null}'])(
-    'C14 nothing is needed, and this comes: %s: success',
+    'C14 data where the gateway needs none: %s: success',
     async (body) => {
       await answerWith(body);
       for (const id of [...silent, 'deleteMember']) {
@@ -325,7 +325,7 @@ describe('data', () => {
     },
   );
 
-  it('C15 fields that the interface does not have: dropped, and each counted once an answer', async () => {
+  it('C15 fields that the interface does not have: dropped, and each counted once for each response', async () => {
     const more = '"internalNote":"n","password":"p"';
     await answerData(`[{"customerId":"a",${more}},{"customerId":"b",${more}}]`, read);
     await answerData(`[{"assetNum":"8000001003","status":1,${more}}]`, write);
@@ -341,7 +341,7 @@ describe('data', () => {
     expect(await gaps(write, 'unknown-field')).toBe(2);
   });
 
-  it('C15 what is as the interface says is not counted, for any operation', async () => {
+  it('C15 responses that follow the interface are not counted, for any operation', async () => {
     for (const each of operationCases) {
       expect([each.id, (await send(gateway, each)).status < 300]).toEqual([each.id, true]);
       await sandbox.reset();
@@ -383,7 +383,7 @@ describe('data', () => {
     },
   );
 
-  it('C16 an object where a list is due: 502', async () => {
+  it('C16 an object instead of a list: 502', async () => {
     await answerData('{"assetNum":"8000001003","status":1}', write);
     await expectData(write, WRITE_MISFIT);
   });
@@ -395,7 +395,7 @@ describe('data', () => {
     ]);
   });
 
-  it('C17 keys that could reach a prototype: dropped, also where a shape is handed through', async () => {
+  it('C17 keys that could reach a prototype: dropped, also where a structure is passed through', async () => {
     const evil = '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"prototype":1';
     await answerData(`[{"id":"a",${evil},"assetLimits":{"max":1,${evil},"in":[{${evil}}]}}]`, assets);
     const answer = await send(gateway, assets);
@@ -428,7 +428,7 @@ describe('data', () => {
   });
 
   it.each(['1e999', '-5', '99999999999999999999', '"many"'])(
-    'C20 a count of a page beyond its type: %s: what the page itself shows',
+    'C20 a count of a page beyond its type: %s: the count of the page itself',
     async (total) => {
       const members = caseOf('listMembers');
       await answerData(`{"list":[{"globalId":"g"}],"total":${total},"pages":1}`, members);
@@ -446,12 +446,12 @@ describe('lists', () => {
       list: Array.from({ length: count }, (_, index) => ({ globalId: `m${index}`, userName: `u${index}` })),
     });
 
-  it.each([23, 500])('C21 a page of %i where 20 were asked for: 502', async (count) => {
+  it.each([23, 500])('C21 a page of %i instead of 20: 502', async (count) => {
     await answerData(page(count, 5, 1), members);
     await expectData(members, READ_MISFIT);
   });
 
-  it('C21 totals that are lies: handed on, and nothing counts up to them', async () => {
+  it('C21 wrong totals: passed on, and the gateway does not loop up to them', async () => {
     await answerData(page(22, 5, 10 ** 9), members);
     const answer = await send(gateway, members);
     expect(answer.body).toMatchObject({ page: 1, pageSize: 20, total: 5, totalPages: 10 ** 9 });
@@ -495,7 +495,7 @@ describe('lists', () => {
       1,
     ],
     [
-      'a user nobody asked for',
+      'a user that the request does not name',
       { succeeded: added('nina', 'olaf', 'zoe'), failed: [] },
       { succeeded: [{ userName: 'nina' }, { userName: 'olaf' }], failed: [] },
       1,
@@ -568,7 +568,7 @@ describe('lists', () => {
   });
 });
 
-describe("the platform's words", () => {
+describe("the platform's message", () => {
   // oxlint-disable-next-line no-control-regex
   const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]/;
 
@@ -600,7 +600,7 @@ describe("the platform's words", () => {
 
   it('C26 our own secrets, echoed: masked in the problem and in the log', async () => {
     const seen: string[] = [];
-    /** Says back whatever it was sent, in each field that holds words. */
+    /** Echoes the request in each text field. */
     const parrot = createServer((request, response) => {
       void text(request).then((body) => {
         const { authorization = '', usertoken = '' } = request.headers as Record<string, string>;
@@ -630,11 +630,11 @@ describe("the platform's words", () => {
   });
 });
 
-describe('values that contradict what is known', () => {
+describe('values that contradict the configuration', () => {
   const assets = caseOf('listAssets');
   const asset = (time: number) => JSON.stringify([{ id: 'a', createTime: time, limitEndTime: time }]);
 
-  it('C27 seconds where milliseconds are configured: delivered as they convert, and counted', async () => {
+  it('C27 seconds instead of the configured milliseconds: converted, delivered and counted', async () => {
     await answerData(asset(1_795_161_600), assets);
     expect((await send(gateway, assets)).body).toMatchObject({
       items: [{ createdAt: '1970-01-21T18:39:21.600Z', endsAt: '1970-01-21T18:39:21.600Z' }],
@@ -642,7 +642,7 @@ describe('values that contradict what is known', () => {
     expect(await gaps(assets, 'time-unit')).toBe(2);
   });
 
-  it('C27 milliseconds where seconds are configured: counted; a year of five digits is no RFC 3339, so null', async () => {
+  it('C27 milliseconds instead of the configured seconds: counted; a year of five digits is no RFC 3339, so null', async () => {
     gateway = await gatewayWith({ UPSTREAM_TIMESTAMP_UNIT: 's' });
     await answerData(asset(1_795_161_600_000), assets);
     expect((await send(gateway, assets)).body['items']).toMatchObject([{ createdAt: null, endsAt: null }]);

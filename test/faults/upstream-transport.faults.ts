@@ -28,8 +28,8 @@ import { freshBody, type OperationCase, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /**
- * What the network and the platform's HTTP do wrong, for a read, a write that must not run twice and an order. U19, U20, U29 and
- * U30 are in resilience.faults.ts.
+ * Faults of the network and of the platform's HTTP, for a read, a write that must not run twice and an order. U19, U20, U29 and U30 are
+ * in resilience.faults.ts.
  */
 
 let sandbox: TestSandbox;
@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** A gateway for this test only: no breaker remembers what another test did. Its tokens come from the sandbox itself. */
+/** A gateway for this test only, so no breaker is open because of another test. Its tokens come from the sandbox itself. */
 async function gatewayTo(url: string, environment: Record<string, string> = {}): Promise<TestGateway> {
   const gateway = await TestGateway.start(sandbox, {
     UPSTREAM_BASE_URL: url,
@@ -64,7 +64,7 @@ async function proxied(environment: Record<string, string> = {}) {
 
 const portOf = (url: string) => Number(new URL(url).port);
 
-/** In the platform's place: speaks TCP and leaves HTTP to the test. */
+/** In place of the platform: it speaks TCP, and the test writes the HTTP. */
 class RawPlatform {
   connections = 0;
   /** Request lines, with the number of the connection that each came on. */
@@ -141,7 +141,7 @@ function goodAnswer(head: string): string {
   return JSON.stringify({ code: 0, message: 'ok', data });
 }
 
-/** All three at once, so that those that wait, wait together. */
+/** All three at once, so that waiting ones wait together. */
 async function expectProblems(gateway: TestGateway, onRead: Expected, onWrite: Expected): Promise<void> {
   const [readAnswer, ...writeAnswers] = await Promise.all(
     [read, write, order].map((each) => send(gateway, each, { undocumented: true })),
@@ -150,7 +150,7 @@ async function expectProblems(gateway: TestGateway, onRead: Expected, onWrite: E
   for (const answer of writeAnswers) expectProblem(answer, onWrite);
 }
 
-/** How often the platform was asked for each, every time with another nonce. */
+/** How often the platform got each call, every time with another nonce. */
 async function expectHits(readHits: number, writeHits: number): Promise<void> {
   for (const [each, hits] of [
     [read, readHits],
@@ -195,7 +195,7 @@ function attempts(gateway: TestGateway, operation: OperationCase, outcome: strin
   );
 }
 
-/** What names resolve to, in place of the machine's resolver: addresses, or an error's code. */
+/** The results of name resolution in place of the machine's resolver: addresses, or an error's code. */
 function resolveTo(answer: () => readonly string[] | string): { lookups: number } {
   const seen = { lookups: 0 };
   const lookup = (...args: unknown[]) => {
@@ -218,7 +218,7 @@ function resolveTo(answer: () => readonly string[] | string): { lookups: number 
 }
 
 describe('no connection', () => {
-  it('U1 refused: one more attempt for a read, nothing reaches the platform, and it works again once it is back', async () => {
+  it('U1 refused: one more attempt for a read, nothing reaches the platform, and calls succeed once it is up again', async () => {
     const { proxy, gateway } = await proxied();
     await proxy.add({ toxic: 'down' });
     await expectProblems(gateway, UNAVAILABLE, UNAVAILABLE);
@@ -230,7 +230,7 @@ describe('no connection', () => {
     await expectAllGood(gateway);
   });
 
-  it('U1 refused once: the further attempt of a read is the one that counts', async () => {
+  it('U1 refused once: the further attempt of a read succeeds', async () => {
     const gateway = await gatewayTo(`http://platform.test:${portOf(sandbox.url)}`, {
       ALLOW_INSECURE_UPSTREAM: 'true',
     });
@@ -241,7 +241,7 @@ describe('no connection', () => {
   });
 
   it.each(['ENOTFOUND', 'EAI_AGAIN'])(
-    'U2 the name does not resolve: %s, which is not remembered',
+    'U2 the name does not resolve: %s, and the gateway does not remember that',
     async (code) => {
       let answer: readonly string[] | string = code;
       const gateway = await gatewayTo(`http://platform.test:${portOf(sandbox.url)}`, {
@@ -259,7 +259,7 @@ describe('no connection', () => {
     },
   );
 
-  it('U3 swallowed: over after the connect timeout, long before the deadline', async () => {
+  it('U3 swallowed: ends after the connect timeout, long before the deadline', async () => {
     const hole = await Blackhole.start();
     cleanUps.push(() => hole.close());
     const gateway = await gatewayTo(`http://127.0.0.1:${hole.port}`);
@@ -273,7 +273,7 @@ describe('no connection', () => {
     expect(await attempts(gateway, order, 'connect-timeout')).toBe(1);
   });
 
-  it('U3 swallowed at every address of the host: the time is one for all of them', async () => {
+  it('U3 swallowed at every address of the host: one connect timeout for all of them', async () => {
     const first = await Blackhole.start('127.0.0.1');
     cleanUps.push(() => first.close());
     const others = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
@@ -295,7 +295,7 @@ describe('no connection', () => {
     'U31 the IPv6 address %s: IPv4 serves, long before the connect timeout',
     async (dead) => {
       const port = portOf(sandbox.url);
-      // Without IPv6 on this machine its address is dead by itself.
+      // Without IPv6 on this machine its address fails by itself.
       if (hasIpv6 && dead === 'swallows connections') {
         const hole = await Blackhole.start('::1', port);
         cleanUps.push(() => hole.close());
@@ -318,7 +318,7 @@ describe('TLS', () => {
     certificates = await makeCertificates();
   });
 
-  /** The sandbox behind TLS; counts connections, handshakes that came about, and bytes of requests. */
+  /** The sandbox behind TLS; counts connections, complete handshakes, and bytes of requests. */
   async function behindTls(kind: Exclude<keyof TestCertificates, 'ca'>) {
     const seen = { connections: 0, handshakes: 0, bytes: 0, url: '' };
     const server: TlsServer = createTlsServer(certificates[kind], (socket) => {
@@ -338,9 +338,9 @@ describe('TLS', () => {
     return seen;
   }
 
-  /** A gateway as a process of its own, which was told to trust our authority. */
+  /** A gateway as a process of its own, configured to trust our authority. */
   async function trustingProcess(url: string) {
-    // Lends its files of callers and users.
+    // Provides the files of callers and users.
     const gateway = await gatewayTo(sandbox.url);
     const folder = gateway.callersFile.replace(/[^/]+$/, '');
     const caFile = `${folder}ca.pem`;
@@ -364,7 +364,7 @@ describe('TLS', () => {
     };
   }
 
-  it('U4 a good certificate of an authority that the process was told to trust: served', async () => {
+  it('U4 a valid certificate of an authority that the process trusts: served', async () => {
     const server = await behindTls('good');
     const gateway = await trustingProcess(server.url);
     for (const each of [read, write]) expect((await gateway.send(each)).status).toBe(200);
@@ -373,7 +373,7 @@ describe('TLS', () => {
   });
 
   it.each(['expired', 'wrongName', 'untrusted'] as const)(
-    'U4 a certificate that is %s: 503, tried once, no request leaves',
+    'U4 a certificate that is %s: 503, tried once, no request is sent',
     async (kind) => {
       const server = await behindTls(kind);
       const gateway = await trustingProcess(server.url);
@@ -385,7 +385,7 @@ describe('TLS', () => {
     },
   );
 
-  it('U4 no authority known: nothing is trusted by itself', async () => {
+  it('U4 without a configured authority: the gateway does not trust the certificate', async () => {
     const server = await behindTls('good');
     const gateway = await gatewayTo(server.url);
     await expectProblems(gateway, UNAVAILABLE, UNAVAILABLE);
@@ -393,7 +393,7 @@ describe('TLS', () => {
     expect(server.bytes).toBe(0);
   });
 
-  it('U4 no handshake, since the other side speaks plain HTTP: no fallback', async () => {
+  it('U4 the other side speaks plain HTTP, so the handshake fails: no fallback', async () => {
     const platform = await RawPlatform.start();
     platform.accepted = (socket) => socket.write(http(goodAnswer('')));
     const gateway = await gatewayTo(platform.url.replace('http:', 'https:'));
@@ -403,7 +403,7 @@ describe('TLS', () => {
   });
 });
 
-describe('the answer is lost', () => {
+describe('the response is lost', () => {
   it('U5 accepted, then reset before the request is read', async () => {
     const platform = await RawPlatform.start();
     platform.accepted = (socket) => {
@@ -421,7 +421,7 @@ describe('the answer is lost', () => {
   it.each([
     ['U6 the request is carried out, then reset', 'rst'],
     ['U7 the request is carried out, then closed', 'fin'],
-  ] as const)('%s before an answer: a write is carried out exactly once', async (_, by) => {
+  ] as const)('%s before a response: a write is carried out exactly once', async (_, by) => {
     const { proxy, gateway } = await proxied();
     await expectAllGood(gateway);
     await sandbox.reset();
@@ -436,7 +436,7 @@ describe('the answer is lost', () => {
   it.each([
     ['U6', { reset: 'before-headers' }],
     ['U7', { close: 'before-headers' }],
-  ])('%s once: the further attempt of a read is the one that counts', async (_, action) => {
+  ])('%s once: the further attempt of a read succeeds', async (_, action) => {
     const gateway = await gatewayTo(sandbox.url);
     await sandbox.fault({ operation: read.upstream, phase: 'after', times: 1, action });
     expect((await send(gateway, read)).status).toBe(200);
@@ -452,7 +452,7 @@ describe('the answer is lost', () => {
     const gateway = await gatewayTo(platform.url);
     for (const each of [read, write]) expect((await send(gateway, each)).status).toBe(200);
     const used = new Set(platform.requests.map(({ connection }) => connection));
-    // From here on, whatever comes on a connection that was used before finds it ended.
+    // From here on, every request on a used connection finds it closed.
     platform.respond = (socket, head) => {
       const { connection } = platform.requests.at(-1) as { connection: number };
       if (used.has(connection)) end(socket);
@@ -484,7 +484,7 @@ describe('the answer is lost', () => {
     await expectCarriedOutOnce();
   });
 
-  it('U9 half a body is never taken for an answer, even where it is JSON by itself', async () => {
+  it('U9 half a body is never taken for a response, even when it is valid JSON', async () => {
     const platform = await RawPlatform.start();
     platform.respond = (socket, head) =>
       void socket.write(http(goodAnswer(head)).replace(/(content-length: )(\d+)/, '$19999'), () =>
@@ -514,13 +514,13 @@ describe('time runs out', () => {
     await expectCarriedOutOnce();
   });
 
-  it('U15 a good answer after the deadline: 504, and the late answer answers nothing else', async () => {
+  it('U15 a valid response after the deadline: 504, and no other call gets the late response', async () => {
     const gateway = await gatewayTo(sandbox.url, HASTY);
     await expectAllGood(gateway);
     await sandbox.reset();
     await sandbox.fault({ operation: '*', times: 3, action: { delayMs: 2_500 } });
     await expectProblems(gateway, READ_LATE, UNKNOWN_LATE);
-    // The platform carries the writes out late, and answers nobody.
+    // The platform carries the writes out late, and nobody receives its response.
     while ((await sandbox.commits()).length === 0) await sleep(50);
     const other = await gateway.get('/v1/customers?channelCode=partner&channelCustomerId=PT-2001');
     expect(other.status).toBe(200);
@@ -529,7 +529,7 @@ describe('time runs out', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
-  it('U16 the peer vanished without a word: the connection is given up, the next call opens another', async () => {
+  it('U16 the peer disappeared silently: the connection is closed, the next call opens another', async () => {
     const { proxy, gateway } = await proxied(HASTY);
     await expectAllGood(gateway);
     await sandbox.reset();
@@ -537,7 +537,7 @@ describe('time runs out', () => {
     await proxy.add({ toxic: 'timeout', direction: 'downstream', ms: 0 });
     await expectProblems(gateway, READ_LATE, UNKNOWN_LATE);
     await expectHits(0, 0);
-    // But for the order's, which is kept for its late answer.
+    // Except the order's, which stays open for its late response.
     while (proxy.open > 1) await sleep(10);
     const before = proxy.connections;
     await proxy.clear();
@@ -572,14 +572,14 @@ describe('HTTP statuses', () => {
     ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['101', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
     ['103', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'],
-  ])('U23 %s and nothing more: no answer at all', async (_, text) => {
+  ])('U23 %s and then nothing: no response', async (_, text) => {
     const platform = await RawPlatform.start();
     platform.respond = (socket) => socket.end(text);
     await expectProblems(await gatewayTo(platform.url), UNAVAILABLE, UNKNOWN);
     expectRequests(platform, 2, 1);
   });
 
-  it('U23 103 before a good answer: the good answer', async () => {
+  it('U23 103 before a valid response: the valid response', async () => {
     const platform = await RawPlatform.start();
     platform.respond = (socket, head) =>
       socket.write(`HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${http(goodAnswer(head))}`);
@@ -609,7 +609,7 @@ describe('HTTP statuses', () => {
     },
   );
 
-  it('U22 401 for ever: a read has one more attempt, then the credential is what is wrong', async () => {
+  it('U22 401 every time: a read has one more attempt, then the credential is the cause', async () => {
     await sandbox.fault({ operation: '*', action: { raw: { text: '', status: 401 } } });
     expectProblem(await send(await gatewayTo(sandbox.url), read), REJECTED);
     await expectHits(2, 0);
@@ -637,7 +637,7 @@ describe('HTTP statuses', () => {
     expect(new Set(calls.map(({ headers }) => headers['authorization'])).size).toBe(2);
   });
 
-  it('U32 the platform says it is 1970: nobody cares', async () => {
+  it("U32 the platform's Date is 1970: no effect", async () => {
     const gateway = await gatewayTo(sandbox.url);
     await sandbox.fault({
       operation: ['token', '*'],
@@ -649,7 +649,7 @@ describe('HTTP statuses', () => {
   });
 });
 
-describe('too much', () => {
+describe('large responses', () => {
   const MIB = 1024 * 1024;
   const piece = Buffer.alloc(MIB, 'x');
 
@@ -661,13 +661,13 @@ describe('too much', () => {
       platform.respond = (socket) => void flood(socket, framing).then((bytes) => sent.push(bytes));
       await expectProblems(await gatewayTo(platform.url), READ_MISFIT, UNKNOWN);
       while (sent.length < 3) await sleep(10);
-      // What the sockets' buffers take counts too.
+      // The sockets' buffers count too.
       for (const bytes of sent) expect(bytes).toBeLessThan(50 * MIB);
       expectRequests(platform, 1, 1);
     },
   );
 
-  it('U24 eight bodies of 15 MiB at once: some are given up, the others and small ones are served', async () => {
+  it('U24 eight bodies of 15 MiB at once: some are abandoned, the others and small ones are served', async () => {
     const platform = await RawPlatform.start();
     const open: Socket[] = [];
     const start = '{"code":0,"message":"success","data":[';
@@ -681,7 +681,7 @@ describe('too much', () => {
     };
     const gateway = await gatewayTo(platform.url);
     const large = Array.from({ length: 8 }, () => send(gateway, read));
-    // 60 MiB fit, and four bodies are still open; the first to be given up makes room for what is left of the others.
+    // 60 MiB fit, and four bodies are still open; abandoning the first leaves room for the rest of the others.
     const first = await Promise.race(large);
     expect([first.status, first.body['code'], first.body['retryable']]).toEqual([
       503,
@@ -694,12 +694,12 @@ describe('too much', () => {
     const statuses = (await Promise.all(large)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(3);
-    // Nothing stays counted: as many fit again.
+    // All memory is free again: the same number fits.
     platform.respond = (socket) => socket.write(http(`${start}${' '.repeat(12 * MIB)}]}`));
     for (let round = 0; round < 8; round++) expect((await send(gateway, read)).status).toBe(200);
   });
 
-  /** Bytes that could be written before the peer hung up. */
+  /** Bytes that the test could write before the peer hung up. */
   async function flood(socket: Socket, framing: string): Promise<number> {
     const head = {
       'with its length': `content-length: ${200 * MIB}\r\n`,
@@ -718,7 +718,7 @@ describe('too much', () => {
     return bytes;
   }
 
-  it('U25 a gzip bomb is never inflated: no coding is asked for, none accepted', async () => {
+  it('U25 a gzip bomb is never inflated: the gateway requests no coding and accepts none', async () => {
     const gateway = await gatewayTo(sandbox.url);
     const bomb = gzipSync(Buffer.alloc(50 * MIB, ' '));
     const raw = { base64: bomb.toString('base64'), headers: { 'content-encoding': 'gzip' } };
@@ -731,7 +731,7 @@ describe('too much', () => {
   });
 
   it.each(['gzip', 'br', 'zstd', 'deflate, gzip', 'x-unheard-of'])(
-    'U26 the coding %s, not asked for',
+    'U26 the coding %s, which was not requested',
     async (coding) => {
       const gateway = await gatewayTo(sandbox.url);
       await sandbox.fault({

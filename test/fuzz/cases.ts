@@ -6,13 +6,13 @@ import { leaksIn } from './leaks.ts';
 import { search } from './search.ts';
 import type { Stage } from './stage.ts';
 
-/** Single requests against single answers: what the document and the contract promise of every one of them. */
+/** Single requests and their responses: what the document and the contract promise for each. */
 
 interface Exchange {
   readonly stage: Stage;
   readonly asked: Case;
   readonly answer: Answer;
-  /** The body, where it is JSON. */
+  /** The body, if it is JSON. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -21,13 +21,13 @@ interface Fault {
   readonly parameter?: string;
 }
 
-/** What an answer may have whatever the operation (docs/api.md, section 1, and HTTP itself). */
+/** Headers that a response of every operation may have (docs/api.md, section 1, and HTTP itself). */
 const COMMON_HEADERS = new Set([
   ...['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'x-request-id', 'cache-control'],
   ...['server-timing', 'retry-after', 'allow', 'vary', 'ratelimit', 'ratelimit-policy', 'www-authenticate'],
 ]);
 
-/** Problems that are about the form of a request: nobody who keeps to the document may get one. */
+/** Problems about the form of a request: a caller that follows the document may not get one. */
 const OF_FORM = new Set<unknown>([
   ...[
     'validation-failed',
@@ -40,7 +40,7 @@ const OF_FORM = new Set<unknown>([
   ...['not-acceptable', 'payload-too-large', 'uri-too-long', 'unsupported-media-type', 'headers-too-large'],
 ]);
 
-/** Each says what is wrong, or nothing. */
+/** Each returns a description of the error, or nothing. */
 const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined>> = {
   'no failure of the gateway': ({ answer }) => (answer.status >= 500 ? answer.text : undefined),
 
@@ -66,7 +66,7 @@ const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined
   'a problem where something is wrong': ({ answer, body, asked }) => {
     if (answer.status < 400 || asked.sent.method === 'HEAD') return undefined;
     const type = answer.headers.get('content-type');
-    // The health page says what it has to say in a form of its own.
+    // The health page has a form of its own.
     if (type !== 'application/problem+json; charset=utf-8' && type !== 'application/problem+json')
       return `content type ${type}`;
     const { status, code, requestId, outcome } = body;
@@ -109,7 +109,7 @@ const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined
   },
 };
 
-/** Problems that are about the form elsewhere, and here what the document shows for the answer: a page that is none, an order that is settled. */
+/** Problems that are about the form in other operations, and documented for this one: a missing page, a settled order. */
 function isDocumented({ sent }: Case, { status }: Answer, body: Exchange['body']): boolean {
   const { operationId, responses } = routeOf(sent)?.operation ?? {};
   const examples = responses?.[String(status)]?.content?.['application/problem+json']?.examples ?? {};
@@ -145,7 +145,7 @@ function unexpected(
     return `no fault of ${parameter}: ${answer.text}`;
   if (place === undefined) return undefined;
   const pointers = faults.map(({ pointer }) => pointer ?? 'a parameter');
-  // Of a list of ids, or of several fields together, the whole is what is wrong.
+  // For a list of ids, or several fields together, the pointer names the whole.
   if (!pointers.some((pointer) => pointer === place || pointer === parentOf(place)))
     return `no fault at ${place || 'the whole'}: ${answer.text}`;
   const stray = pointers.find((pointer) => !isPart(pointer, place) && !(deep && isPart(place, pointer)));
@@ -156,14 +156,14 @@ function parentOf(pointer: string): string {
   return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')));
 }
 
-/** Whether the second pointer leads into what the first leads to. */
+/** Whether the second pointer leads into the first. */
 function isPart(whole: string, part: string): boolean {
   return part === whole || part.startsWith(`${whole}/`);
 }
 
 function passwordsOf(body: string | Buffer | undefined): string[] {
   if (typeof body !== 'string') return [];
-  // Short ones may stand anywhere.
+  // Short strings may occur by chance.
   return [...body.matchAll(/"password":"([^"\\]{8,})"/g)].map(([, password = '']) => password);
 }
 
@@ -171,14 +171,14 @@ export interface Violation {
   readonly kind: string;
   readonly operation: string;
   readonly what: string;
-  /** The request, as small as it could be made. */
+  /** The request, shrunk as far as possible. */
   readonly example: string;
 }
 
 export interface CasesReport {
   readonly cases: number;
   readonly statuses: ReadonlyMap<number, number>;
-  /** How many answers to valid requests were successes. */
+  /** How many responses to valid requests were successes. */
   readonly valid: { readonly all: number; readonly succeeded: number };
   readonly violations: readonly Violation[];
 }
@@ -191,7 +191,7 @@ interface Options {
   readonly progress?: (done: number) => void;
 }
 
-/** Runs about so many cases, spread over all operations and kinds. First those of which the platform must hear nothing. */
+/** Runs about this many cases, spread over all operations and kinds. First those that must not reach the platform. */
 export async function runCases(stage: Stage, { seed, cases, only, progress }: Options): Promise<CasesReport> {
   const known = await knownIds(stage);
   const all = routes.flatMap((route) =>
@@ -241,13 +241,13 @@ export async function runCases(stage: Stage, { seed, cases, only, progress }: Op
   return { cases: done, statuses, valid, violations };
 }
 
-/** Sends it and says what is wrong with the answer, if anything. */
+/** Sends the request and returns the error of its response, if any. */
 async function ask(stage: Stage, { who, sent }: Case): Promise<Answer> {
   const key = who === 'fleet' ? stage.key : who && stage.keyOf(who);
   return stage.send({ ...sent, headers: { ...(key !== null && { 'x-api-key': key }), ...sent.headers } });
 }
 
-/** The first thing that is wrong with an answer. */
+/** The first error of a response. */
 export function wrongWith(stage: Stage, asked: Case, answer: Answer): string | undefined {
   const isJson = /json/.test(answer.headers.get('content-type') ?? '') && answer.text !== '';
   const body = isJson ? (JSON.parse(answer.text) as Exchange['body']) : {};
@@ -258,7 +258,7 @@ export function wrongWith(stage: Stage, asked: Case, answer: Answer): string | u
   return undefined;
 }
 
-/** A few at a time: each waits for its answers most of the time. */
+/** A few at a time, since each mostly waits for its response. */
 async function sideBySide<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const lane = async () => {
@@ -278,7 +278,7 @@ function shown({ why, who, sent }: Case): string {
   return JSON.stringify({ why, who, method, target, headers, body: text }).slice(0, 3_000);
 }
 
-/** Ids of the seed, and what only a run has. Never an administrator's: who deletes or renames those locks everybody out. */
+/** Ids of the seed, and those of this run. Never an administrator's, since deleting or renaming one locks all users out. */
 async function knownIds(stage: Stage): Promise<Known> {
   const login = { username: 'admin@harbour', password: stage.sandbox.seedPassword };
   const session = await stage.json('POST', '/v1/sessions', { body: login });

@@ -1,4 +1,4 @@
-/** What the rules of requests (config/openapi.json) say of several fields together, which JSON Schema does not say. By schema. */
+/** The rules of requests (config/openapi.json) between several fields, which JSON Schema does not express. By schema. */
 
 type Members = Record<string, unknown>;
 
@@ -10,9 +10,9 @@ interface Broken {
 }
 
 interface CrossRules {
-  /** Makes what fits the schema hold to these rules as well. */
+  /** Changes a value that fits the schema so that it keeps these rules too. */
   readonly mend: (value: Members) => Members;
-  /** What breaks one of them, and nothing else. */
+  /** Values that break exactly one of them. */
   readonly broken: (value: Members) => Broken[];
 }
 
@@ -57,7 +57,7 @@ export const crossRules: Readonly<Record<string, CrossRules>> = {
       Object.keys(value['customer'] as Members).length > 0
         ? value
         : { ...value, customer: { customerId: 'cus-harbour-default' } },
-    broken: (value) => [at('', 'for nobody', { ...value, customer: {} })],
+    broken: (value) => [at('', 'without a customer', { ...value, customer: {} })],
   },
   BoughtAsset: {
     mend: (value) =>

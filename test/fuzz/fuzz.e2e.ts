@@ -5,18 +5,18 @@ import { runLeak } from './leak.ts';
 import { figuresOf, runFuzz } from './run.ts';
 
 /*
- * Needs the build (`nest build`). The same commit tries the same: another interface is another seed. At random is `npm run fuzz`, which is
- * also the long form; a seed that it printed goes into FUZZ_SEED, to find the same again.
+ * Needs the build (`nest build`). The same commit tries the same; another interface is another seed. `npm run fuzz` is random, and the
+ * long form; set FUZZ_SEED to the seed that it printed to repeat its run.
  */
 const documentHash = createHash('sha256').update(readFileSync('config/openapi.json')).digest();
 const seed = Number(process.env['FUZZ_SEED'] ?? documentHash.readUInt32BE() >>> 1);
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-it('Requests made of the document, sequences of them, and bytes that are hardly HTTP find nothing', async () => {
+it('Requests from the document, sequences of them, and malformed HTTP find no error', async () => {
   const report = await runFuzz({ seed, cases: 2_500, sequences: 120, connections: 600 });
   say(`fuzz, seed ${seed}\n${figuresOf(report)}`);
   expect(report.violations).toEqual([]);
-  // As many as were planned, and not all of them refusals.
+  // The planned number, and not all of them refusals.
   expect(report.cases.cases).toBeGreaterThanOrEqual(2_400);
   expect(report.cases.valid.succeeded).toBeGreaterThan(report.cases.valid.all / 4);
   expect(report.sequences.sequences).toBeGreaterThanOrEqual(120);
@@ -27,6 +27,6 @@ it('Rounds of requests, refusals, failures and hang-ups leave nothing behind', a
   const { rounds, requests, slopes, left } = await runLeak({ rounds: 35, warmUp: 12 });
   say(`leak: ${rounds} rounds, ${requests} requests, bytes a round ${JSON.stringify(slopes)}`);
   expect(left).toEqual({});
-  // A round is 40 requests: one that is kept would be more. Few rounds tell it less exactly than `npm run fuzz -- --leak 100`.
+  // A round is 40 requests: one leaked object a request would show. Few rounds measure less exactly than `npm run fuzz -- --leak 100`.
   expect(slopes.data).toBeLessThan(40_000);
 }, 600_000);

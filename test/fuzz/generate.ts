@@ -2,10 +2,7 @@ import fc from 'fast-check';
 import { document } from '../support/contract.ts';
 import { crossRules } from './cross-rules.ts';
 
-/**
- * JSON Schema, as far as our OpenAPI document uses it, turned into values that fit it, and into everything that breaks one
- * rule of it in one place of a value.
- */
+/** Generates values from JSON Schema, as far as our OpenAPI document uses it: valid ones, and ones that break one rule at one path. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -33,21 +30,21 @@ export interface Schema {
 
 type Members = Record<string, unknown>;
 
-/** A number written as given: the compiler's library does not have this function yet. */
+/** A number with a given spelling: the compiler's library does not have this function yet. */
 const rawJson = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
-/** One way to break one rule: where, and what the whole value is then. */
+/** One way to break one rule: its path, and the whole value then. */
 export interface Breaking {
   readonly rule: string;
   /** JSON pointer to what was changed. */
   readonly place: string;
-  /** Further faults below that place are no surprise. */
+  /** Further errors below that path are expected. */
   readonly deep?: boolean;
   /** Made when it is chosen: a value has thousands of ways to be wrong. */
   readonly value: () => unknown;
 }
 
-/** Strings of ids that the seeded platform knows, by the name of the field: with nothing but unknown ids little would happen. */
+/** Ids of the seeded platform, by the name of the field: with unknown ids only, most calls would be refused. */
 export type Known = Readonly<Record<string, readonly string[]>>;
 
 const schemas = (document.components as { schemas: Record<string, Schema> }).schemas;
@@ -61,15 +58,15 @@ function resolved(schema: Schema): { schema: Schema; name: string | undefined } 
   return { schema: found, name };
 }
 
-/** Characters that text is made of: of one to four bytes, and such as mean something to JSON, HTML, SQL, shells, templates and URLs. */
+/** Characters for text: of one to four bytes, and those with a meaning in JSON, HTML, SQL, shells, templates and URLs. */
 const PALETTE = [...'abcXYZ0189-_.:/@%&=+~\'"`\\<>{}[]()$#!?;,|* éß名称ａ٣😀𝒜'];
-/** The largest of a signed integer of 64 bits, which is a rule of longs that no pattern says. */
+/** The largest signed integer of 64 bits, a rule of longs that no pattern expresses. */
 const MAX_LONG = 2n ** 63n - 1n;
 const isLong = ({ pattern }: Schema) => pattern !== undefined && pattern.includes('\\d{0,18}');
 
 const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Values that fit. `depth` bounds packages in packages. */
+/** Valid values. `depth` bounds packages in packages. */
 export function fitting(given: Schema, known: Known = {}, field = '', depth = 0): fc.Arbitrary<unknown> {
   const { schema, name } = resolved(given);
   if (schema.oneOf) {
@@ -100,7 +97,7 @@ function fittingObject(
 ): fc.Arbitrary<unknown> {
   const required = schema.required ?? [];
   const members = Object.entries(schema.properties ?? {})
-    // A package may hold packages, and so on: three are enough.
+    // Packages nest without end: three levels are enough.
     .filter(([field]) => field !== 'children' || depth < 3)
     .map(
       ([field, part]) =>
@@ -139,7 +136,7 @@ function spelled(schema: Schema, minLength: number, maxLength: number): fc.Arbit
   const unit = pick(...units);
   const short = fc.string({ unit, minLength, maxLength: Math.min(maxLength, 24) });
   const longest = unit.map((each) => each.repeat(maxLength));
-  // What is composed (é) has a normal form of the same length, so that the bound is the same before and after.
+  // A composed character (é) has a normal form of the same length, so the bound is the same before and after.
   return fc
     .oneof({ weight: 12, arbitrary: short }, { weight: 1, arbitrary: longest })
     .map((text) => text.normalize('NFC'));
@@ -169,12 +166,12 @@ function fittingInteger({
     fc.integer({ min: minimum, max: Math.min(maximum, 2 ** 31 - 1) }),
     pick(minimum, maximum),
   );
-  // Beyond what a double holds only where the document says so.
+  // Beyond a double only where the document allows it.
   if (format !== 'int64') return numbers;
   return fc.oneof(numbers, fc.bigInt(2n ** 53n, MAX_LONG).map(exact));
 }
 
-/** A number written in those digits. */
+/** A number with exactly these digits. */
 function exact(digits: bigint | string): unknown {
   return rawJson(String(digits));
 }
@@ -190,7 +187,7 @@ function* breakingsAt(given: Schema, value: unknown, place: string): Found {
   const { schema, name } = resolved(choice(given, value));
   for (const wrong of wrongTypes(schema)) yield { rule: 'type', place, value: () => wrong };
   if (schema.oneOf) {
-    // What none of them allows: a long as text or as a number.
+    // Values that none of them allows: a long as text or as a number.
     for (const one of schema.oneOf)
       yield* one.type === 'string' ? brokenText(one, place) : brokenInteger(one, place);
     return;
@@ -203,7 +200,7 @@ function* breakingsAt(given: Schema, value: unknown, place: string): Found {
     yield { rule: broken.rule, place: place + broken.place, value: () => broken.value };
 }
 
-/** Which of several schemas the value is of: by its discriminator, or by its type. */
+/** The schema of a value, out of several: by its discriminator, or by its type. */
 function choice(given: Schema, value: unknown): Schema {
   const { schema } = resolved(given);
   if (!schema.oneOf) return given;
@@ -232,7 +229,7 @@ function wrongTypes(schema: Schema): unknown[] {
   return SAMPLES.filter(([type]) => !right.has(type)).map(([, value]) => value);
 }
 
-/** What no text may have: controls, what is not seen, what turns the direction, half a character. */
+/** Characters that no text may have: controls, invisible ones, changes of direction, half a surrogate pair. */
 const UNTEXTUAL = ['\u0000', '\n', '\u001b', '\u0085', '\u200b', '\u202e', '\u2066', '\ufeff', '\ud800'];
 
 function* brokenText(schema: Schema, place: string): Found {
@@ -259,7 +256,7 @@ function* brokenText(schema: Schema, place: string): Found {
   const around = pattern.startsWith('^[^') ? UNTEXTUAL : [...UNTEXTUAL, ' ', '/', '..', '%2e', 'é', '٣'];
   for (const odd of around) yield wrong('pattern', `a${odd}b`);
   if (!matches(pattern, ' ')) yield wrong('pattern', 'a b');
-  // Where a pattern bounds the length, and would be slow to find that out.
+  // A pattern bounds the length, and would be slow to reject.
   if (maxLength === undefined) yield wrong('pattern', 'a'.repeat(50_000));
 }
 
@@ -274,7 +271,7 @@ function* brokenInteger({ minimum, maximum, format }: Schema, place: string): Fo
 function* brokenList(schema: Schema, list: readonly unknown[], place: string): Found {
   const { items = {}, minItems = 0, maxItems, uniqueItems = false } = schema;
   if (minItems > 0) yield { rule: 'minItems', place, value: () => list.slice(0, minItems - 1) };
-  // Beyond that the body is too large altogether.
+  // Beyond that the whole body is too large.
   const isSmall = () => maxItems !== undefined && JSON.stringify(list[0]).length * maxItems < 900_000;
   if (maxItems !== undefined && list.length > 0 && isSmall()) {
     const item = (index: number) => (typeof list[0] === 'string' ? `n${index}` : list[0]);
@@ -282,7 +279,7 @@ function* brokenList(schema: Schema, list: readonly unknown[], place: string): F
     yield { rule: 'maxItems', place, value, deep: true };
   }
   if (uniqueItems && list.length > 0) yield { rule: 'uniqueItems', place, value: () => [...list, list[0]] };
-  // One place of a list stands for all.
+  // One item of a list represents all.
   const index = list.length - 1;
   if (index < 0) return;
   for (const broken of breakingsAt(items, list[index], `${place}/${index}`))
@@ -321,7 +318,7 @@ function withMember(value: Members, field: string, member: unknown): Members {
   return Object.fromEntries([...Object.entries(value), [field, member]]) as Members;
 }
 
-/** Bodies that are wrong as text already; `place` is where a fault has to point. */
+/** Bodies that are malformed as text; `place` is the pointer of the error. */
 export function damaged(json: string): { rule: string; place: string; body: Buffer | string }[] {
   const text = (rule: string, body: string, place = '') => ({ rule, place, body });
   const [, field] = /^\{"(\w+)":/.exec(json) ?? [];

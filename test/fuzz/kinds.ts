@@ -13,21 +13,23 @@ import {
 } from './requests.ts';
 import type { Sent } from './stage.ts';
 
-/** What the answer has to be. */
+/** The expected response. */
 export interface Expected {
   readonly status: readonly number[];
   readonly code?: readonly string[];
-  /** JSON pointer to what is wrong. */
+  /** JSON pointer to the error. */
   readonly place?: string;
-  /** Faults below it are no surprise. */
+  /** Errors below it are expected. */
   readonly deep?: boolean;
-  /** Name of the parameter or header that is wrong. */
+  /** Name of the wrong parameter or header. */
   readonly parameter?: string;
-  /** Methods that `Allow` has to name. */
+  /** Methods that `Allow` must name. */
   readonly allow?: readonly string[];
 }
 
-/** One request, and what is expected of its answer: `accepted` by us, whatever the platform says to it, or `anything` but a failure. */
+/**
+ * One request and its expected response: `accepted` by the gateway, with any response of the platform, or `anything` except a failure.
+ */
 export interface Case {
   readonly why: string;
   readonly who: Who;
@@ -36,11 +38,11 @@ export interface Case {
 }
 
 export interface Kind {
-  /** The platform must not hear of it. */
+  /** The request must not reach the platform. */
   readonly silent: boolean;
-  /** Part of all cases, beside the others. */
+  /** Its share of all cases. */
   readonly weight: number;
-  /** Undefined where the operation has nothing of that kind. */
+  /** Undefined when the operation has no such input. */
   readonly cases: (route: DocumentedRoute, known: Known) => fc.Arbitrary<Case> | undefined;
 }
 
@@ -58,7 +60,7 @@ function withHeaders(draft: Draft, headers: Record<string, string>): Draft {
   return { ...draft, headers: { ...Object.fromEntries(rest), ...headers } };
 }
 
-/** Whether or not anybody implements them. HEAD goes with GET. */
+/** Methods in use and others. HEAD goes with GET. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH'];
 
 export const kinds: Readonly<Record<string, Kind>> = {
@@ -103,7 +105,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     silent: true,
     weight: 1,
     cases: (route, known) => {
-      // On a GET it means nothing (RFC 9110, section 9.3.1), and is passed over.
+      // On a GET it has no meaning (RFC 9110, section 9.3.1), and is ignored.
       if (bodySchemaOf(route) || route.method === 'GET') return undefined;
       return fc
         .tuple(validRequest(route, known), pick<unknown>({}, [], 'x', 0, { page: 1 }))
@@ -252,7 +254,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
           code: ['method-not-allowed'],
           allow: allowed,
         });
-        // On a GET a body is a fault of its own.
+        // On a GET a body is an error of its own.
         const { body, ...bare } = sent;
         return { ...rest, sent: { ...bare, method, ...(method !== 'GET' && method !== 'HEAD' && { body }) } };
       });
@@ -276,7 +278,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
         (path) => `${path}%00`,
         (path) => `${path}%zz`,
       ];
-      // An id at the end takes what is appended to it.
+      // An id at the end includes an appended suffix.
       if (!route.template.startsWith('/v1/') || route.template.endsWith('}')) return undefined;
       return fc.tuple(validRequest(route, known), pick(...spoil)).map(([draft, change]) => {
         const found = caseOf(draft, 'spoilt path', { status: [400, 404, 405] });
@@ -404,7 +406,7 @@ const brokenSessions: { headers: Record<string, string>; expected: Expected }[] 
   'A'.repeat(21) + 'é',
 ].map((id) => ({
   headers: { 'X-Session-Id': id },
-  // A user who was named as well is a contradiction.
+  // A user beside it is a contradiction.
   expected: { status: [400, 401], code: ['session-expired', 'validation-failed'] },
 }));
 
@@ -428,7 +430,7 @@ const WRONG_TYPES: readonly Record<string, string>[] = [
   ...['gzip', 'br', 'x', 'identity, gzip'].map((coding) => ({ 'Content-Encoding': coding })),
 ];
 
-/** Paths and queries with one fault in them. */
+/** Paths and queries with one error. */
 function brokenParameters(draft: Draft): Case[] {
   const invalid = (parameter: string, why: string, query: Draft['query']): Case =>
     caseOf({ ...draft, query }, `${why} ${parameter}`, { ...INVALID, parameter });
@@ -457,7 +459,7 @@ function brokenParameters(draft: Draft): Case[] {
   return cases;
 }
 
-/** What a parameter must not be. All of them are text until they are read. */
+/** Invalid values of a parameter. All of them are text until they are parsed. */
 function brokenTexts({ schema = {} }: Parameter): [rule: string, text: string][] {
   if (schema.type === 'boolean') return ['', '1', 'True', 'yes', 'true '].map((text) => ['type', text]);
   if (schema.type === 'integer') {

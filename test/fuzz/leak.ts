@@ -7,25 +7,25 @@ import { until } from '../support/redis.ts';
 import type { Measured } from './measure.ts';
 import { Stage } from './stage.ts';
 
-/** Rounds of everything that happens to a gateway, good and bad, and what the process still holds afterwards. */
+/** Rounds of all good and bad events of a gateway, and the memory of the process afterwards. */
 
 export interface LeakReport {
   readonly rounds: number;
   readonly requests: number;
-  /** Bytes a round that are kept, by linear regression over the rounds after the first ones: on the heap without code, on all of it, beside it. */
+  /** Bytes kept for each round, by linear regression after the first rounds: heap without code, whole heap, outside the heap. */
   readonly slopes: Readonly<Record<'data' | 'heapUsed' | 'external', number>>;
-  /** What is held more than before, by kind; empty where all is back. */
+  /** Objects that the process holds more of than before, by kind; empty without a leak. */
   readonly left: Readonly<Record<string, number>>;
 }
 
 interface Options {
   readonly rounds: number;
-  /** Rounds before it counts: code is compiled, pools and caches fill. */
+  /** Warm-up rounds: code is compiled, pools and caches fill. */
   readonly warmUp: number;
   readonly progress?: (line: string) => void;
 }
 
-/** How the platform fails, told by the enterprise that is read or the branch that orders. */
+/** How the platform fails; the enterprise of a read or the branch of an order selects it. */
 const READ_FAULTS: Readonly<Record<string, object>> = {
   'leak-reset': { reset: 'before-headers' },
   'leak-cut': { reset: 'mid-body' },
@@ -97,7 +97,7 @@ async function quiet(stage: Stage): Promise<Measured> {
   return measure(stage);
 }
 
-/** Connections that are kept for a while, and timers of what was given up, end by themselves: it is waited for that. */
+/** Idle connections and timers of abandoned calls end by themselves; the measurement waits for that. */
 async function leftOver(stage: Stage, before: Measured | undefined): Promise<Record<string, number>> {
   let left: Record<string, number> = {};
   const isBack = async () => {
@@ -126,8 +126,8 @@ function slopeOf(values: readonly number[]): number {
 }
 
 /**
- * Until the cache of reads in the process is full: it holds the latest 1,000 answers, and every round has new ones. Returns how
- * many requests it was.
+ * Until the first level of the read cache is full: it holds the latest 1,000 responses, and every round has new ones. Returns the
+ * number of requests.
  */
 async function fillCache(stage: Stage): Promise<number> {
   const enterprise = '/v1/enterprises/ent-harbour';
@@ -135,7 +135,7 @@ async function fillCache(stage: Stage): Promise<number> {
   let requests = 0;
   for (let answers = 0; answers < 1_200; answers += reads.length) {
     await Promise.all(reads.map((read) => stage.json('GET', `${enterprise}/${read}`)));
-    // After a write answers are others.
+    // After a write, responses change.
     const body = { account: 'dora', name: 'Dora' };
     await stage.json('PATCH', `${enterprise}/members/mem-harbour-dora`, { body });
     await stage.json('PATCH', '/v1/crm-customers/CRM-1001', { body: { address: `${answers} Quay Street` } });
@@ -144,7 +144,7 @@ async function fillCache(stage: Stage): Promise<number> {
   return requests;
 }
 
-/** Returns how many requests it was. */
+/** Returns the number of requests. */
 async function runRound(stage: Stage, round: number): Promise<number> {
   const name = (what: string) => `leak-${process.pid}-${round}-${what}`;
   const get = (target: string, headers: Record<string, string> = {}) =>
@@ -161,7 +161,7 @@ async function runRound(stage: Stage, round: number): Promise<number> {
     await get('/v1/sessions/current', headers);
   };
   const doings: (() => Promise<unknown>)[] = [
-    // What goes well.
+    // Successful requests.
     ...['assets', 'members', 'asset-nums', 'lent-locks', 'overview'].map(
       (what) => () => get(`${enterprise}/${what}`),
     ),
@@ -177,7 +177,7 @@ async function runRound(stage: Stage, round: number): Promise<number> {
     () => post('/v1/license-orders', order(`leak-${process.pid}-once`)),
     () => post('/v1/asset-num-reservations', { size: 1 }, { 'idempotency-key': name('key-of-numbers') }),
     () => stage.json('PATCH', '/v1/crm-customers/CRM-1001', { body: { address: name('street') } }),
-    // What is refused.
+    // Refused requests.
     () => get(`${enterprise}/assets?x=1`),
     () =>
       post('/v1/license-orders', { ...order(name('wrong')), items: Array.from({ length: 50 }, () => ({})) }),
@@ -187,12 +187,12 @@ async function runRound(stage: Stage, round: number): Promise<number> {
     () => stage.json('GET', `${enterprise}/assets`, { key: name('key') }),
     () => get(`${enterprise}/members`, { 'x-session-id': 'A'.repeat(22) }),
     () => stage.json('DELETE', `${enterprise}/members/${name('nobody')}`),
-    // What the platform spoils.
+    // Requests that the platform spoils.
     ...Object.keys(READ_FAULTS).map((id) => () => get(`/v1/enterprises/${id}/assets`)),
     ...Object.keys(ORDER_FAULTS).map(
       (branch) => () => post('/v1/license-orders', order(name(branch), branch)),
     ),
-    // What the caller does not wait for.
+    // Requests whose caller hangs up.
     () => abandoned(stage, 'GET', '/v1/enterprises/leak-slow/assets', undefined, 30),
     () => abandoned(stage, 'GET', `${enterprise}/members`, undefined, 1),
     () => abandoned(stage, 'POST', '/v1/license-orders', order(name('left'), 'slow'), 30),
@@ -217,7 +217,7 @@ function order(channelOrderId: string, code?: string): object {
       {
         orderType: 'new_buy',
         licenseType: 'softkey',
-        // Of an enterprise that is not read here: answers must not grow.
+        // For an enterprise without reads here, so that responses do not grow.
         customer: { customerId: 'cus-meridian-default' },
         ...(code !== undefined && { branch: { code } }),
         assets: [{ products: [{ productUri: 'draft.pro', limitConcurrent: 1 }] }],
@@ -226,7 +226,7 @@ function order(channelOrderId: string, code?: string): object {
   };
 }
 
-/** A caller that hangs up after so many milliseconds. */
+/** A caller that hangs up after this many milliseconds. */
 async function abandoned(
   stage: Stage,
   method: string,

@@ -1,6 +1,6 @@
 import type { Answer } from '../support/contract.ts';
 
-/** What no caller may read: where things run, and how they are made. */
+/** Texts that no caller may read: addresses and implementation details. */
 const OF_THE_INSIDE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a stack frame', /\n\s+at |^\s*at .+:\d+:\d+/m],
   ['a source file', /\b[\w.-]+\.[cm]?[jt]s:\d+|node_modules|node:internal/],
@@ -17,7 +17,10 @@ const OF_THE_INSIDE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ],
 ];
 
-/** The first thing in a problem that tells of the inside, or of `own`: addresses, folders, words that nobody may see. Successes are the platform's. */
+/**
+ * The first part of a problem that reveals internals, or a word of `own`: addresses, folders, forbidden words. Successes show the
+ * platform's data.
+ */
 export function leaksIn(own: readonly string[], { status, text, headers }: Answer): string | undefined {
   const all = `${text}\n${[...headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
   const told = own.find((each) => all.includes(each));

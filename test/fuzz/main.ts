@@ -4,8 +4,8 @@ import { runLeak } from './leak.ts';
 import { figuresOf, runFuzz } from './run.ts';
 
 /**
- * `npm run fuzz -- [--seed s] [--cases n] [--sequences n] [--connections n] [--only operation/kind] [--leak rounds]`. Ends with 1 where
- * something was found; the same seed finds it again. With `--leak` only that. Needs the build and a redis-server.
+ * `npm run fuzz -- [--seed s] [--cases n] [--sequences n] [--connections n] [--only operation/kind] [--leak rounds]`. Exits with 1 on a
+ * finding; the same seed repeats it. With `--leak` only that. Needs the build and a redis-server.
  */
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a gateway (`--import`, with `--expose-gc`): on every message it says what the process holds once it has cleaned up. It
- * imports nothing of the gateway's.
+ * Preloaded into a gateway (`--import`, with `--expose-gc`): on every message it collects garbage and reports the memory of the
+ * process. It imports no file of the gateway.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
@@ -8,9 +8,9 @@ import { getHeapSpaceStatistics } from 'node:v8';
 export interface Measured {
   /** Bytes in use on the heap after a garbage collection. */
   readonly heapUsed: number;
-  /** The same without code, which V8 goes on compiling for a long time: what a leak would be in. */
+  /** The same without code, which V8 compiles for a long time: a leak shows here. */
   readonly data: number;
-  /** Bytes beside it, of buffers. */
+  /** Bytes outside the heap, of buffers. */
   readonly external: number;
   /** What keeps the event loop alive, counted by kind: sockets, timers, servers. */
   readonly resources: Readonly<Record<string, number>>;
@@ -19,11 +19,11 @@ export interface Measured {
 process.on('message', () => {
   void measure().then((measured) => process.send?.(measured));
 });
-// The test may go away without holding the gateway back.
+// The test may end without keeping the gateway alive.
 process.channel?.unref();
 
 async function measure(): Promise<Measured> {
-  // What was finalised by one collection is collected by the next.
+  // The next collection frees what the first one finalised.
   for (let times = 0; times < 3; times++) {
     await turn();
     globalThis.gc?.();

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { search } from './search.ts';
 import type { Stage } from './stage.ts';
 
-/** Bytes on a socket: HTTP/1.1 requests that are nearly right, and what a server may not fall for. */
+/** Bytes on a socket: nearly valid HTTP/1.1 requests, and known attacks on servers. */
 
-/** The parts of a request; each can be exchanged for something odd. */
+/** The parts of a request; each can be replaced by an odd one. */
 interface Parts {
   readonly method: string;
   readonly target: string;
@@ -15,18 +15,18 @@ interface Parts {
   readonly body: string;
 }
 
-/** What goes over one connection. */
+/** The bytes of one connection. */
 interface Attempt {
   readonly why: string;
-  /** In pieces, as they are written. */
+  /** In pieces, one for each write. */
   readonly bytes: readonly Buffer[];
-  /** Framing that two servers read differently (RFC 9112, section 6.3): refused and closed, and what follows is never served. */
+  /** Framing that two servers read differently (RFC 9112, section 6.3): refused, the connection closed, and the rest never served. */
   readonly ambiguous: boolean;
 }
 
 const HIDDEN = 'hidden-behind-another';
 
-/** In each place of the template one of these; `$` stands for what was there. */
+/** At each position of the template one of these; `$` is the original. */
 const ODD = {
   method: [
     '',
@@ -174,7 +174,7 @@ const AMBIGUOUS: readonly string[] = [
 
 const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Good requests to start from. */
+/** Valid requests to start from. */
 function templates(key: string): Parts[] {
   const body = JSON.stringify({ size: 1 });
   const parts = (method: string, target: string, text = ''): Parts => ({
@@ -289,23 +289,23 @@ function inPieces(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return [...pieces, bytes.subarray(from)].filter(({ length }) => length > 0);
 }
 
-/** Says all of it, then that there is no more, and returns what comes back until the other side ends. */
+/** Sends all bytes and FIN, and returns the response bytes until the other side closes. */
 function say(port: number, { bytes }: Attempt): Promise<string> {
   return new Promise((resolve) => {
     let heard = '';
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
-    // That it hangs up on us is its right.
+    // The gateway may close the connection.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(heard));
-    // What a server waits for that never comes ends it with an error, in time.
+    // When the server waits for bytes that never come, it must end with an error, in time.
     socket.setTimeout(60_000, () => socket.destroy());
     for (const piece of bytes) socket.write(piece);
     socket.end();
   });
 }
 
-/** The answers in it, as far as their heads. */
+/** The responses in it, as far as their heads. */
 function answersIn(heard: string): { status: number; head: string }[] {
   const heads = heard.matchAll(/HTTP\/1\.1 (\d{3}) (?:[^\r]*\r\n)+/g);
   return [...heads].map(([head, status]) => ({ status: Number(status), head }));
@@ -340,7 +340,7 @@ interface Options {
 
 const LANES = 20;
 
-/** So many connections. Afterwards the same process serves a good request. */
+/** Opens this many connections. Afterwards the same process must serve a valid request. */
 export async function runRaw(stage: Stage, { seed, connections }: Options): Promise<RawReport> {
   const { port } = new URL(stage.gateway.url);
   const answers = new Map<number, number>();

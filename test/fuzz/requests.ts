@@ -3,10 +3,10 @@ import type { DocumentedRoute } from '../support/contract.ts';
 import { fitting, type Known, type Schema } from './generate.ts';
 import type { Sent } from './stage.ts';
 
-/** Whose key a request carries: of a caller of the stage; null for none. */
+/** The caller of the stage whose key the request carries; null for none. */
 export type Who = 'fleet' | 'powerless' | 'stranger' | 'meridian' | null;
 
-/** A request before it is text, so that parts of it can be exchanged. */
+/** A request before it is text, so that its parts can be replaced. */
 export interface Draft {
   readonly route: DocumentedRoute;
   readonly who: Who;
@@ -36,7 +36,7 @@ export function needsKey({ operation }: DocumentedRoute): boolean {
   return (operation.security ?? []).length > 0;
 }
 
-/** What headers of the document may carry; their schemas say no more than that they are text. */
+/** Values for headers of the document, whose schemas only say that they are text. */
 const HEADER_VALUES: Readonly<Record<string, fc.Arbitrary<string>>> = {
   'X-Acting-User': fc.constantFrom('default', 'anna', 'meridian'),
   'X-Session-Id': fc.stringMatching(/^[A-Za-z0-9_-]{22}$/),
@@ -67,7 +67,7 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
   const query = parametersOf(route, 'query');
   const text = ({ name, schema = { type: 'string' } }: Parameter) => fitting(schema, known, name).map(String);
   const both = 'X-Session-Id' in HEADER_VALUES ? parametersOf(route, 'header') : [];
-  // With both the request is a contradiction.
+  // Both together are a contradiction.
   const headers = both.filter(({ name, required }) => name !== 'X-Session-Id' || required);
   return fc.record({
     route: fc.constant(route),
@@ -89,7 +89,7 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
   }) as fc.Arbitrary<Draft>;
 }
 
-/** As it goes out; a body given as text or bytes stands for the draft's. */
+/** The sent form; a body given as text or bytes replaces the draft's. */
 export function toSent(draft: Draft, raw?: string | Buffer): Sent {
   const path = draft.route.template.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(draft.path[name] ?? ''),
@@ -109,7 +109,7 @@ export function toSent(draft: Draft, raw?: string | Buffer): Sent {
   };
 }
 
-/** Names in lower case, so that one can be put in another's place; values as bytes of Latin-1. */
+/** Names in lower case, so that one replaces another; values as bytes of Latin-1. */
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

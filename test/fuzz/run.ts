@@ -3,7 +3,7 @@ import { type RawReport, runRaw } from './raw.ts';
 import { runSequences, type SequencesReport } from './sequences.ts';
 import { Stage } from './stage.ts';
 
-/** All of it on one gateway: requests, sequences, bytes. */
+/** Everything on one gateway: requests, sequences, bytes. */
 
 export interface FuzzOptions {
   readonly seed: number;
@@ -20,7 +20,7 @@ export interface FuzzReport {
   readonly sequences: SequencesReport;
   readonly raw: RawReport;
   readonly seconds: number;
-  /** What was found, each with the smallest example. */
+  /** The findings, each with its smallest example. */
   readonly violations: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   }
 }
 
-/** What the gateway itself calls a failure. */
+/** Failures in the gateway's own log. */
 function failuresIn(output: string): string[] {
   const lines = output
     .split('\n')

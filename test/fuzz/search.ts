@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 
-/** Further tries to make what was found smaller. */
+/** Further tries to shrink a finding. */
 const SHRINKS = 200;
 
 interface Found<T> {
   readonly what: string;
-  /** What `run` failed on, as small as it could be made. */
+  /** The value that `run` failed on, shrunk as far as possible. */
   readonly example: T;
 }
 
-/** Runs it on so many values. The first that it throws for is made smaller for a while. */
+/** Runs it on this many values, and shrinks the first one that it throws for, for a while. */
 export async function search<T>(
   values: fc.Arbitrary<T>,
   run: (value: T) => Promise<void>,

@@ -3,16 +3,19 @@ import { search } from './search.ts';
 import type { Stage } from './stage.ts';
 import { type Member, type Order, World } from './world.ts';
 
-/** Sequences of requests over one enterprise: what was made can be read, what failed left nothing, what is gone is gone, for others it never was. */
+/**
+ * Sequences of requests over one enterprise: created records can be read, failed requests leave no trace, deleted records are gone, and
+ * other callers never see them.
+ */
 
 interface Act {
   readonly weight: number;
-  /** Whether there is something to do it to. */
+  /** Whether the act has a target. */
   readonly may?: (world: World) => boolean;
   readonly run: (world: World, choice: Choice) => Promise<void>;
 }
 
-/** What a step draws: which of several things it is about, and a text. */
+/** A step's random choice: the target among several, and a text. */
 interface Choice {
   readonly of: <T>(things: Iterable<T>) => T;
   readonly text: string;
@@ -123,7 +126,7 @@ const acts: Readonly<Record<string, Act>> = {
       world.revoked.push(order);
       world.assets.delete(order.assetNum);
       await world.seeAssets();
-      // The order was placed all the same.
+      // The order was still placed.
       await world.seeOrder(order.channelOrderId, order.record);
     },
   },
@@ -221,7 +224,7 @@ const acts: Readonly<Record<string, Act>> = {
       const added = await world.expect(207, 'POST', `${world.place}/members`, { body: { members } });
       remember(world, added.body, password, text.slice(0, 20));
       await world.seeMembers();
-      // Whose name it was has the password that it had.
+      // The owner of the name keeps the old password.
       await world.login(taken);
     },
   },
@@ -367,7 +370,7 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world, { of }) => {
       const [assetNum] = of(assigned(world));
       const { id } = of(world.members.values());
-      // Together with one that is free: all of it or nothing.
+      // Together with a free one: all of it or nothing.
       const body = { assign: [...free(world).slice(0, 1), assetNum] };
       await world.expect([409, 'asset-assigned-twice'], 'PATCH', `${world.place}/members/${id}/asset-nums`, {
         body,
@@ -431,7 +434,7 @@ const acts: Readonly<Record<string, Act>> = {
     run: async (world, { of }) => world.seeMembers({ 'x-session-id': of(world.sessions).id }),
   },
 
-  "use somebody else's session": {
+  "use another caller's session": {
     weight: 1,
     may: ({ sessions }) => some(sessions),
     run: async (world, { of }) => {
@@ -440,7 +443,7 @@ const acts: Readonly<Record<string, Act>> = {
       for (const method of ['GET', 'DELETE'])
         await world.expect([401, 'session-expired'], method, '/v1/sessions/current', request);
       await world.expect([401, 'session-expired'], 'GET', '/v1/enterprises/ent-meridian/members', request);
-      // And it lives on.
+      // It stays valid.
       await world.seeMembers({ 'x-session-id': session.id });
     },
   },
@@ -585,14 +588,14 @@ function end(world: World, user: string): void {
     world.sessions.splice(world.sessions.indexOf(session), 1);
 }
 
-/** What one step draws: which act, on what, and a text. */
+/** A step's random choice: the act, the target, and a text. */
 interface Step {
   readonly act: number;
   readonly picks: readonly number[];
   readonly text: string;
 }
 
-/** Does one of the acts that there is something for. */
+/** Does one of the acts that have a target. */
 async function take(world: World, { act, picks, text }: Step): Promise<void> {
   const possible = Object.entries(acts).filter(([, { may }]) => may?.(world) ?? true);
   const each = possible.flatMap((found) => Array.from({ length: found[1].weight }, () => found));
@@ -623,7 +626,7 @@ interface Options {
 const LANES = 6;
 const MAX_STEPS = 12;
 
-/** So many sequences, a few at a time, each in an enterprise of its own. */
+/** This many sequences, a few at a time, each in an enterprise of its own. */
 export async function runSequences(
   stage: Stage,
   { seed, sequences, progress }: Options,
@@ -631,7 +634,7 @@ export async function runSequences(
   const step: fc.Arbitrary<Step> = fc.record({
     act: fc.nat(1_000_000),
     picks: fc.array(fc.nat(1_000), { minLength: 3, maxLength: 3 }),
-    // Never of white space alone, which the platform takes for nothing.
+    // Never only white space, which the platform treats as absent.
     text: fc.string({ unit: fc.constantFrom(..."aZ9-_.é名😀<>&'"), minLength: 1, maxLength: 20 }),
   });
   const violations: { what: string; example: string }[] = [];

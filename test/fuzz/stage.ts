@@ -5,7 +5,7 @@ import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/** A request as it goes out: nothing is encoded or normalised on the way. */
+/** The sent form of a request: nothing is encoded or normalised afterwards. */
 export interface Sent {
   readonly method: string;
   /** Path and query, percent-encoded. */
@@ -19,11 +19,11 @@ interface StageOptions {
   readonly how?: NonNullable<Parameters<typeof Fleet.start>[2]>['how'];
 }
 
-/** The platform emulated over real HTTP, Redis, and the gateway as it is built, in a process of its own. */
+/** The sandbox over real HTTP, Redis, and the built gateway in a process of its own. */
 export class Stage {
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;
-  /** Where things run: no caller may be told. */
+  /** Addresses that no caller may see. */
   readonly inside: readonly string[];
   #pool: Pool;
 
@@ -39,7 +39,7 @@ export class Stage {
     const sandbox = await TestSandbox.start();
     const login = (username: string) => ({ username, password: sandbox.seedPassword });
     const fleet = await Fleet.start(sandbox, 1, {
-      // What takes long here is the machine.
+      // Long times here come from the machine.
       environment: {
         UPSTREAM_DEADLINE_MS: '60000',
         UPSTREAM_ORDER_DEADLINE_MS: '60000',
@@ -65,7 +65,7 @@ export class Stage {
     return this.fleet.gateways[0] as GatewayProcess;
   }
 
-  /** The key of the caller that may have everything. */
+  /** The key of the caller with all rights. */
   get key(): string {
     return this.fleet.key;
   }
@@ -77,7 +77,7 @@ export class Stage {
   async send(sent: Sent): Promise<Answer> {
     for (let times = 1; ; times++) {
       const answer = await this.#sendOnce(sent);
-      // A machine that is busy with others is no finding, and 503 says that nothing was done: that it stays so would be one.
+      // Load of the machine is no finding, and 503 says that nothing happened; a lasting 503 would be one.
       if (answer.status !== 503 || times === 30 || !isBusy(answer)) return answer;
       await sleep(1_000);
     }
@@ -131,7 +131,7 @@ export class Stage {
   }
 }
 
-/** Too much work, or a store that does not answer in time. */
+/** Overload, or a store that does not reply in time. */
 function isBusy({ text }: Answer): boolean {
   return /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/.test(text);
 }

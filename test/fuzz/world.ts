@@ -13,7 +13,7 @@ export interface Reply extends Answer {
 export interface Member {
   readonly id: string;
   account: string;
-  /** With the enterprise's suffix, for logging in. */
+  /** With the enterprise's suffix, for login. */
   login: string;
   name: string;
   password: string;
@@ -42,12 +42,12 @@ interface Request {
 let worlds = 0;
 
 /**
- * What one sequence has made and must find again: an enterprise of its own with all that belongs to it. Every answer is held
- * against the document on the way.
+ * The records of one sequence, which it must find again: an enterprise of its own with all that belongs to it. Every response is
+ * checked against the document.
  */
 export class World {
   readonly members = new Map<string, Member>();
-  /** Members who were deleted, sessions that were ended, assets that were revoked: nothing of them may be used. */
+  /** Deleted members, ended sessions, revoked assets: none of them may be used. */
   readonly gone: Member[] = [];
   readonly sessions: Session[] = [];
   readonly ended: Session[] = [];
@@ -87,7 +87,7 @@ export class World {
     return world;
   }
 
-  /** A name that nothing had before. */
+  /** A name that no record has had. */
   fresh(prefix: string): string {
     return `${prefix}${++this.#made}`;
   }
@@ -96,7 +96,7 @@ export class World {
     return `/v1/enterprises/${this.enterprise}`;
   }
 
-  /** Sends it, and checks of the answer what holds for every answer. */
+  /** Sends the request, and makes the checks that hold for every response. */
   async ask(
     method: string,
     target: string,
@@ -120,13 +120,13 @@ export class World {
     return { ...answer, body: isJson ? (JSON.parse(answer.text) as Body) : {} };
   }
 
-  /** Throws where the answer is another. */
+  /** Throws for another response. */
   must({ status, text, body }: Reply, expected: number, code?: string): void {
     if (status !== expected || (code !== undefined && body['code'] !== code))
       throw new Error(`${status} instead of ${expected} ${code ?? ''}: ${text.slice(0, 600)}`);
   }
 
-  /** Asks, and throws where the answer is another. */
+  /** Sends the request, and throws for another response. */
   async expect(
     expected: number | readonly [number, string],
     method: string,
@@ -139,7 +139,7 @@ export class World {
     return answer;
   }
 
-  /** Throws where they are not the same, in whatever order. */
+  /** Throws when they differ, in any order. */
   sameAll(what: string, found: readonly unknown[], expected: readonly unknown[]): void {
     const texts = (list: readonly unknown[]) => list.map((each) => JSON.stringify(each)).toSorted();
     this.same(what, texts(found), texts(expected));
@@ -155,7 +155,7 @@ export class World {
     return body['items'] as Body[];
   }
 
-  /** The members that are listed are those that are known here, by every path that leads to them. */
+  /** The listed members must be those of this record, by every path that leads to them. */
   async seeMembers(headers: Record<string, string> = {}): Promise<void> {
     const found = (await this.listMembers(headers)).map(({ memberGlobalId, userName, name }) => [
       memberGlobalId,
@@ -187,7 +187,7 @@ export class World {
     this.sameOrder(body, expected);
   }
 
-  /** A store that listened late has another time of settlement than the answer. */
+  /** A store that got the write late has another time of settlement than the response. */
   sameOrder({ settledAt: _, ...found }: Body, { settledAt: __, ...expected }: Body): void {
     this.same('the record of the order', found, expected);
   }
@@ -197,7 +197,7 @@ export class World {
     return { id: body['sessionId'] as string, user: login };
   }
 
-  /** A session that was ended opens nothing. */
+  /** An ended session must not work. */
   async seeDead({ id }: Session): Promise<void> {
     const headers = { 'x-session-id': id };
     for (const method of ['GET', 'DELETE'])

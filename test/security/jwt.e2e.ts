@@ -179,7 +179,7 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     ['x5u, signed by the issuer', () => issuer.token(CALLER, { x5u: url() })],
     ['x5c, signed by the issuer', () => issuer.token(CALLER, { x5c: ['MIIB'] })],
     [
-      'crit of what nobody knows',
+      'an unknown critical extension',
       async () => {
         const [, claims, signature] = await parts();
         return `${base64({ alg: 'ES256', kid: 'key-1', crit: ['exp'], exp: 1 })}.${claims}.${signature}`;
@@ -200,7 +200,7 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     ['no end', () => issuer.token({ ...CALLER, exp: undefined })],
     ['an end in text', () => issuer.token({ ...CALLER, exp: String(now() + 600) })],
     ['a time that has not begun', () => issuer.token({ ...CALLER, nbf: now() + 60 })],
-    ['a caller that nobody knows', () => issuer.token({ ...CALLER, azp: 'stranger' })],
+    ['an unknown caller', () => issuer.token({ ...CALLER, azp: 'stranger' })],
     [
       'a caller that is no text, before one that is',
       () => issuer.token({ ...CALLER, azp: ['portal'], sub: 'portal' }),

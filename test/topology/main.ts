@@ -4,7 +4,7 @@ import { type SceneName, scenes, scenesOn } from './scenes.ts';
 
 /**
  * `npm run topology -- [--store sentinel|cluster|single] [--scene name] [--orders n] [--rounds n]`: every scene on every kind of order
- * store, as often as that. Ends with 1 where something was found. Needs redis-server, and gcc for the server whose clock steps.
+ * store, this many rounds. Exits with 1 on a finding. Needs redis-server, and gcc for the server whose clock steps.
  */
 const { values } = parseArgs({
   options: {

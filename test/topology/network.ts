@@ -4,26 +4,26 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** A machine of the test's network: an address of the loopback device, from which its processes open their connections. */
 export type Host = `127.0.${number}.${number}`;
 
-/** Between this pair nothing gets through, in either direction. */
+/** Between this pair no byte gets through, in either direction. */
 interface Link {
   readonly from: string;
   readonly to: Host;
   readonly client: Socket;
-  /** Undefined where the link was opened while it was cut. */
+  /** Undefined when the link was opened during the cut. */
   server: Socket | undefined;
 }
 
 /**
- * A network that can be cut without rights on the machine. Each server is reached through a port that stands for it; who comes is known
- * by its address. A cut is silent, as a broken cable is: connections stay open and nothing gets through. When it is mended, what was
- * written meanwhile arrives, as TCP's repetition would have it.
+ * A network that a test can cut without rights on the machine. A port represents each server, and the address of a client identifies
+ * it. A cut is silent, like a broken cable: connections stay open and no byte gets through. After the repair, bytes written meanwhile
+ * arrive, as TCP's retransmission would deliver them.
  */
 export class Network {
   readonly #links = new Set<Link>();
   readonly #servers: Server[] = [];
   #cut: (one: string, other: string) => boolean = () => false;
 
-  /** The port under which that server is reached from everywhere. */
+  /** The port of that server for all hosts. */
   async expose(host: Host, port: number): Promise<number> {
     const server = createServer({ allowHalfOpen: true }, (client) => {
       const link: Link = { from: client.remoteAddress ?? '', to: host, client, server: undefined };
@@ -42,7 +42,7 @@ export class Network {
     return (server.address() as AddressInfo).port;
   }
 
-  /** These hosts see each other and nobody else, until `mend`. */
+  /** These hosts reach only each other, until `mend`. */
   isolate(...island: readonly Host[]): void {
     const inside = new Set<string>(island);
     this.cut((one, other) => inside.has(one) !== inside.has(other));

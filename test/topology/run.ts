@@ -8,7 +8,7 @@ interface HowMuch {
   readonly onPlayed?: (played: ScenePlayed) => void;
 }
 
-/** These scenes, one after the other, on one order store of that kind. A scene that does not come to its end ends the run. */
+/** Runs these scenes, one after the other, on one order store of that kind. A scene that does not finish ends the run. */
 export async function runScenes(
   kind: OrderStore['kind'],
   scenes: readonly SceneName[],
@@ -29,7 +29,7 @@ export async function runScenes(
   }
 }
 
-/** What a scene came to, in a few lines. */
+/** The result of a scene, in a few lines. */
 export function linesOf(kind: OrderStore['kind'], played: ScenePlayed): string {
   const { scene, orders, submits, seconds, figures, faults, violations } = played;
   const count = (fault: string) => violations.filter((violation) => violation.fault === fault).length;

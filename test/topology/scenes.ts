@@ -19,18 +19,18 @@ interface Scene {
 
 interface Played {
   readonly figures: Figures;
-  /** What must not be, beside what is seen in orders. */
+  /** Violations, beside those of orders. */
   readonly faults?: readonly string[];
-  /** The store has lost records, as was intended: what counts is that nothing is placed twice. */
+  /** The store has lost records, as intended: the only check is that no order is placed twice. */
   readonly lost?: boolean;
 }
 
 export interface Size {
-  /** Orders that are handed in on each side of what happens. */
+  /** Orders that are submitted on each side of the event. */
   readonly orders: number;
 }
 
-/** What the platform does meanwhile: most of it well, some slowly, some so that nobody knows. */
+/** The platform's behaviour meanwhile: mostly success, sometimes slow, sometimes with an unknown outcome. */
 const MIX: readonly Fault[] = [
   'none',
   'none',
@@ -43,7 +43,7 @@ const MIX: readonly Fault[] = [
   'code-13004',
 ];
 
-/** Orders come in at every gateway until it is ended, each of them at two gateways at once. */
+/** Submits orders to every gateway until it is ended, each order to two gateways at once. */
 function crowd(site: Site, name: string): { ordersOf: () => readonly string[]; end: () => Promise<void> } {
   const ending = new AbortController();
   const names: string[] = [];
@@ -71,7 +71,7 @@ function crowd(site: Site, name: string): { ordersOf: () => readonly string[]; e
   };
 }
 
-/** Runs what happens in the middle of a crowd, and waits until as many orders are placed after it as before. */
+/** Runs the event during the orders, and waits until as many orders are placed after it as before. */
 async function amid(
   site: Site,
   name: string,
@@ -85,7 +85,7 @@ async function amid(
   const after = () => site.placed.filter(({ began }) => began > at);
   await until('orders are placed again', () => after().length >= orders);
   await coming.end();
-  // Once more, now that it is quiet.
+  // Once more, after the event.
   for (const channelOrderId of coming.ordersOf()) {
     const index = Number(channelOrderId.slice(name.length + 1)) + 1;
     await site.submit(channelOrderId, { fault: MIX[index % MIX.length] as Fault });
@@ -106,12 +106,12 @@ async function whole(site: Site): Promise<void> {
   await site.allAre('up');
 }
 
-/** 1 while orders are taken. */
+/** 1 while orders are admitted. */
 const TAKEN_METRIC = 'gateway_order_store_stopped{reason="none"}';
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
 
-/** How long orders were down in `ready`, at the gateway where it was longest. */
+/** How long orders were down in `ready`, at the gateway with the longest time. */
 function downSince(site: Site, since: number): { gateways: number; seconds: number } {
   const lengths = site.gateways.map((gateway) => {
     const changes = site.readyChanges.filter((change) => change.gateway === gateway && change.at >= since);
@@ -152,7 +152,7 @@ async function switchOver(site: Site, name: string, size: Size): Promise<Played>
   return { figures: { 'first order after': rounded(seconds) } };
 }
 
-/** The master and one gateway see only each other, while both sides get the same orders. `with` comes along. */
+/** The master and one gateway reach only each other, while both sides get the same orders. `with` is on their side. */
 async function split(
   site: Site,
   name: string,
@@ -220,7 +220,7 @@ async function powerCut(site: Site, name: string, size: Size): Promise<Played> {
   };
 }
 
-/** The replicas get nothing any more, while everybody sees the master. */
+/** The replicas get no more writes, while all hosts reach the master. */
 async function mute(site: Site, name: string, { orders }: Size): Promise<Played> {
   const master = (await site.store.master()).host as string;
   const replicas = new Set<string>((await site.store.replicas()).map(({ host }) => host));
@@ -300,7 +300,7 @@ async function demoted(site: Site, name: string, size: Size): Promise<Played> {
   return { figures: { 'first order after': rounded(seconds) } };
 }
 
-/** Data of a server is put back to what it was some orders ago, and gateways know that there was more. */
+/** A server's data goes back to an earlier state, and gateways know that there was more. */
 async function loses(
   site: Site,
   name: string,
@@ -321,7 +321,7 @@ async function loses(
   await node.kill9();
   lose(node.dataFolder);
   await node.start();
-  // One that was there before, and one that comes new to it.
+  // One gateway that was there before, and one that is new.
   await site.replaceGateway(0);
   const faults = first.every(isSuccess) ? [] : ['not every order was placed before'];
   const at = performance.now();
@@ -356,12 +356,12 @@ const cutLog: Scene['play'] = (site, name, size) => {
     name,
     size,
     (folder) => (length = statSync(logOf(folder)).size),
-    // Half of what came since then.
+    // Half of the writes since then.
     (folder) => truncateSync(logOf(folder), Math.floor((length + statSync(logOf(folder)).size) / 2)),
   );
 };
 
-/** A copy that was made before is put in the place of the data. */
+/** An earlier copy replaces the data. */
 const restored: Scene['play'] = (site, name, size) => {
   let copy = '';
   return loses(
@@ -382,7 +382,7 @@ const restored: Scene['play'] = (site, name, size) => {
 const HOUR_MS = 3_600_000;
 const CLOCK_STEPS_MS = [2_000, -2_000, HOUR_MS, -HOUR_MS, 8 * 24 * HOUR_MS, 0, 405 * 24 * HOUR_MS, 0];
 
-/** The wall clock of the server jumps while orders come in; then all are handed in again. */
+/** The wall clock of the server jumps during orders; then all are submitted again. */
 const clockSteps: Scene['play'] = async (site, name, size) => {
   const clock = site.clock;
   if (!clock) throw new Error('this server has no clock of its own');

@@ -9,13 +9,13 @@ import { makeCertificates } from '../support/certificates.ts';
 import { freePort, type RunningRedis, startConfigured, startServer, until } from '../support/redis.ts';
 import type { Host, Network } from './network.ts';
 
-/** Of one order store: what its servers and its users identify themselves with. */
+/** The credentials of one order store's servers and users. */
 export class Credentials {
   readonly folder = mkdtempSync(join(tmpdir(), 'redis-identity-'));
   readonly caFile = join(this.folder, 'ca.pem');
-  /** Of the gateways, at Redis and at the sentinels. */
+  /** The gateways', at Redis and at the sentinels. */
   readonly gateway = { user: 'gateway', password: newSecret('r') };
-  /** Of Redis' own processes, which write it into their files in plain: no canary. */
+  /** Those of Redis' own processes, which write them into their files in plain text, so without the leak marker. */
   readonly internal = { user: 'internal', password: randomBytes(16).toString('hex') };
 
   static async make(): Promise<Credentials> {
@@ -27,7 +27,7 @@ export class Credentials {
     return made;
   }
 
-  /** TLS for all that comes from other machines. The port without it is for the test itself. */
+  /** TLS for all connections from other machines. The port without TLS is for the test itself. */
   get tls(): [string, string][] {
     return [
       ['tls-cert-file', join(this.folder, 'cert.pem')],
@@ -39,8 +39,8 @@ export class Credentials {
   }
 
   /**
-   * `may`: what the gateways' user may do. The user `default` is shut out by `off` alone and keeps its rights: Redis 7.0 repeats the
-   * transactions of its log in that user's name when it starts, and leaves out what it may not do.
+   * `may`: the rights of the gateways' user. The user `default` is locked by `off` alone and keeps its rights: Redis 7.0 repeats the
+   * transactions of its log as that user when it starts, and leaves out commands that the user may not run.
    */
   users(may: string): [string, string][] {
     return [
@@ -50,7 +50,7 @@ export class Credentials {
     ];
   }
 
-  /** Of the gateways, in front of `@host` in a URL. */
+  /** The gateways' credentials, in front of `@host` in a URL. */
   get userInfo(): string {
     return `${this.gateway.user}:${this.gateway.password}`;
   }
@@ -60,7 +60,7 @@ export class Credentials {
   }
 }
 
-/** What a gateway needs of its order store: data, and settings to look at. */
+/** The rights that a gateway needs in its order store: data, and reading the settings. */
 const GATEWAY_MAY =
   'allkeys allchannels +@all -@admin -@dangerous +info +config|get +role +wait +cluster|slots +cluster|shards +cluster|nodes';
 const GATEWAY_MAY_AT_SENTINELS =
@@ -72,7 +72,7 @@ export class Node {
   readonly dataFolder = mkdtempSync(join(tmpdir(), 'order-store-'));
 
   readonly host: Host;
-  /** Where everybody else finds it. */
+  /** Its address for all other hosts. */
   readonly port: number;
   /** For the test itself, without TLS. */
   readonly plainPort: number;
@@ -140,7 +140,7 @@ export class Node {
     return node;
   }
 
-  /** With the settings that it ended with: who was made a replica stays one. */
+  /** With its last settings: a server that became a replica stays one. */
   async start(): Promise<void> {
     this.#running = await startConfigured(this.#file, {
       port: this.plainPort,
@@ -158,7 +158,7 @@ export class Node {
     await this.running.kill9();
   }
 
-  /** By the test's own way, which no cut and no user's rules are in. */
+  /** By the test's own connection, without cuts and user rules. */
   async ask<T>(commands: (client: Redis) => Promise<T>): Promise<T> {
     const { user, password } = this.#credentials.internal;
     const client = new Redis({
@@ -191,16 +191,16 @@ export class Node {
   }
 }
 
-/** An order store of several servers, as gateways use it. */
+/** An order store of several servers, in the form that gateways use. */
 export interface OrderStore {
   readonly kind: 'sentinel' | 'cluster' | 'single';
-  /** As GUARD_REDIS_URL has it. */
+  /** In the form of GUARD_REDIS_URL. */
   readonly url: string;
   readonly credentials: Credentials;
   readonly nodes: readonly Node[];
-  /** The one that has the orders, as its fellows see it; a server that is cut off may believe that it is the one, too. */
+  /** The master of the orders, as the other servers see it; a server that is cut off may also believe to be it. */
   master(): Promise<Node>;
-  /** All that can stand in for it. */
+  /** All servers that can replace it. */
   replicas(): Promise<readonly Node[]>;
   /** An operator's change of masters, without any failure. */
   switchOver(): Promise<void>;
@@ -273,7 +273,7 @@ async function startSentinelProcess(
   credentials: Credentials,
   masterPort: number,
 ): Promise<RunningSentinelProcess> {
-  // Beside what is searched for secrets: a sentinel keeps passwords in this file.
+  // Outside the files of the leak scan, since a sentinel keeps passwords in this file.
   const folder = mkdtempSync(join(tmpdir(), 'sentinel-'));
   const file = join(folder, 'sentinel.conf');
   const [own, tlsPort] = [await freePort(), await freePort()];
@@ -373,7 +373,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
       number,
       ...[string, number, string][],
     ][];
-  /** As most of those see it that are reached: the master first. */
+  /** As most of the reachable ones see it: the master first. */
   const shard = async (): Promise<Node[]> => {
     const views = await Promise.all(
       nodes.map(async (node) => {
@@ -412,7 +412,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
   return store;
 }
 
-/** One server, which keeps its orders by its log alone; `environment` may give it another clock. */
+/** One server, which keeps its orders in its log alone; `environment` may give it another clock. */
 export async function startSingleStore(
   network: Network,
   environment: Readonly<Record<string, string>> = {},

@@ -26,15 +26,15 @@ import { type OrderStore, startClusterStore, startSentinelStore, startSingleStor
 
 const GATEWAYS = 3;
 const PAUSE_MS = 100;
-/** A caller gives an order up for now after so many attempts; the end of a scene hands it in once more. */
+/** A caller pauses an order after this many attempts; the end of a scene submits it once more. */
 const TRIES = 100;
 const READY_EVERY_MS = 50;
 
-/** What `/health/ready` says of orders changed at a gateway. */
+/** A change of the orders' state in `/health/ready` at a gateway. */
 export interface ReadyChange {
   readonly gateway: number;
   readonly orders: string;
-  /** Of performance.now(). */
+  /** By performance.now(). */
   readonly at: number;
 }
 
@@ -44,11 +44,11 @@ export class Site {
   readonly store: OrderStore;
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;
-  /** Of the one server. */
+  /** For the store of one server. */
   readonly clock: SteppedClock | undefined;
   readonly readyChanges: ReadyChange[] = [];
   submits = 0;
-  /** When an order was placed for the first time, and when that request began. */
+  /** When an order was first placed, and when that request began. */
   readonly placed: { began: number; ended: number; gateway: number }[] = [];
   readonly #environment: Record<string, string>;
   readonly #told = new Map<string, Answer[]>();
@@ -74,7 +74,7 @@ export class Site {
     const clock = kind === 'single' ? SteppedClock.make() : undefined;
     const starters = {
       sentinel: () => startSentinelStore(network),
-      // Any key of the ledger: its name decides where it is, and it begins like the platform's own.
+      // Any key of the ledger: its name decides its slot, and it begins like the platform's own.
       cluster: () => startClusterStore(network, `{${environmentOf(sandbox.url)}:guard}:`),
       single: () => startSingleStore(network, clock?.environment),
     };
@@ -126,7 +126,7 @@ export class Site {
     await this.startGateway(index);
   }
 
-  /** Hands the order in at that gateway, once. */
+  /** Submits the order to that gateway, once. */
   async place(gateway: number, channelOrderId: string, fault: Fault = 'none'): Promise<Answer> {
     this.submits++;
     const began = performance.now();
@@ -144,7 +144,7 @@ export class Site {
       if (isSuccess(answer) && !response.headers.has('idempotent-replayed'))
         this.placed.push({ began, ended: performance.now(), gateway });
     } catch {
-      // No answer: the caller knows nothing.
+      // No response: the outcome is unknown to the caller.
     }
     const answers = this.#told.get(channelOrderId);
     if (answers) answers.push(answer);
@@ -152,7 +152,7 @@ export class Site {
     return answer;
   }
 
-  /** As callers do: what was not processed, or not answered, is handed in again, at the next gateway of these. */
+  /** As callers do: submits an order without a response, or one that was not processed, again at the next of these gateways. */
   async submit(
     channelOrderId: string,
     { at = this.gateways, fault = 'none' as Fault, tries = TRIES, signal }: Submission = {},
@@ -165,7 +165,7 @@ export class Site {
     }
   }
 
-  /** The record of an order, asked of each gateway in turn until one answers; undefined where there is none. */
+  /** The record of an order: asks each gateway in turn until one responds; undefined without a record. */
   async find(channelOrderId: string): Promise<Found | undefined> {
     let found: Found | undefined;
     await until(`${channelOrderId} can be looked up`, async () => {
@@ -175,13 +175,13 @@ export class Site {
       });
       const body = (await response.json()) as Found;
       found = response.status === 200 ? body : undefined;
-      // What was left behind is in doubt once its lease has ended.
+      // An orphaned order is in doubt once its lease has ended.
       return response.status === 404 || (response.status === 200 && body.state !== 'sending');
     });
     return found;
   }
 
-  /** What the gateways say of the order store now: `up` or `down`, or nothing where a gateway does not answer. */
+  /** The gateways' current state of the order store: `up` or `down`, or nothing without a response. */
   async ready(gateway: number): Promise<string> {
     try {
       const response = await fetch(`${this.gateway(gateway).url}/health/ready`);
@@ -208,7 +208,7 @@ export class Site {
     return counts;
   }
 
-  /** Of the line that begins so; NaN where there is none. */
+  /** Of the line that begins with this text; NaN without one. */
   async metric(gateway: number, line: string): Promise<number> {
     const response = await fetch(`${this.gateway(gateway).managementUrl}/metrics`);
     const found = (await response.text()).split('\n').find((each) => each.startsWith(`${line} `));
@@ -216,8 +216,8 @@ export class Site {
   }
 
   /**
-   * What callers were told and what is recorded against what the platform carried out, since the last time. `lost`: records are, so
-   * only what was carried out twice counts.
+   * Compares the responses and the records with the orders that the platform carried out, since the last time. `lost`: records are
+   * missing, so only duplicate orders count.
    */
   async judge(lost: boolean): Promise<{ orders: number; violations: readonly Violation[] }> {
     const told: Told[] = [...this.#told].map(([channelOrderId, answers]) => ({ channelOrderId, answers }));
@@ -233,7 +233,7 @@ export class Site {
     return { orders: told.length, violations };
   }
 
-  /** An operator's word that the order store may be trusted as it is (`npm run guard-init`); what it printed. */
+  /** Confirms, as an operator, that the order store may be trusted (`npm run guard-init`); returns its output. */
   async confirm(): Promise<string> {
     const child = spawn(process.execPath, ['dist/order-ledger/guard-init.js', '--yes'], {
       env: { PATH: process.env['PATH'], ...this.#environment },
@@ -280,11 +280,11 @@ interface Submission {
   readonly at?: readonly number[];
   readonly fault?: Fault;
   readonly tries?: number;
-  /** No further attempt after it. */
+  /** The last time for an attempt. */
   readonly signal?: AbortSignal;
 }
 
-/** As src/redis/key-names.ts has it. */
+/** The same as in src/redis/key-names.ts. */
 function environmentOf(platformUrl: string): string {
   return createHash('sha256').update(new URL(platformUrl).href).digest('hex').slice(0, 8);
 }

@@ -1,4 +1,4 @@
-/** Preloaded into a gateway (`--import`): its connections come from the address that SOURCE_ADDRESS says, see network.ts. */
+/** Preloaded into a gateway (`--import`): its connections come from the address in SOURCE_ADDRESS, see network.ts. */
 import { Socket } from 'node:net';
 
 type Target = { path?: string; localAddress?: string };
@@ -7,7 +7,7 @@ const localAddress = process.env['SOURCE_ADDRESS'] ?? '';
 // eslint-disable-next-line @typescript-eslint/unbound-method -- it is given its socket below
 const connect = Socket.prototype.connect as (this: Socket, ...all: unknown[]) => Socket;
 Socket.prototype.connect = function (this: Socket, ...all: unknown[]): Socket {
-  // Node hands its arguments on as a list, the first of which is the target.
+  // Node passes its arguments on as a list with the target first.
   const [target] = (Array.isArray(all[0]) ? all[0] : all) as [Target];
   if (typeof target === 'object' && target.path === undefined) target.localAddress = localAddress;
   return connect.apply(this, all);

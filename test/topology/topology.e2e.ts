@@ -5,8 +5,8 @@ import type { OrderStore } from './servers.ts';
 import { Site } from './site.ts';
 
 /*
- * Orders while their store fails, in each of the forms that GUARD_REDIS_URL knows: real servers with TLS and users. Needs the build
- * (`nest build`) and gcc. The whole form is `npm run topology`.
+ * Orders while their store fails, in each form of GUARD_REDIS_URL: real servers with TLS and users. Needs the build (`nest build`) and
+ * gcc. The whole form is `npm run topology`.
  */
 
 const ORDERS = 15;
@@ -34,7 +34,7 @@ describe.each(rows.map(([kind, ...scenes]) => ({ kind, scenes })))('On $kind', (
   });
   afterAll(() => site.close());
 
-  it.each(scenes)('%s %s: no order is placed twice, and no answer is false', async (_, scene) => {
+  it.each(scenes)('%s %s: no order is placed twice, and no response is false', async (_, scene) => {
     const played = await playScene(site, scene, { orders: ORDERS });
     process.stderr.write(`${linesOf(kind, played)}\n`);
     expect(played.violations).toEqual([]);
