@@ -9,17 +9,17 @@ import { MetricsListener } from './observability/metrics.listener.ts';
 import { serveDocumentation } from './meta/documentation.ts';
 
 /**
- * Connections that wait for a busy process to accept them; the system may allow fewer (`somaxconn`). With Node's 511 a crowd that opens
- * connections loses some of its packets, and whoever sent them tries again seconds later.
+ * The limit of connections that wait until a busy process accepts them; the system may allow fewer (`somaxconn`). With Node's 511
+ * many clients at once lose packets, and those clients try again only seconds later.
  */
 const BACKLOG = 4_096;
 
 interface Overrides {
-  /** Where log lines go instead of standard output. */
+  /** The destination of log lines instead of standard output. */
   readonly log?: Log;
 }
 
-/** The one builder of the gateway: for the process, the tests, the exported document and the bench. It does not listen yet. */
+/** Builds the gateway for the process, the tests, the exported document and the bench. It does not listen yet. */
 export async function buildApp(
   config: AppConfig,
   overrides: Overrides = {},
@@ -29,10 +29,10 @@ export async function buildApp(
   const adapter = new FastifyAdapter({
     ...serverLimits,
     forceCloseConnections: 'idle',
-    // What still arrives on an open connection while the server closes is served like the rest.
+    // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    // Longer than any id that the rules allow, so that the rules are what speaks.
+    // Longer than any id that the rules allow, so that the rules report the fault.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,
     clientErrorHandler: answerBadHttp,
@@ -48,7 +48,7 @@ export async function buildApp(
   return app;
 }
 
-/** Listens on both addresses. Returns where. */
+/** Listens on both addresses and returns them. */
 export async function listen(
   app: NestFastifyApplication,
   config: AppConfig,

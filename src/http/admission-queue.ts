@@ -1,27 +1,27 @@
-/** How long requests are begun in one turn of the event loop: what arrives meanwhile is looked at when it is over. */
+/** How long requests are begun in one turn of the event loop. Requests that arrive meanwhile are read after it. */
 const TURN_MS = 10;
-/** A crowd may have to wait for longer than this... */
+/** Requests may wait for longer than this... */
 const CROWD_WAIT_MS = 1_000;
-/** ...but not for so long: by then as much arrives as is done, and the crowd will never be gone. */
+/** ...but not continuously for this time: then requests arrive as fast as they are served, and the queue will not become empty. */
 const CROWD_MS = 3_000;
-/** What is taken on while there is too much: enough to be never idle, and little to be late with. */
+/** The queue length during overload: enough to keep the process busy, and short enough for a fast response. */
 const BUSY_WAIT_MS = 100;
-/** It is over when nobody had to wait longer than that for so long. */
+/** The overload ends when no request waited for too long during this time. */
 const CALM_MS = 2_000;
 
-/** So many turns in a row may pass in which nothing begins, since callers connect: Node accepts one connection in a turn. */
+/** The limit of turns in a row without a request begun, because clients connect: Node accepts one connection in each turn. */
 const ACCEPTING_TURNS = 10;
 
 /**
- * Requests of strangers (public routes, tokens that are not verified yet, paths that are none) come last. So many may wait, and no more
- * are added when the first has waited for so long.
+ * Requests without a known caller (public routes, tokens that are not verified yet, unknown paths) come last. This many may wait,
+ * and no more are added when the first has waited for this time.
  */
 const MAX_STRANGERS = 1_000;
 const STRANGER_WAIT_MS = 1_000;
-/** So many requests for health may wait: one begins in every turn, so that the last waits for about a second. */
+/** The limit of waiting health requests: one begins in every turn, so that the last waits for about a second. */
 const MAX_PROBES = 2_000;
 
-/** Who asks: a known caller, a probe of the process's health, or someone unknown. */
+/** The kind of request: of a known caller, a health probe, or of an unknown client. */
 export type Asker = 'caller' | 'probe' | 'stranger';
 
 interface Waiting {
@@ -53,7 +53,7 @@ class Line {
     if (!next) return;
     this.#first++;
     next.begin();
-    // What has begun is let go of now and then.
+    // Requests that have begun are removed from time to time.
     if (this.#first < 1_000 && this.length > 0) return;
     this.#waiting.splice(0, this.#first);
     this.#first = 0;
@@ -61,8 +61,8 @@ class Line {
 }
 
 /**
- * Requests begin here, some in every turn of the event loop, in the order of their arrival. So the process hears of further ones within
- * milliseconds, however many it has, and can refuse at once what it would only be late with.
+ * Begins some requests in every turn of the event loop, in the order of their arrival. So the process reads further ones within
+ * milliseconds also under load, and can refuse at once the requests that it could not serve in time.
  */
 export class AdmissionQueue {
   readonly #callers = new Line();
@@ -74,7 +74,7 @@ export class AdmissionQueue {
   #accepting = 0;
   /** Since when the first has been waiting for too long. */
   #lateSince: number | undefined;
-  /** When somebody last had to wait for too long; undefined where there is not too much. */
+  /** When a request last waited for too long; undefined without overload. */
   #busyAt: number | undefined;
 
   constructor(
@@ -87,7 +87,7 @@ export class AdmissionQueue {
     return this.#busyAt !== undefined && this.now() - this.#busyAt < CALM_MS;
   }
 
-  /** Calls `begin`, now or when it is its turn; false where there are too many already. */
+  /** Calls `begin` now or at its turn. Returns false where too many requests wait already. */
   admit(begin: () => void, asker: Asker = 'caller'): boolean {
     const now = this.now();
     const isFirst = !this.#isTurn;
@@ -99,7 +99,7 @@ export class AdmissionQueue {
     return true;
   }
 
-  /** At once where nothing else has happened in this turn. */
+  /** Begins at once where no other request began in this turn. */
   #takeLater(begin: () => void, asker: 'probe' | 'stranger', now: number, isFirst: boolean): boolean {
     const line = asker === 'probe' ? this.#probes : this.#strangers;
     if (isFirst) begin();
@@ -109,7 +109,7 @@ export class AdmissionQueue {
     return true;
   }
 
-  /** A connection was accepted. More may be at the door, and what they ask has not been heard. */
+  /** A connection was accepted. More may wait to be accepted, and their requests have not been read. */
   connected(): void {
     this.#connected = true;
   }
@@ -134,7 +134,7 @@ export class AdmissionQueue {
     this.inNextTurn(() => this.#go());
   }
 
-  /** One in each turn: what a request does later, when its body is read, cannot be measured here. */
+  /** One in each turn, because the later work of a request, after its body, cannot be measured here. */
   #go(): void {
     const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS;
     this.#accepting = isAccepting ? this.#accepting + 1 : 0;

@@ -5,13 +5,13 @@ import { AdmissionQueue, type Asker } from './admission-queue.ts';
 import { collectGarbage, usedHeapShare, usedMemoryShare } from './memory.ts';
 
 /**
- * Requests without an answer. Beyond it they would rather wait than be served; a burst of 1,000 is far below, and what one stalled
- * group of operations can hold (see OperationGroup) is as well.
+ * The limit of requests without a response. Beyond it requests mostly wait. A burst of 1,000, and the calls of one stalled group of
+ * operations (see OperationGroup), are far below.
  */
 const MAX_IN_FLIGHT = 2 * MAX_IN_FLIGHT_OF_ONE;
-/** By then every answer is late, and health checks fail. No garbage collection takes that long. */
+/** At this delay every response is late, and health checks fail. No garbage collection takes that long. */
 const MAX_LAG_MS = 1_000;
-/** Beyond it V8 spends its time on collecting; its end is a crash of everything in flight. */
+/** Beyond it V8 spends its time on garbage collection, and then crashes with all requests in flight. */
 const MAX_HEAP_SHARE = 0.85;
 /** Buffers, connections and V8's heap together. Beyond it the next burst may make the system end the process. */
 const MAX_MEMORY_SHARE = 0.85;
@@ -23,7 +23,7 @@ const COLLECT_EVERY = 20;
 
 export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory' | 'waiting';
 
-/** Whether the process takes on new work, and why not: it was told to stop, or has more than it can do in time. */
+/** Decides whether the process admits new work. It does not after a signal to stop, or while it has more than it can do in time. */
 @Injectable()
 export class Admission implements BeforeApplicationShutdown {
   /** From then on it is not ready, and finishes what it has and what still arrives. */
@@ -90,7 +90,7 @@ export class Admission implements BeforeApplicationShutdown {
     this.#queue.connected();
   }
 
-  /** Calls `begin`, now or soon; false where new work is refused now, which is counted. A probe is told how the process is, whatever that is. */
+  /** Calls `begin`, now or soon; false where new work is refused now, which is counted. A health probe always gets the state of the process. */
   admit(begin: () => void, asker: Asker = 'caller'): boolean {
     const bound = asker === 'probe' ? undefined : this.#bound;
     if (bound === undefined && this.#queue.admit(begin, asker)) return true;

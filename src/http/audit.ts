@@ -21,8 +21,8 @@ const NAMED = 5;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The trail of writes (docs/faults.md, row S19): one line for each that a known caller asks for, whatever comes of it, when its answer is
- * known; also where nobody waits for that any more.
+ * The trail of writes (docs/faults.md, row S19): one line for each write of a known caller, with any outcome, when its response is
+ * known; also where the caller has hung up.
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
   const { requestId, operation, caller, call } = request.state;

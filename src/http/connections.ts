@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 
-/** Requests of strangers that are under way: beyond it the one that has been waiting for longest loses its connection. */
+/** The limit of running requests without a known caller. Beyond it the one that has waited longest loses its connection. */
 const MAX_STRANGERS = 1_000;
 
 /**

@@ -18,7 +18,7 @@ const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   431: 'headers-too-large',
 };
 
-/** The one place where errors become responses: `application/problem+json`, whatever went wrong. */
+/** Converts every error to a response in `application/problem+json`. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {

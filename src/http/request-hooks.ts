@@ -73,7 +73,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       if (refusal instanceof Promise) refusal.then(goOn, done);
       else goOn(refusal);
     };
-    // Before the body is read, let alone parsed: refusing must stay cheap. Who has gone meanwhile wants nothing any more.
+    // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
     const wait = (asker: Asker, begin: () => void): void => {
       const isAdmitted = admission.admit(() => {
         if (reply.raw.destroyed || isCutShort(request)) return;
@@ -93,7 +93,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       const refusal = receive(known);
       return refusal ? refuse(refusal) : wait('caller', () => count(known));
     }
-    // Nobody may have the operation without a caller, and nothing of a body is kept while the request waits to hear that.
+    // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
     const stranger = (): void => (request.is404 ? done() : refuse(UNAUTHENTICATED));
     if (hasBody(raw) && !callers.hasToken(headers)) return stranger();
     wait('stranger', () => {
@@ -150,7 +150,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       {
         event: 'request',
         requestId,
-        // Not the path: ids and queries tell who bought what.
+        // Not the path: ids and queries reveal who bought which product.
         operation,
         status: reply.statusCode,
         durationMs: Math.round(durationMs * 10) / 10,
@@ -166,7 +166,7 @@ export function connectHttp(app: NestFastifyApplication): void {
 
 /** Who may ask for a route: by its template, so that no other spelling of a path changes it. None of the public ones takes a body. */
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | Exclude<Asker, 'caller'> {
-  // An operator must see what is going on, whatever it is.
+  // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'probe';
   return /^\/(problems|docs|openapi)(\W|$)/.test(url) ? 'stranger' : 'callers';
 }

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
-/** What a connection may cost before anybody knows who is calling: Node's limits, and what Node leaves open. */
+/** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /** Node counts the path and query too: a URL of 16 KiB, which is answered as such, fits in with 2 KiB of headers. */
@@ -29,7 +29,7 @@ const KEEP_ALIVE_MS = 71_000;
 /** How long a client may go on sending what was refused, until it reads that: garbage, and a body that is too large. */
 const LINGER_MS = 5_000;
 const LINGER_BODY_MS = 20_000;
-/** The same for a client that nobody knows: nothing of its body is read, and few at a time are waited for. */
+/** The same for an unknown client: the gateway reads nothing of its body, and waits for few such clients at a time. */
 const LINGER_STRANGER_MS = 2_000;
 const MAX_LINGERING_STRANGERS = 256;
 
@@ -63,7 +63,7 @@ export function limitConnections(server: Server): void {
   // Node drops what is beyond silently: one more than allowed is how that shows.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.on('timeout', (socket) => {
-    // Whoever waits for the platform does not have to move; who does not take an answer, or keeps silent for long, has to go.
+    // A client that waits for the platform may be idle. A client that does not read its response, or is silent for long, is disconnected.
     if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
     else socket.destroy();
   });
@@ -109,7 +109,7 @@ function answering(socket: Socket): ServerResponse | null {
   return (socket as unknown as Record<'_httpMessage', ServerResponse | null>)['_httpMessage'];
 }
 
-/** Whether the connection has had its last answer: whatever follows may be part of the body of a request that was refused. */
+/** Whether the connection has had its last answer: the bytes that follow may be part of the body of a refused request. */
 export function isGivenUp({ raw }: FastifyRequest): boolean {
   return givenUp.has(raw.socket);
 }
@@ -220,10 +220,10 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
     return;
   }
   if (answer) cutShort.add(answer.req);
-  // Who sent nothing asked nothing: a client that connects in advance would take it for the answer to its first request.
+  // A client that has sent nothing gets no response: one that connects in advance would take it for the response to its first request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
   else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
-  // Its body is here, and nobody had the time to read it.
+  // Its body has arrived, but the process had no time to read it.
   else if (answer && answer.req.readableLength > 0) {
     refuse(socket, new ProblemException('overloaded'));
     answer.req.resume();

@@ -10,20 +10,19 @@ interface Ending {
   readonly lingerMs: number;
   /** When calls to the platform that are still under way are given up and answered as timed out. */
   readonly giveUpMs: number;
-  /** When the process ends whatever is left. */
+  /** When the process ends all remaining work. */
   readonly exitMs: number;
   readonly code: 0 | 1;
 }
 
 const TERM: Ending = { lingerMs: 5_000, giveUpMs: 33_000, exitMs: 35_000, code: 0 };
-/** By hand: nobody balances load there, and nobody likes to wait. */
+/** After SIGINT: no load balancer sends requests, and the developer does not want to wait. */
 const INTERRUPT: Ending = { ...TERM, lingerMs: 0 };
 /** What the process knows may be wrong by then, so it takes nothing new and does not stay for long. */
 const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
 
 /**
- * Ends the process without losing what it has: on SIGTERM, on SIGINT, and on a failure that nobody caught. A second signal
- * changes nothing: the end is on its way.
+ * Ends the process without losing what it has: on SIGTERM, on SIGINT, and on an uncaught failure. A second signal has no effect.
  */
 export function endInOrder(app: NestFastifyApplication): void {
   const admission = app.get(Admission);
@@ -42,7 +41,7 @@ export function endInOrder(app: NestFastifyApplication): void {
   };
 
   const fatal = (kind: string, error: unknown): void => {
-    log.error({ event: kind, ...errorSummary(error) }, 'Nobody caught a failure: the process ends');
+    log.error({ event: kind, ...errorSummary(error) }, 'Uncaught failure: the process ends');
     void end(FATAL);
   };
 

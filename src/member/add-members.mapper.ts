@@ -12,7 +12,7 @@ import {
 import type { FailedMemberDto, MemberDto, NewMemberDto } from './dto/member.dto.ts';
 import { readMember, toMemberTerms } from './member.mapper.ts';
 
-/** What became of the rows of one call, and whether the answer contradicts itself or what was asked. */
+/** The outcome of the rows of one call, and whether the answer contradicts itself or the request. */
 export interface AddedRows {
   readonly succeeded: MemberDto[];
   readonly failed: FailedMemberDto[];
@@ -24,8 +24,8 @@ export function toAddRequest(rows: readonly NewMemberDto[]): WireAddRequest {
 }
 
 /**
- * The two lists of an answer (interface section 2.9), held against the rows that were sent. A row in neither list, or in both,
- * has an unknown outcome. Accounts that were not asked for are left out. `firstIndex` is the place of the first row in the request.
+ * Compares the two lists of an answer (interface section 2.9) with the rows that were sent. A row in neither list, or in both, has
+ * an unknown outcome. Accounts that were not sent are left out. `firstIndex` is the position of the first row in the request.
  */
 export function toAddedRows(
   data: unknown,
@@ -85,23 +85,23 @@ export function toAddedRows(
   };
 }
 
-const SILENT = 'The platform refused it and gave no reason.';
+const SILENT = 'The platform refused this row and gave no reason.';
 const violation = { code: 'upstream-contract-violation', outcome: 'unknown' } as const;
 const OPEN = {
-  both: { ...violation, message: 'The platform listed it as added and as failed.' },
-  neither: { ...violation, message: 'The platform did not say what became of it.' },
+  both: { ...violation, message: 'The platform listed this row as added and as failed.' },
+  neither: { ...violation, message: 'The platform did not say whether it added this row.' },
 } as const;
 
 function readFailure(wire: Reader<WireAddFailure>): WireAddFailure {
   return { userName: wire.text('userName') ?? '', message: wire.text('message') ?? '' };
 }
 
-/** Of two accounts where one begins like the other, the longer is matched first, and so takes the longer row. */
+/** The longest first: where one account begins with another, the longer account matches the longer row. */
 function longestFirst<T extends { userName?: string | null }>(items: readonly T[]): T[] {
   return items.toSorted((a, b) => (b.userName?.length ?? 0) - (a.userName?.length ?? 0));
 }
 
-/** The row that a user name is of: the same, or the longest that it begins with, since the enterprise code comes after. */
+/** The row of a user name: the equal one, or the longest one that it begins with, since the platform appends the enterprise code. */
 function match(userName: string, rows: Iterable<string>): string | undefined {
   let found: string | undefined;
   for (const row of rows) {

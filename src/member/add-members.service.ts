@@ -11,10 +11,10 @@ import { describe, logPartial, settle, type Settled } from './member-failure.ts'
 
 /** Interface section 8. */
 const ROWS_PER_CALL = 100;
-/** Enough to halve the wait of a large request, and few enough for the platform to serve others beside it. */
+/** Enough to halve the time of a large request, and few enough for the platform to serve other requests too. */
 const CALLS_AT_A_TIME = 2;
 
-/** Adding members: cut into calls that upstream takes, joined row by row. No call is ever repeated. */
+/** Adds members in calls of the size that the platform accepts, and joins their results row by row. It repeats no call. */
 @Injectable()
 export class AddMembersService {
   constructor(
@@ -25,8 +25,8 @@ export class AddMembersService {
   ) {}
 
   /**
-   * What became of each row. A call that fails whole is told by its rows, so that nothing of the others is lost; where all
-   * failed in the same way, the answer is that problem itself.
+   * Returns the outcome of each row. Where a whole call fails, its rows report it, so that the results of the others stay. Where
+   * all calls failed in the same way, the response is that problem.
    */
   async addMembers(
     call: CallContext,
@@ -54,7 +54,7 @@ export class AddMembersService {
     chunks: readonly NewMemberDto[][],
   ): Promise<Settled<AddedRows>[]> {
     const results: Settled<AddedRows>[] = [];
-    // Both workers take from the same iterator, so that a slow call holds up only one of them.
+    // Both workers share one iterator, so that a slow call delays only one of them.
     const queue = chunks.entries();
     const work = async () => {
       for (const [index, rows] of queue) {
@@ -87,7 +87,7 @@ function chunksOf(members: readonly NewMemberDto[]): NewMemberDto[][] {
   );
 }
 
-/** Whether one of them says everything that all of them say. */
+/** Whether all problems are the same. */
 function areAlike(problems: readonly ProblemException[]): boolean {
   return new Set(problems.map(({ body }) => `${body.code} ${body.outcome}`)).size === 1;
 }

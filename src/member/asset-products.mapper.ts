@@ -14,7 +14,7 @@ import type {
   ProductInstanceDto,
 } from './dto/asset-products.dto.ts';
 
-/** Packages in packages; the platform's own are two or three levels. */
+/** The limit of nested packages. Packages of the platform have two or three levels. */
 const MAX_LEVELS = 16;
 /** 1 and 0 on the wire. */
 const FLAGS: ReadonlyMap<number, boolean> = new Map([
@@ -24,7 +24,7 @@ const FLAGS: ReadonlyMap<number, boolean> = new Map([
 /** Products and packages together. */
 const MAX_NODES = 10_000;
 
-/** What stands on an asset (interface sections 2.12 and 4.2). Throws {@link ContractViolation}, also where the trees are beyond all measure. */
+/** Products and packages on an asset (interface sections 2.12 and 4.2). Throws {@link ContractViolation}, also where the trees are too large. */
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
   const read = (wire: Reader<WireAssetProducts>): AssetProductsDto => ({

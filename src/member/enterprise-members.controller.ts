@@ -33,9 +33,9 @@ export class EnterpriseMembersController {
     id: 'addMembers',
     summary: 'Add members to an enterprise, up to 1,000 at once',
     description:
-      'Sent upstream in calls of 100, two at a time, none of them repeated. Every row is found under `succeeded` or `failed` ' +
-      '(under both where the platform says both); what one call ended in takes nothing from the others. Where no call got ' +
-      'through, the answer is the problem itself.',
+      'The gateway sends the rows to the platform in calls of 100, two at a time, and repeats none of them. Every row is under `succeeded` or `failed` ' +
+      '(under both where the platform says both). The failure of one call does not affect the others. Where all calls ' +
+      'fail in the same way, the response is that problem.',
     effect: 'write',
     scope: 'members:write',
     upstream: 'addMembers',
@@ -85,7 +85,7 @@ export class EnterpriseMembersController {
     scope: 'members:read',
     upstream: 'listMembers',
     paged: true,
-    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: MemberPageDto }],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: MemberPageDto }],
   })
   listMembers(
     @Call() call: CallContext,
@@ -99,7 +99,7 @@ export class EnterpriseMembersController {
   @Operation({
     id: 'updateMember',
     summary: 'Change the account, name and other data of a member',
-    description: 'What is left out stays as it is. Has the same effect when repeated.',
+    description: 'Fields that are left out keep their values. A repeated request has the same effect.',
     effect: 'write',
     scope: 'members:write',
     upstream: 'editMember',
@@ -125,8 +125,8 @@ export class EnterpriseMembersController {
   @Put(':memberGlobalId/password')
   @Operation({
     id: 'resetMemberPassword',
-    summary: 'Give a member a new password',
-    description: "May end the member's own sessions on the platform. Has the same effect when repeated.",
+    summary: 'Set a new password of a member',
+    description: "May end the member's own sessions on the platform. A repeated request has the same effect.",
     effect: 'write',
     scope: 'members:write',
     upstream: 'resetPassword',
@@ -150,7 +150,7 @@ export class EnterpriseMembersController {
     answersRepeats: true,
     summary: 'Delete a member',
     description:
-      'May be repeated: where an earlier delete ended with its outcome unknown, a member that is not there any more is 204 too.',
+      'A caller may repeat it: after an earlier delete with an unknown outcome, the response for a missing member is also 204.',
     effect: 'write',
     scope: 'members:write',
     upstream: 'deleteMember',

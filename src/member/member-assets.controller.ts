@@ -22,14 +22,14 @@ import { MemberRightsService } from './member-rights.service.ts';
 import { OverviewService } from './overview.service.ts';
 
 const READ_FIRST =
-  'What is there is read past the cache first, so that it may be repeated without harm, also after a lost answer. A number that another ' +
-  'member has is 409 `asset-assigned-twice` with `conflicts`, and nothing is sent.';
+  'The gateway first reads the current state past the cache, so a caller may repeat the request, also after a lost response. Where another ' +
+  'member has a number, the response is 409 `asset-assigned-twice` with `conflicts`, and nothing is sent.';
 
 const ifMatchHeader = {
   name: 'If-Match',
   required: false,
   description:
-    'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter: 412 where it is another by now',
+    'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter: 412 where it has changed since',
 };
 
 @ApiTags('Members')
@@ -44,12 +44,12 @@ export class MemberAssetsController {
   @Get('enterprises/:enterpriseGlobalId/asset-nums')
   @Operation({
     id: 'listAssetNums',
-    summary: 'Page through the asset numbers of an enterprise, and who has them',
+    summary: 'Page through the asset numbers of an enterprise and the members that have them',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listAssetNums',
     paged: true,
-    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: AssetNumPageDto }],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: AssetNumPageDto }],
   })
   listAssetNums(
     @Call() call: CallContext,
@@ -62,12 +62,12 @@ export class MemberAssetsController {
   @Get('enterprises/:enterpriseGlobalId/lent-locks')
   @Operation({
     id: 'listLentLocks',
-    summary: 'Page through the lent locks of an enterprise, and whom they are lent to',
+    summary: 'Page through the lent locks of an enterprise and the members that have them',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listLentLocks',
     paged: true,
-    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: LentLockPageDto }],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: LentLockPageDto }],
   })
   listLentLocks(
     @Call() call: CallContext,
@@ -97,14 +97,18 @@ export class MemberAssetsController {
   @ApiExtension('x-upstream-also', ['listAssetNums'])
   @Operation({
     id: 'setMemberAssetNums',
-    summary: 'State all asset numbers that a member has',
-    description: `The difference to what the member has is sent. ${READ_FIRST}`,
+    summary: 'Replace the asset numbers of a member',
+    description: `The gateway sends only the difference to the numbers that the member has. ${READ_FIRST}`,
     effect: 'write',
     scope: 'members:write',
     upstream: 'changePrivileges',
     problems: ['precondition-failed'],
     success: [
-      { status: 200, description: 'What changed; with `validateOnly` what would', type: RightsChangeDto },
+      {
+        status: 200,
+        description: 'What changed; with `validateOnly`, what would change',
+        type: RightsChangeDto,
+      },
     ],
     body: {
       type: SetAssetNumsDto,
@@ -129,13 +133,17 @@ export class MemberAssetsController {
   @Operation({
     id: 'changeMemberAssetNums',
     summary: 'Assign asset numbers to a member, and withdraw others',
-    description: `What the member has already is \`kept\`, what it has no longer is left out. ${READ_FIRST}`,
+    description: `Numbers that the member already has are in \`kept\`. Numbers to withdraw that it no longer has are left out. ${READ_FIRST}`,
     effect: 'write',
     scope: 'members:write',
     upstream: 'changePrivileges',
     problems: ['precondition-failed'],
     success: [
-      { status: 200, description: 'What changed; with `validateOnly` what would', type: RightsChangeDto },
+      {
+        status: 200,
+        description: 'What changed; with `validateOnly`, what would change',
+        type: RightsChangeDto,
+      },
     ],
     body: {
       type: ChangeAssetNumsDto,
@@ -188,15 +196,15 @@ export class MemberAssetsController {
     id: 'getOverview',
     summary: 'Count the members, asset numbers, lent locks and assets of an enterprise',
     description:
-      'Four reads side by side. A section whose read failed is null and named in `unreachable` with the code of its problem; where ' +
-      'all fail, the answer is the problem of the first. Needs the scope `orders:read` too.',
+      'The gateway makes four reads at the same time. A section whose read failed is null and named in `unreachable` with the code of its problem. Where ' +
+      'all fail, the response is the problem of the first. The caller needs the scope `orders:read` too.',
     effect: 'read',
     scope: 'members:read',
     alsoScopes: () => ['orders:read'],
     upstream: 'listMembers',
-    // A section that could not be read is part of a success, and may be there the next moment.
+    // A success may lack a section that can be read a moment later, so it is not cached.
     cacheMs: 0,
-    success: [{ status: 200, description: 'What could be read', type: OverviewDto }],
+    success: [{ status: 200, description: 'The sections that could be read', type: OverviewDto }],
   })
   getOverview(
     @Call() call: CallContext,

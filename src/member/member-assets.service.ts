@@ -19,7 +19,7 @@ import type {
 } from './dto/member-assets.dto.ts';
 import { isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
 
-/** What members have: asset numbers, lent locks, products. */
+/** The asset numbers, lent locks and products of members. */
 @Injectable()
 export class MemberAssetsService {
   constructor(
@@ -57,7 +57,7 @@ export class MemberAssetsService {
     );
   }
 
-  /** All of an enterprise, fetched once for every filter and page. `fresh`: past the cache. */
+  /** All asset numbers of an enterprise, fetched once for all filters and pages. `fresh`: bypasses the cache. */
   allAssetNums(
     call: CallContext,
     enterpriseGlobalId: string,

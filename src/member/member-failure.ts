@@ -4,10 +4,10 @@ import { logFields } from '../problem/log-fields.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 
-/** How one of several calls upstream ended. */
+/** The result of one of several calls to the platform. */
 export type Settled<T> = { readonly value: T } | { readonly problem: ProblemException };
 
-/** Waits for a call whose failure must not take others with it; a fault of our own still does. */
+/** Waits for a call whose failure must not end the others. A fault of the gateway itself is still thrown. */
 export async function settle<T>(call: Promise<T>): Promise<Settled<T>> {
   try {
     return { value: await call };
@@ -22,10 +22,10 @@ export function describe({ slug, body }: ProblemException): string {
   return body.detail ?? problemDefinition(slug).title;
 }
 
-/** A failure that the caller's answer mentions only in part has no other place for its cause. */
+/** Logs the cause of a failure, because the response has only a part of it. */
 export function logPartial(log: Log, requestId: string, part: string, problem: ProblemException): void {
   log.warn(
     { event: 'partial-failure', requestId, part, ...logFields(problem) },
-    'A part of a request failed upstream',
+    'A part of a request failed at the platform',
   );
 }

@@ -19,9 +19,9 @@ import { wireLong } from '../upstream/wire/long.ts';
 import type { ListMembersQuery, MemberDto, MemberPageDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
-/** The member center's answers in the gateway's vocabulary. Pure; throws {@link ContractViolation} where an answer is not as the interface says. */
+/** Converts the member center's answers to the gateway's DTOs. Pure; throws {@link ContractViolation} where an answer violates the interface. */
 
-/** Upstream may round a page up to its own size, but no more: a list far beyond what was asked is not the page. */
+/** The platform may round a page up to its own size. A list far longer than the requested size is not the page. */
 const PAGE_TOLERANCE = 1.1;
 
 export function toMemberTerms({
@@ -56,7 +56,7 @@ export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): Membe
   };
 }
 
-/** `total` and `totalPages` are what the platform says, or what the page itself shows; no loop counts up to them. */
+/** `total` and `totalPages` come from the platform, or from the page itself. No loop counts up to them. */
 export function toMemberPage(
   data: unknown,
   { page, pageSize }: ListMembersQuery,
@@ -78,7 +78,7 @@ export function toMemberPage(
   return readObject(data, read, notes);
 }
 
-/** Of the page object (interface section 2.10) what follows from the rest. */
+/** Fields of the page object (interface section 2.10) that follow from the others. */
 const PAGE_BOOKKEEPING = [
   ...['pageNum', 'pageSize', 'size', 'orderBy', 'startRow', 'endRow'],
   ...['firstPage', 'prePage', 'nextPage', 'lastPage', 'isFirstPage', 'isLastPage'],
@@ -112,7 +112,7 @@ export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[]
   return readList(data, read, notes, { nullable: nullableOfAssetNum });
 }
 
-/** No member has it and it is not lent, here and in the overview. */
+/** A number is free where no member has it and it is not lent, here and in the overview. */
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
   return memberGlobalId === null && lent !== true;
 }

@@ -43,7 +43,10 @@ export class MemberService {
     return this.upstream.call('resetPassword', call, { ids: { ...ids }, body: { password } }, nothing);
   }
 
-  /** A member that is not there is no failure where an earlier delete may be the reason: a DELETE may be repeated (docs/api.md, section 4). */
+  /**
+   * A missing member is no failure where an earlier delete may have removed it, because a caller may repeat a DELETE (docs/api.md,
+   * section 4).
+   */
   async deleteMember(call: CallContext, ids: MemberIds): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
     try {

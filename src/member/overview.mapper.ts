@@ -25,11 +25,11 @@ interface CountedAsset {
   readonly licenseType: string;
   readonly locked: boolean;
   readonly frozen: boolean;
-  /** ms since the epoch; endless where there is none. */
+  /** ms since the epoch; Infinity where the asset has no end. */
   readonly endsAt: number;
 }
 
-/** What the overview needs of an enterprise's assets (interface section 2.8). `now` is in ms since the epoch. */
+/** The counts of an enterprise's assets for the overview (interface section 2.8). `now` is in ms since the epoch. */
 export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): AssetCountsDto {
   const assets = readList<WireAsset, CountedAsset>(data, (wire) => {
     const licenseType = wire.text('licenseType') ?? '';

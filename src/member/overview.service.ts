@@ -9,7 +9,7 @@ import { logPartial, settle, type Settled } from './member-failure.ts';
 import { toMemberTotal } from './member.mapper.ts';
 import { toAssetCounts, toAssetNumCounts } from './overview.mapper.ts';
 
-/** An enterprise at a glance: four reads side by side, each of which may fail alone. */
+/** The overview of an enterprise: four reads at the same time, each of which may fail alone. */
 @Injectable()
 export class OverviewService {
   constructor(

@@ -3,14 +3,14 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 
-/** About 2 MB at most; a day's unknown deletes are a handful. */
+/** About 2 MB at most. A day has only a few deletes with an unknown outcome. */
 const MAX_REMEMBERED = 10_000;
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Deletes whose outcome nobody knows, so that a caller who repeats one is told that the member is gone (204) and not that
- * there never was one (404). Kept for a day in Redis, for every replica, and in this process (bounded, the oldest forgotten
- * first) where there is no Redis or it is away. One that is forgotten costs a 404, which says as much about what is there.
+ * Deletes with an unknown outcome, so that a caller who repeats one gets 204 (the member is gone) and not 404. Kept for a day in
+ * Redis for all replicas, and in this process (bounded, the oldest forgotten first) where there is no Redis or it is away. For a
+ * forgotten delete the response is 404, which also says that the member does not exist.
  */
 @Injectable()
 export class UnsettledDeletes {
@@ -36,7 +36,7 @@ export class UnsettledDeletes {
     if (this.#local.size > MAX_REMEMBERED && oldest !== undefined) this.#local.delete(oldest);
   }
 
-  /** Forgets the delete; true where it was remembered. */
+  /** Forgets the delete. Returns true where it was remembered. */
   async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
     const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
     const removed = await this.redis.run((client) => client.del(key)).catch(() => 0);

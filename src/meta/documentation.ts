@@ -29,12 +29,12 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** Scripts and requests of this origin alone. Swagger UI sets styles in its elements, and brings its icons as data. */
+/** Allows scripts and requests of this origin only. Swagger UI sets styles in its elements and has its icons as data URLs. */
 const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and Swagger UI. Everything is made when it is first asked for, and then no more. */
+/** The OpenAPI document and Swagger UI. Everything is made once, at the first request. */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const files: Readonly<Record<string, () => FixedContent>> = {

@@ -3,12 +3,12 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { etagOf, isNamed } from '../read-cache/etag.ts';
 
-/** A request for what is there anyway must cost next to nothing: anyone may send it. */
+/** A client without a key may send these requests, so they must cost nearly nothing. */
 const MAX_AGE_S = 300;
-/** Smaller ones fit into one packet as they are. */
+/** Smaller content fits into one packet without compression. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-/** As far as a browser goes that takes the content for something else, frames it, or follows its links. */
+/** Stop a browser from guessing another content type, framing the content, or sending a referrer. */
 const HEADERS = {
   'cache-control': `public, max-age=${MAX_AGE_S}`,
   'x-content-type-options': 'nosniff',
@@ -24,7 +24,7 @@ const codings = {
 };
 type Coding = keyof typeof codings;
 
-/** Content that is the same for everyone and never changes while the process lives: its bytes, its tag and each coding are made once. */
+/** Content that is the same for every client and does not change while the process runs. Its bytes, its ETag and each coding are made once. */
 export class FixedContent {
   readonly #bytes: Buffer;
   readonly #etag: string;
@@ -40,7 +40,7 @@ export class FixedContent {
     this.#etag = etagOf(this.#bytes);
   }
 
-  /** Sets the headers of the response, and gives its bytes; none where the client has them already. */
+  /** Sets the headers of the response and returns its bytes; undefined where the client already has them. */
   async respond({ headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     const coding =
       this.#bytes.length < MIN_COMPRESSED_BYTES ? undefined : codingFor(headers['accept-encoding']);
@@ -66,7 +66,7 @@ export class FixedContent {
   }
 }
 
-/** The first of ours that the client takes; one with a weight of 0 it does not (RFC 9110 12.5.3). */
+/** The first coding of the gateway that the client accepts; it does not accept one with a weight of 0 (RFC 9110 12.5.3). */
 function codingFor(accepted = ''): Coding | undefined {
   const names = accepted
     .toLowerCase()

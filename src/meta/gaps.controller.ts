@@ -18,7 +18,7 @@ export class GapsController {
     id: 'listGaps',
     summary: "Where the platform's answers depart from its interface",
     description:
-      'Fields by name, never a value: what the owner of the platform should hear of. Kept for all replicas, at most 1,000.',
+      'Names of fields, never a value, for the owner of the platform. The list covers all replicas and has at most 1,000 entries.',
     effect: 'read',
     scope: 'gaps:read',
     cacheMs: 0,

@@ -6,13 +6,13 @@ import { gapKinds } from '../upstream/wire/reader.ts';
 
 const kinds = enumeration('GapKind', gapKinds);
 
-/** A departure of the platform's answers from its interface: what the platform's owner should hear of. */
+/** A departure of the platform's answers from its interface, for the platform's owner. */
 export class GapDto {
-  @ApiProperty({ description: 'The operation of the gateway that shows it', example: 'listAssets' })
+  @ApiProperty({ description: 'The operation of the gateway in which it occurs', example: 'listAssets' })
   operation!: string;
 
   @ApiProperty({
-    description: "Where it is in the platform's answer, `[]` for every item of a list",
+    description: "Its location in the platform's answer; `[]` stands for every item of a list",
     example: 'data[].keyChipType',
   })
   path!: string;
@@ -20,7 +20,7 @@ export class GapDto {
   @OpenWord(kinds, 'In which way the field departs')
   kind!: string;
 
-  @Count('Answers that had it')
+  @Count('Number of answers that had it')
   count!: number;
 
   @Time()

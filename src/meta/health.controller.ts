@@ -16,16 +16,16 @@ export class LivenessDto {
 export class ReadinessDto {
   @ApiProperty({
     enum: ['ok', 'degraded', 'down'],
-    description: '`down` comes with 503: no requests, please',
+    description: '`down` has the status 503: send no requests',
   })
   status!: 'ok' | 'degraded' | 'down';
 
-  @ApiProperty({ enum: ['up', 'down', 'off'], description: '`off` where none is configured' })
+  @ApiProperty({ enum: ['up', 'down', 'off'], description: '`off` where no Redis is configured' })
   redis!: 'up' | 'down' | 'off';
 
   @ApiProperty({
     enum: ['up', 'down'],
-    description: 'Whether the store of order records can be used: without it no order is placed',
+    description: 'Whether the order ledger can be used: without it the gateway places no order',
   })
   orders!: 'up' | 'down';
 
@@ -38,7 +38,7 @@ export class ReadinessDto {
   @ApiProperty({
     enum: ['up', 'degraded', 'down'],
     description:
-      'Groups of operations that fail at the platform are shut for a moment: `degraded` where some are, `down` where all that are in use are',
+      'The circuit of a group of operations that fail at the platform opens for a moment: `degraded` where some circuits are open, `down` where those of all groups in use are',
   })
   upstream!: 'up' | 'degraded' | 'down';
 
@@ -49,7 +49,7 @@ export class ReadinessDto {
   load!: 'ok' | 'overloaded';
 }
 
-/** Words only: what is wrong in detail is in the log and the metrics, which not every caller may see. */
+/** Shows states only. Details are in the log and the metrics, which not every caller may see. */
 @ApiTags('Meta')
 @Controller('health')
 export class HealthController {
@@ -69,9 +69,9 @@ export class HealthController {
   }
 
   @Get('ready')
-  @PublicOperation('ready', 'Whether the gateway takes requests')
-  @ApiResponse({ status: 200, type: ReadinessDto, description: 'It does, perhaps degraded' })
-  @ApiResponse({ status: 503, type: ReadinessDto, description: 'It does not' })
+  @PublicOperation('ready', 'Whether the gateway admits requests')
+  @ApiResponse({ status: 200, type: ReadinessDto, description: 'It admits requests, perhaps degraded' })
+  @ApiResponse({ status: 503, type: ReadinessDto, description: 'It does not admit requests' })
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessDto {
     const parts = {
       redis: this.redis.status,

@@ -8,7 +8,7 @@ import { GapsController } from './gaps.controller.ts';
 import { HealthController } from './health.controller.ts';
 import { ProblemsController } from './problems.controller.ts';
 
-/** The gateway about itself: its health and its catalogue of problems. */
+/** Health of the gateway and its catalogue of problems. */
 @Module({
   imports: [OperationModule, HttpModule, OrderLedgerModule, TokenModule, UpstreamClientModule],
   controllers: [GapsController, HealthController, ProblemsController],

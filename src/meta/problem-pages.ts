@@ -9,13 +9,13 @@ a{color:#2563eb}.status{color:#888;font-weight:600}table{border-collapse:collaps
 td,th{text-align:left;padding:.45rem .8rem .45rem 0;border-bottom:1px solid #8883;vertical-align:top}
 td:first-child{white-space:nowrap}@media(prefers-color-scheme:dark){a{color:#7aa7ff}}`;
 
-/** Nothing but the style above, which it knows by its hash. */
+/** Allows only the style above, by its hash. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 const OUTCOMES = {
   not_processed: 'Nothing happened on the platform.',
   processed: 'The request was carried out on the platform.',
-  unknown: 'Nobody knows whether the request was carried out on the platform.',
+  unknown: 'It is not known whether the platform carried out the request.',
 } as const;
 
 /** The page of all problems. */

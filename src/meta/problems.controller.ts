@@ -8,7 +8,7 @@ import { FixedContent } from './fixed-content.ts';
 import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemParams } from './problems.dto.ts';
 
-/** The error catalogue: what a problem's `type` points to. JSON, or a page where a browser asks; the bytes of each are made once. */
+/** The error catalogue: what a problem's `type` points to. JSON, or a page for a browser; the bytes of each are made once. */
 @ApiTags('Meta')
 @Controller('problems')
 export class ProblemsController {
@@ -27,7 +27,7 @@ export class ProblemsController {
   );
 
   @Get()
-  @PublicOperation('listProblems', 'All problems this gateway answers with')
+  @PublicOperation('listProblems', 'All problems that this gateway sends')
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
   listProblems(

@@ -11,7 +11,7 @@ export class ProblemDescriptionDto {
   /** The `type` of such problems. */
   type!: string;
 
-  /** The `code` that callers branch on. */
+  /** The `code` for programs to decide on. */
   code!: string;
 
   title!: string;
@@ -19,14 +19,14 @@ export class ProblemDescriptionDto {
   @ApiProperty({
     type: 'array',
     items: { type: 'integer' },
-    description: 'HTTP statuses it comes with; the first is usual',
+    description: 'HTTP statuses of the problem; the first is the usual one',
   })
   statuses!: number[];
 
   @ApiProperty({ enum: ['not_processed', 'processed', 'unknown'] })
   outcome!: Outcome;
 
-  /** Whether a single problem may carry another outcome: after a write `unknown`, and where `unknown` is usual `processed`. */
+  /** Whether one occurrence may have another outcome: `unknown` after a write, or `processed` where `unknown` is usual. */
   outcomeVaries!: boolean;
 
   /** Whether the same request may usually be sent again as it is. */

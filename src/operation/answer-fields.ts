@@ -50,6 +50,6 @@ export function Opaque(): PropertyDecorator {
       ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
     ],
     required: true,
-    description: 'Handed through as it comes: the platform does not document its shape',
+    description: 'Passed on unchanged: the platform does not document its shape',
   });
 }

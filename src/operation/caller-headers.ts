@@ -10,14 +10,14 @@ const headers = {
     schema: { ...text, examples: ['"default";q=600;w=60'] },
   },
   RateLimit: {
-    description: 'What is left of it: `r` requests in the next `t` seconds, on all replicas',
+    description: 'The rest of the limit: `r` requests in the next `t` seconds, on all replicas',
     schema: { ...text, examples: ['"default";r=599;t=42'] },
   },
   RetryAfter: {
     description: 'Seconds until the same request may succeed',
     schema: { type: 'integer', minimum: 1 },
   },
-  WwwAuthenticate: { description: 'The credentials that are accepted', schema: text },
+  WwwAuthenticate: { description: 'The credentials that the gateway accepts', schema: text },
 } as const;
 
 const ref = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
@@ -28,8 +28,8 @@ interface Described {
 }
 
 /**
- * What answers to a caller may have, whatever the operation. Limits are on errors as well, but told here of successes and 429 only: the
- * document would be a quarter longer.
+ * The headers of responses to callers, for every operation. Errors have the limits as well, but the document has them for successes
+ * and 429 only, since it would be a quarter longer.
  */
 export function addCallerHeaders(document: OpenAPIObject): void {
   document.components = { ...document.components, headers: structuredClone(headers) };

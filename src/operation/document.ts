@@ -24,12 +24,12 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Where an issuer is configured' },
       BEARER,
     )
-    .addTag('Customers and enterprises', 'Who buys: enterprises, their customers, and what they own')
-    .addTag('Licence orders', 'Buying and revoking')
-    .addTag('Locks and asset numbers', 'Physical locks on and off, and new numbers')
-    .addTag('Sessions', 'Logging users of the platform in and out')
-    .addTag('Members', 'The employees of an enterprise, and the asset numbers and lent locks they have')
-    .addTag('Meta', 'Health and the error catalogue: no key needed')
+    .addTag('Customers and enterprises', 'Enterprises, their customers and their assets')
+    .addTag('Licence orders', 'Place, revoke and settle orders')
+    .addTag('Locks and asset numbers', 'Disable and enable physical locks, and reserve numbers')
+    .addTag('Sessions', 'Log users of the platform in and out')
+    .addTag('Members', 'The employees of an enterprise, and their asset numbers and lent locks')
+    .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');
   const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
   dropUndescribedResponses(document);

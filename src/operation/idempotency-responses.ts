@@ -11,7 +11,7 @@ export const idempotencyProblems: readonly ProblemSlug[] = ['request-in-progress
 
 const REPLAYED: ResponseHeaders = {
   'Idempotent-Replayed': {
-    description: '`true` where this is the answer to an earlier request, and nothing was sent',
+    description: '`true` where this is the result of an earlier request, and nothing was sent',
     schema: { type: 'string' },
   },
 };
@@ -36,9 +36,9 @@ export function idempotencyParameter(idempotency: Idempotency): MethodDecorator 
     name: 'Idempotency-Key',
     required: false,
     description:
-      '16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare, new for each write: a repeat with the same key gets the answer to the first' +
+      '16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare, new for each write: a repeated request with the same key gets the response of the first' +
       (idempotency === 'order'
-        ? '. An order is guarded by its number as well, whether or not the key is there'
+        ? '. The number of an order always protects it as well, also without the key'
         : ''),
   });
 }

@@ -20,7 +20,7 @@ export const BEARER = 'bearer';
 
 const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
 
-/** Who the platform takes the caller for; without either the alias `default` (docs/api.md, section 1). */
+/** The acting user on the platform; without either header the alias `default` (docs/api.md, section 1). */
 const userHeaders = [
   ApiHeader({
     name: 'X-Acting-User',
@@ -60,7 +60,7 @@ export interface OperationSpec {
   readonly actsAsUser?: boolean;
   /** For how long responses of a read may be cached; by default as configured where the platform is asked, else not at all. */
   readonly cacheMs?: number;
-  /** A read whose response nobody keeps, the caller included: no `ETag`. */
+  /** A read whose response must not be stored, also not by the caller: no `ETag`. */
   readonly noStore?: boolean;
   /** See {@link OperationPolicy}. */
   readonly idempotency?: OperationPolicy['idempotency'];

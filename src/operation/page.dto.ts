@@ -25,7 +25,7 @@ export abstract class PageDto {
   @Count()
   pageSize!: number;
 
-  @Count('All that match, on every page')
+  @Count('Number of matching items on all pages')
   total!: number;
 
   @Count()

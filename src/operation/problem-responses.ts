@@ -6,7 +6,7 @@ import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import type { ResponseHeaders } from './idempotency-responses.ts';
 import { type OperationName, operations } from '../upstream/operations.ts';
 
-/** Whoever asks, and whatever for. */
+/** The problems of every operation. */
 export const OF_ANY_REQUEST: readonly ProblemSlug[] = [
   'validation-failed',
   'not-acceptable',

@@ -2,9 +2,12 @@ import { ApiHeader, ApiResponse, type ApiResponseOptions } from '@nestjs/swagger
 
 type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
 
-const ETAG: Headers = { ETag: { description: 'Of the content', schema: { type: 'string' } } };
+const ETAG: Headers = { ETag: { description: 'Entity tag of the content', schema: { type: 'string' } } };
 const AGE: Headers = {
-  Age: { description: 'Seconds since the platform was asked, where cached', schema: { type: 'integer' } },
+  Age: {
+    description: 'Seconds since the call to the platform, where the response was cached',
+    schema: { type: 'integer' },
+  },
 };
 const LINK: Headers = {
   Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
@@ -19,9 +22,9 @@ export function readResponses(
   return [
     ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
     ...(cached
-      ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` goes past the cache' })]
+      ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
       : []),
     ...successes.map((success) => ApiResponse({ ...success, headers })),
-    ApiResponse({ status: 304, description: 'What `If-None-Match` names is still the content', headers }),
+    ApiResponse({ status: 304, description: 'The content still has the `ETag` in `If-None-Match`', headers }),
   ];
 }

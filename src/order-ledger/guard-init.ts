@@ -13,8 +13,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 
 /**
- * `npm run guard-init [-- --yes]`: an operator's word that the order store may be trusted, whatever is or is not in it. It is of the
- * build, so that the image has it too (`node dist/order-ledger/guard-init.js`).
+ * `npm run guard-init [-- --yes]`: an operator confirms that the order ledger may be trusted with its present content. It is part of the build, so that the image has it too (`node dist/order-ledger/guard-init.js`).
  */
 
 const OPTION = '--yes';
@@ -77,7 +76,7 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   if (epoch && !epoch.startsWith(CONFIRMED))
     say('A gateway made it ready at its start; gateways that know another store wait for you.');
   say(
-    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: whoever repeats it places it a second time. Look such orders up at the platform first.',
+    'From now on orders are sent again. One that was sent before and is not in this store is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first.',
   );
   if (!confirmed) await confirm();
 

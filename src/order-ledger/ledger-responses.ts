@@ -16,7 +16,7 @@ export function problemFor(record: LedgerRecord, replayed = true, cause?: unknow
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });
   const kept = record.details.answer?.body as ProblemBody | undefined;
-  // A lease that ran out: whoever sent it can no longer say.
+  // The lease ended, so the replica that sent the write can no longer record its outcome.
   if (!kept)
     return new ProblemException('outcome-unknown', { status: 502, retryable: false, location, replayed });
   const { code, status, detail, outcome, retryable, upstream, errors } = kept;

@@ -168,7 +168,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     else this.#open.delete(kept.name);
   }
 
-  /** What nobody asks for any more. */
+  /** Deletes records whose time is over. */
   #forget(): void {
     this.#forgottenAt = this.now();
     for (const name of this.#records.keys()) this.#find(name);

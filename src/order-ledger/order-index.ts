@@ -60,7 +60,7 @@ export function enterprisesOf({ ordered }: Order): string[] {
   return [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort();
 }
 
-/** Whether each item names an enterprise and all of them are among these: an item that names none may be anybody's. */
+/** Whether each item names an enterprise and all of them are among these: an item that names none may belong to any enterprise. */
 export function isWithin(order: Order, enterprises: ReadonlySet<string>): boolean {
   return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
 }

@@ -8,7 +8,7 @@ import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-l
 import { RedisOrderLedger } from './redis-order-ledger.ts';
 import { stopReasons, StoreWatch } from './store-watch.ts';
 
-/** A lease that ran out is in doubt within a second, also where no one asks. */
+/** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
 
 /** Keeps the order store: twice a second it is looked at, leases that ran out are ended, and records whose time is over are deleted. */
@@ -64,7 +64,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
       if (this.redis.configured) await this.watch.look();
       const ended = await this.store.sweep();
       for (const name of ended)
-        this.log.error({ event: 'order-in-doubt', write: name }, 'Nobody knows what became of a write');
+        this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
       if (ended.some(isOrder)) this.carriedOut();
       this.metrics.doubts(await this.store.doubts());
     } catch {

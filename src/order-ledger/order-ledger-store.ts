@@ -4,11 +4,11 @@ import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 export interface Begin {
   /** Names the write for good: an order by channel and number, another write by caller and key. */
   readonly name: string;
-  /** 128 random bits of whoever sends: only they may say what became of it. */
+  /** 128 random bits of the owner that sends: only the owner may record the outcome. */
   readonly owner: string;
   /** Of the payload, under every key that is known; the first is kept, and any of them is recognised. */
   readonly fingerprints: readonly string[];
-  /** After this time nobody is believed to be sending any more. */
+  /** The end of the lease: after this time the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
   /** A second name for it (an Idempotency-Key of an order). */
@@ -80,7 +80,7 @@ export interface OrderLedgerStore {
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
   /** Moves every write whose lease ran out to in doubt; returns their names. */
   sweep(): Promise<readonly string[]>;
-  /** How many orders nobody knows the outcome of, and the age of the oldest in ms. */
+  /** The number of orders with an unknown outcome, and the age of the oldest in ms. */
   doubts(): Promise<{ count: number; oldestMs: number }>;
 }
 

@@ -66,8 +66,8 @@ export interface WriteResult<T> {
 }
 
 /**
- * Sends a write at most once. It is recorded before the first byte and its end afterwards; whoever asks for it again gets the same
- * answer. What ends otherwise than well is thrown as a problem, the first time and every other.
+ * Sends a write at most once. It is recorded before the first byte, and its outcome afterwards. A caller that repeats the request
+ * gets the same response. A failure is thrown as a problem, the first time and at each repetition.
  */
 @Injectable()
 export class OrderLedger implements OnApplicationShutdown {
@@ -254,7 +254,7 @@ export class OrderLedger implements OnApplicationShutdown {
     const moved = await this.keeper.store.move(move);
     if (moved.kind === 'moved') return moved.record;
     if (moved.kind === 'refused') this.#compare(move, moved.record);
-    // The record is gone, with whatever lost it, while the write was out.
+    // The store lost the record while the write was running.
     else if (RESULTS.has(move.to)) this.#notRecorded(move, moved.kind);
     return undefined;
   }
@@ -267,7 +267,7 @@ export class OrderLedger implements OnApplicationShutdown {
     if (to === 'rejected' && !CARRIED_OUT.has(record.state)) return;
     this.log.error(
       { event: 'order-conflict', ...resultFields(move), settled: record.state },
-      'A write was settled as one thing and turned out to be another',
+      'A write was settled with one outcome and had another',
     );
     this.metrics.resultNotRecorded('conflict');
   }
@@ -275,7 +275,7 @@ export class OrderLedger implements OnApplicationShutdown {
   #notRecorded(move: Move, reason: 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
     this.log.error(
       { event: 'order-result-not-recorded', ...resultFields(move), reason },
-      'What became of a write is known and could not be recorded',
+      'The outcome of a write is known and could not be recorded',
     );
     this.metrics.resultNotRecorded(reason);
   }

@@ -71,7 +71,7 @@ export async function forgetReplicas(redis: OrderLedgerRedis, environment: strin
   await redis.run((client) => client.del(storeKeys(environment).replicas));
 }
 
-/** In these a record is still needed, whatever its age. */
+/** In these states a record is needed at any age. */
 const OPEN: readonly State[] = ['sending', 'in_doubt', 'incomplete'];
 /** KEYS: sets of records. ARGV: ids of keys. How many records are sealed under another key. */
 const SEALED_UNDER_OTHERS = new Script(`

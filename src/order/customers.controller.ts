@@ -14,7 +14,7 @@ import {
 import { OrderService } from './order.service.ts';
 
 const ACROSS_ENTERPRISES =
-  'The scope `customers:write` reaches every enterprise and customer: the `enterprises` of the caller do not bound it.';
+  'The scope `customers:write` reaches every enterprise and customer; the `enterprises` of the caller do not limit it.';
 
 @ApiTags('Customers and enterprises')
 @Controller('v1')
@@ -30,7 +30,7 @@ export class CustomersController {
     scope: 'customers:write',
     upstream: 'bindCustomer',
     idempotency: 'key',
-    success: [{ status: 201, description: 'The customer as it is bound', type: CustomerDto }],
+    success: [{ status: 201, description: 'The bound customer', type: CustomerDto }],
     body: {
       type: BindCustomerDto,
       examples: {
@@ -59,7 +59,7 @@ export class CustomersController {
     scope: 'orders:read',
     upstream: 'queryCustomers',
     paged: true,
-    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: CustomerPageDto }],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: CustomerPageDto }],
   })
   findCustomers(@Call() call: CallContext, @Query() query: FindCustomersQuery): Promise<CustomerPageDto> {
     return this.orders.findCustomers(call, query);
@@ -69,7 +69,7 @@ export class CustomersController {
   @Operation({
     id: 'updateCustomer',
     summary: 'Change name, branch or address of the customer of a CRM number',
-    description: `Has the same effect when repeated. ${ACROSS_ENTERPRISES}`,
+    description: `A repeated request has the same effect. ${ACROSS_ENTERPRISES}`,
     effect: 'write',
     scope: 'customers:write',
     upstream: 'updateCustomer',

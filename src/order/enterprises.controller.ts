@@ -17,7 +17,7 @@ export class EnterprisesController {
     id: 'createEnterprise',
     summary: 'Create an enterprise main account with its default customer and administrator',
     description:
-      'The scope `customers:write` reaches every enterprise and customer: the `enterprises` of the caller do not bound it.',
+      'The scope `customers:write` reaches every enterprise and customer; the `enterprises` of the caller do not limit it.',
     effect: 'write',
     scope: 'customers:write',
     upstream: 'createEnterprise',
@@ -50,12 +50,12 @@ export class EnterprisesController {
     id: 'listAssets',
     summary: 'Page through the assets of an enterprise',
     description:
-      'The assets behind its cloud account authorization, in the order of the platform. Filters and pages are cut by the gateway.',
+      'The assets behind its cloud account authorization, in the order of the platform. The gateway filters and pages them.',
     effect: 'read',
     scope: 'orders:read',
     upstream: 'listAssets',
     paged: true,
-    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: AssetPageDto }],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: AssetPageDto }],
   })
   listAssets(
     @Call() call: CallContext,

@@ -17,9 +17,9 @@ import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/ord
 import type { MerchandiseDto, OrderProductDto, ProductFeatureDto } from './dto/order-product.dto.ts';
 
 /**
- * A licence order in the vocabulary of the wire (interface section 2.4). What a caller leaves out stays out, but for
- * `children`, which the interface shows as null at the leaf. `allOrders` has no field upstream: it *is* the missing source order.
- * Members stand in alphabetical order, so that the order ledger need not sort them for its fingerprint.
+ * Converts a licence order to the wire (interface section 2.4). Fields that the caller leaves out stay out, except `children`,
+ * which the interface shows as null at the leaf. `allOrders` has no field on the wire: it means that there is no source order.
+ * Fields are in alphabetical order, so that the order ledger need not sort them for its fingerprint.
  */
 export function toBatchOrder(order: PlaceOrderDto, unit: TimestampUnit): WireBatchOrder {
   const { channelCode, channelOrderId, syncMode } = order;
@@ -127,7 +127,7 @@ function toBit(flag: boolean | undefined): 0 | 1 | undefined {
   return flag === undefined ? undefined : flag ? 1 : 0;
 }
 
-/** In the unit `s` fractions of a second are cut off: the wire has no place for them. */
+/** In the unit `s` fractions of a second are cut off, because the wire has none. */
 function toLong(time: string | undefined, unit: TimestampUnit): number | undefined {
   if (time === undefined) return undefined;
   const ms = Date.parse(time);
@@ -135,8 +135,8 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
 }
 
 /**
- * The licence orders of a batch, in the order of the request. Every item asked for has to be there once and no other. Anything
- * else is an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and never may be again.
+ * The licence orders of a batch, in the order of the request. The answer must have every item once and no other. Otherwise this
+ * throws an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and must not be placed again.
  */
 export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItem[] {
   const read = (item: Reader<WireOrderResult>): PlacedItem => ({

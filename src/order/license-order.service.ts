@@ -14,13 +14,13 @@ import { toOrderRecord } from './order-record.mapper.ts';
 
 interface PlacedOrder {
   readonly record: OrderRecordDto;
-  /** Where the record can be read. */
+  /** The URL of the record. */
   readonly location: string | undefined;
-  /** It was placed before, and this time nothing was sent. */
+  /** The order was placed before, and this time nothing was sent. */
   readonly replayed: boolean;
 }
 
-/** Placing licence orders: one call upstream a batch, never split, never merged, and sent at most once under its number. */
+/** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
 export class LicenseOrderService {
   constructor(
@@ -37,8 +37,8 @@ export class LicenseOrderService {
     const body = toBatchOrder(order, this.config.timestampUnit);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
-    // While the platform does not work, or where something is not the caller's, new orders leave no records; what is known of others is
-    // told as ever: a repeat of a deletion names what is gone by now.
+    // While the platform does not work, or where an id does not belong to the caller, a new order leaves no record. A repeat still
+    // gets its earlier result: a repeated deletion names things that are gone by now.
     const refusal = call.reach?.refusal ?? this.upstream.refusal('batchOrder');
     if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
@@ -47,7 +47,7 @@ export class LicenseOrderService {
       channelOrderId,
       syncMode,
       ordered: orderedItems(order),
-      // Without the application's key: it is the gateway's, and a new one does not make another order.
+      // Without the application's key, because a new key does not make it another order.
       payload: { body },
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
@@ -61,7 +61,7 @@ export class LicenseOrderService {
     return { record: toOrderRecord(result), location: locationOf(result), replayed };
   }
 
-  /** What would be sent, with secrets masked; nothing is. */
+  /** Returns the body that would be sent, with secrets masked. Sends nothing. */
   previewOrder({ reach }: CallContext, order: PlaceOrderDto): OrderPreviewDto {
     if (reach?.refusal) throw reach.refusal;
     const { method, module, path } = operations.batchOrder;
@@ -78,7 +78,7 @@ function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
   }));
 }
 
-/** Purchases for one enterprise show among its assets; nothing else can be looked up afterwards (decision 12, "Reconciliation"). */
+/** Only purchases for one enterprise can be found later, among its assets (decision 12, "Reconciliation"). */
 function searchOf({ items }: PlaceOrderDto): OrderSearch | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
     items.map(({ orderType, customer }) =>

@@ -33,9 +33,9 @@ export class LicenseOrdersController {
     id: 'placeOrder',
     summary: 'Place a batch of licence orders: buy, revoke assets, revoke products',
     description:
-      'One call upstream a batch, sent at most once under its `channelCode` and `channelOrderId`: a repeat is answered with what became ' +
-      'of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
-      'A deletion names the order it deletes from, or says `allOrders: true`.',
+      'The gateway makes one call to the platform for each batch, and sends it at most once under its `channelCode` and `channelOrderId`: a repeated ' +
+      'request gets the result of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
+      'A deletion names the order that it deletes from, or has `allOrders: true`.',
     effect: 'write',
     scope: 'orders:write',
     alsoScopes: deletionScopes,
@@ -52,10 +52,14 @@ export class LicenseOrdersController {
     ],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
-      { status: 202, description: 'Taken over for later (`syncMode` async)', type: OrderRecordDto },
+      {
+        status: 202,
+        description: 'The platform places the order later (`syncMode` async)',
+        type: OrderRecordDto,
+      },
       {
         status: 200,
-        description: 'Only validated (`validateOnly`): what would be sent',
+        description: 'Only validated (`validateOnly`): the body that would be sent',
         type: OrderPreviewDto,
       },
     ],
@@ -81,15 +85,15 @@ export class LicenseOrdersController {
   @Get()
   @Operation({
     id: 'listOrders',
-    summary: 'Page through the orders that were placed here, newest first',
+    summary: 'Page through the orders that were placed through the gateway, newest first',
     description:
-      'Those whose channel is granted to the caller and, unless all enterprises are, each of whose items names an enterprise that is. ' +
-      'The platform is not asked.',
+      'Only orders whose channel is granted to the caller. Unless all enterprises are granted, each item must name a granted one. ' +
+      'The gateway does not call the platform.',
     effect: 'read',
     scope: 'orders:read',
     paged: true,
     problems: ['dependency-unavailable'],
-    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderPageDto }],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: OrderPageDto }],
   })
   listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
     return this.records.listOrders(query, call);
@@ -98,8 +102,8 @@ export class LicenseOrdersController {
   @Get(':channelCode/:channelOrderId')
   @Operation({
     id: 'getOrder',
-    summary: 'What became of an order',
-    description: "The gateway's own record; the platform is not asked.",
+    summary: 'Read the record of an order',
+    description: "The gateway's own record; the gateway does not call the platform.",
     effect: 'read',
     scope: 'orders:read',
     problems: ['order-not-found', 'dependency-unavailable'],
@@ -112,15 +116,15 @@ export class LicenseOrdersController {
   @Post(':channelCode/:channelOrderId/settlement')
   @Operation({
     id: 'settleOrder',
-    summary: 'Settle an order that is in doubt or incomplete, by what an operator found out',
+    summary: 'Settle an order that is in doubt or incomplete with the result that an operator found',
     description:
-      'Only the record changes; the platform is not asked. `not_placed` frees the number, and is possible 15 minutes after the send ' +
+      'Changes only the record; the gateway does not call the platform. `not_placed` frees the number, and is possible 15 minutes after the send ' +
       '(409 with `Retry-After` until then).',
     effect: 'write',
     scope: 'orders:settle',
     idempotency: 'key',
     problems: ['order-not-found', 'dependency-unavailable'],
-    success: [{ status: 200, description: 'Settled, now or in the same way before', type: OrderRecordDto }],
+    success: [{ status: 200, description: 'Settled now, or before in the same way', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })
   settleOrder(
@@ -132,7 +136,7 @@ export class LicenseOrdersController {
   }
 }
 
-/** Asked before the body is validated, so it takes nothing for granted. */
+/** Runs before the body is validated, so it must accept any value. */
 function deletionScopes(body: unknown): readonly Scope[] {
   const items = (body as { items?: unknown } | null | undefined)?.items;
   const deletes =

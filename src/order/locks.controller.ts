@@ -16,7 +16,7 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
     id,
     summary,
     description:
-      'Only re-issuable locks and large-customer locks can be switched. Every number gets a result of its own.',
+      'Only re-issuable locks and large-customer locks can be switched. Each number has its own result.',
     effect: 'write',
     scope: 'locks:write',
     upstream: id,
@@ -69,7 +69,7 @@ export class LocksController {
     id: 'reserveAssetNums',
     summary: 'Reserve asset numbers',
     description:
-      'The numbers are consumed: each call hands out new ones. The platform may give fewer than asked for.',
+      'Each call reserves new numbers, and they are used up. The platform may give fewer than requested.',
     effect: 'write',
     scope: 'orders:write',
     upstream: 'obtainAssetNums',

@@ -1,4 +1,4 @@
-/** Orders that work against the demo as they stand; the numbers and ids are those of the sandbox's seed. */
+/** Orders that work with the demo unchanged. The numbers and ids are those of the sandbox's seed. */
 const buyer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
 
 export const orderExamples = {
@@ -90,7 +90,7 @@ export const orderExamples = {
     },
   },
   deleteProduct: {
-    summary: 'Revoke one product of an asset, whatever its times',
+    summary: 'Revoke one product of an asset, independent of its times',
     value: {
       channelCode: 'crm',
       channelOrderId: 'SO-2004',
@@ -114,7 +114,7 @@ export const orderExamples = {
 
 export const settlementExamples = {
   found: {
-    summary: 'It was placed after all; the first example already was, so this changes nothing',
+    summary: 'The order was placed. The first example already was, so this changes nothing',
     value: { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' },
   },
 } as const;

@@ -1,10 +1,10 @@
 import type { LedgerRecord, State } from '../order-ledger/ledger-record.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 
-/** `accepted`: only taken over by the platform; the others wait for somebody to settle them. */
+/** `accepted`: the platform has yet to place the order. The others have no settled outcome yet. */
 const OPEN: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
 
-/** The ledger's record of an order, as callers see it. */
+/** Converts the ledger's record of an order for callers. */
 export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
   const { order } = details;
   if (!order) throw new Error('a write that is no order has no order record');

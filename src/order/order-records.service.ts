@@ -15,10 +15,10 @@ import type {
 } from './dto/order-record.dto.ts';
 import { toOrderRecord } from './order-record.mapper.ts';
 
-/** So long after the send somebody may still carry it out: a late answer, a queue of the platform. */
+/** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
 
-/** What became of orders: the gateway's own records. The platform is not asked. */
+/** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
   constructor(private readonly ledger: OrderLedgerKeeper) {}
@@ -27,7 +27,7 @@ export class OrderRecordsService {
     return toOrderRecord(await this.#find(path, grants));
   }
 
-  /** Newest first, of what the caller may see. It ends when the caller hangs up. */
+  /** The orders that the caller may see, newest first. It ends when the caller hangs up. */
   async listOrders(
     {
       state,
@@ -59,7 +59,7 @@ export class OrderRecordsService {
     };
   }
 
-  /** Ends an order that nobody knows the outcome of, by what an operator found out. */
+  /** Settles an order with an unknown outcome, with the result that an operator found. */
   async settleOrder(
     path: OrderPath,
     { as, reason, items }: SettleOrderDto,
@@ -96,7 +96,7 @@ export class OrderRecordsService {
     }
   }
 
-  /** The order of another enterprise is one that does not exist. */
+  /** For the caller an order of another enterprise does not exist. */
   async #find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
     const record = await this.ledger.store.read(orderName(channelCode, channelOrderId));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
@@ -104,7 +104,7 @@ export class OrderRecordsService {
   }
 }
 
-/** Undefined where all are granted. */
+/** The granted ids; undefined where all are granted. */
 function only(granted: ReadonlySet<string>): ReadonlySet<string> | undefined {
   return granted.has('*') ? undefined : granted;
 }
@@ -113,7 +113,7 @@ function millisecond(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Date.parse(time);
 }
 
-/** The same settlement once more changes nothing; another is too late. */
+/** The same settlement again changes nothing; another one is refused. */
 function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRecordDto {
   if (record.state === 'sending') throw problemFor(record);
   if (record.state === as) return toOrderRecord(record);

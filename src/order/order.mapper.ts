@@ -25,7 +25,7 @@ import type { CustomerDto } from './dto/customer.dto.ts';
 import type { EnterpriseDto, EnterpriseMemberDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
 
-/** The order module's answers in the gateway's vocabulary. Pure; throws {@link ContractViolation} where an answer is not as the interface says. */
+/** Converts the order module's answers to the gateway's DTOs. Pure; throws {@link ContractViolation} where an answer violates the interface. */
 
 export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
   return readObject<WireCustomer, CustomerDto>(data, readCustomer, notes);
@@ -110,7 +110,10 @@ const LOCK_STATUSES = new Map<number, LockStatus>([
   [4, 'wrong_type'],
 ]);
 
-/** One result for each number asked, in that order: `not_found` for those in `left`, which were not sent; `unknown` where upstream left it out, contradicts itself or says something new. */
+/**
+ * One result for each requested number, in that order: `not_found` for those in `left`, which were not sent; `unknown` where the
+ * platform left the number out, contradicts itself or sends an unknown status.
+ */
 export function toLockResults(
   data: unknown,
   asked: readonly string[],
@@ -138,7 +141,7 @@ const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
   ['6', 'singapore'],
 ]);
 
-/** The numbers are consumed upstream already, so one of an unknown form is delivered too, as of an unknown region. */
+/** The platform has already used up the numbers, so one of an unknown form is delivered too, with an unknown region. */
 export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
   return requiredList(data).map((value: unknown, index) => {
     const keyShellNumber = isJsonText(value) ? value : numberText(value);
@@ -149,7 +152,7 @@ export function toReservedAssetNums(data: unknown, notes?: ContractNotes): Reser
   });
 }
 
-/** Of a write: without its list nothing is known of what came of it. */
+/** For a write: without its list the outcome is not known. */
 function requiredList(data: unknown): unknown[] {
   if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
   return data;

@@ -18,7 +18,7 @@ import { OrderService } from './order.service.ts';
   providers: [OrderService, LicenseOrderService, OrderRecordsService],
 })
 export class OrderModule {
-  /** What an order changed is shown by the next read also where its request is over: late, swept, settled, found. */
+  /** Invalidates cached reads also where the outcome of an order becomes known after its request: late, swept, settled or found. */
   constructor(ledger: OrderLedgerKeeper, cache: ReadCache) {
     ledger.onCarriedOut(() => void cache.written({}));
   }

@@ -34,7 +34,7 @@ interface AssetList {
   readonly load: () => Promise<readonly AssetDto[]>;
 }
 
-/** The order module's operations but for orders themselves: map in, call, map out. */
+/** The order module's operations except orders: map in, call, map out. */
 @Injectable()
 export class OrderService {
   constructor(
@@ -95,7 +95,7 @@ export class OrderService {
     return asset;
   }
 
-  /** All assets of an enterprise, fetched once for every filter and page. */
+  /** All assets of an enterprise, fetched once for all filters and pages. */
   #assetList(call: CallContext, enterpriseGlobalId: string, extendCode?: string): AssetList {
     const query = { extendCode };
     return {

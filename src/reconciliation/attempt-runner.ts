@@ -9,7 +9,7 @@ export interface ReconciliationAttempt {
 /** How an attempt is made: settles when it is over, and ends early when told to. */
 export type RunAttempt = (write: string, abandon: AbortSignal) => Promise<unknown>;
 
-/** Who sees to it that each attempt is made once: a queue of all replicas, or this process. */
+/** Ensures that each attempt is made once: by a queue of all replicas, or in this process. */
 export interface AttemptRunner {
   start(run: RunAttempt): void;
   /** Resolves once they will be made, or were before. */

@@ -17,7 +17,7 @@ import { Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
 /** A background job has no caller whose user it could borrow. */
 const ALIAS = 'default';
 const EVERYTHING = new Set(['*']);
-/** Codes that speak of the asset alone: it is gone, or somebody else's by now. */
+/** Codes that speak of the asset alone: it is gone, or belongs to another enterprise by now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 /** As where the products are shown (asset-products.mapper.ts). */
 const MAX_LEVELS = 16;

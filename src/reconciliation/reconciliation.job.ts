@@ -10,9 +10,8 @@ export const ATTEMPT_RUNNER = Symbol('AttemptRunner');
 const PAGE = 100;
 
 /**
- * Has orders looked for at their times that are in doubt, or that the platform took over for later. It reads the
- * order store's list instead of listening to moves: an order is on the list whichever replica moved it there, also where
- * that one has died since.
+ * Starts reconciliation attempts at their times for orders that are in doubt, or that the platform places later. It reads the order
+ * ledger's list instead of listening to moves, because the list is complete also when a replica died.
  */
 @Injectable()
 export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {

@@ -13,7 +13,7 @@ import { OrderReconciler } from './reconcile-order.ts';
 import { PlatformSearch } from './platform-search.ts';
 import { QueuedRunner } from './queued-runner.ts';
 
-/** Looks at the platform for orders of which nobody knows what became. */
+/** Looks for orders with an unknown outcome at the platform. */
 @Module({
   imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
   providers: [

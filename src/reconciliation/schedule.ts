@@ -15,7 +15,7 @@ export class ReconciliationSchedule {
     15 * MINUTE,
     ...Array.from({ length: 24 }, (_, index) => (index + 1) * HOUR),
   ];
-  /** The last attempt may be made up for so long, where nobody was there at its time. */
+  /** How long the last attempt may be made late, where no replica was running at its time. */
   readonly grace: number = HOUR;
   /** How often the order store is asked which orders are in doubt. */
   readonly scan: number = 2 * SECOND;

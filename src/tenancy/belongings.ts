@@ -6,34 +6,34 @@ import type { OwnKind } from '../upstream/reach.ts';
 import { EnterpriseLists, type Listed } from './enterprise-lists.ts';
 import type { Asked } from './platform-lists.ts';
 
-/** How long it is believed that a thing belongs to an enterprise without asking again. */
+/** How long the gateway remembers that an id belongs to an enterprise. */
 const REMEMBERED_MS = 24 * 3_600_000;
-/** About 16 MB at most: things that were named, not all that there are. */
+/** About 16 MB at most: only ids that callers named. */
 const REMEMBERED = 100_000;
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
-/** Of the assets of one enterprise whose products are read: few enough for the platform to serve others beside it. */
+/** How many assets of one enterprise are read at a time; few enough for the platform to serve other requests too. */
 const ASSETS_AT_A_TIME = 4;
-/** A search through the assets of a large enterprise ends here: what was read is remembered by the read cache for the next one. */
+/** The time limit of a search through the assets of a large enterprise. The read cache keeps what was read for the next search. */
 const SEARCH_MS = 20_000;
-/** They speak of the asset alone: it is gone, or shown in a form that cannot be read. */
+/** Problems of a single asset: it is gone, or its answer cannot be read. */
 const OF_ONE_ASSET: ReadonlySet<string> = new Set([
   'asset-not-found',
   'asset-of-other-customer',
   'upstream-contract-violation',
 ]);
 
-/** What is asked of one enterprise. */
+/** Ids to look up in one enterprise. */
 export interface Question {
   readonly enterprise: string;
   readonly kind: OwnKind;
   readonly ids: ReadonlySet<string>;
   /** For customers: the channel and the customer's number in it, where the request names one. */
   readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
-  /** For licence orders: the numbers of assets that they are likely to stand on. */
+  /** For licence orders: the numbers of the assets that probably have them. */
   readonly assetNums?: ReadonlySet<string>;
 }
 
-/** Which assets, members, customers and licence orders are an enterprise's own. Answers the ids that are not there. */
+/** Looks up whether assets, members, customers and licence orders belong to an enterprise. Returns the ids that do not. */
 @Injectable()
 export class Belongings {
   readonly #own = new BoundedStore<true>({ entries: REMEMBERED, bytes: REMEMBERED_BYTES, sizeOf: () => 64 });
@@ -71,8 +71,8 @@ export class Belongings {
   }
 
   /**
-   * Licence orders stand on assets, and the platform shows those of one asset at a time: first of the assets that the request names, then
-   * of all others. Only what no asset shows, as it is now, is missing.
+   * The platform shows the licence orders of one asset at a time. The search reads the assets that the request names first, then
+   * all others. A licence order is missing only where no asset has it now.
    */
   async #orders(question: Question, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     if (!call.user) throw new ProblemException('user-required');
@@ -126,7 +126,7 @@ export class Belongings {
   }
 }
 
-/** A search for licence orders under way. */
+/** A running search for licence orders. */
 interface Search {
   readonly question: Question;
   readonly wanted: ReadonlySet<string>;
@@ -137,7 +137,7 @@ interface Search {
   readonly until: number;
 }
 
-/** Where a thing is looked for; the next list only for what the one before lacks. */
+/** The lists to search, in order. The next list is read only for ids that the one before lacks. */
 function listsFor({ enterprise, kind, channel }: Question, { user }: CallContext): Asked[] {
   const assets: Asked = { list: user ? 'assetNums' : 'assets', enterprise };
   const customers: Asked[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];
@@ -155,7 +155,7 @@ function listsFor({ enterprise, kind, channel }: Question, { user }: CallContext
   }
 }
 
-/** The number of a channel's customer says nothing without its channel. Ids have no line breaks. */
+/** A channel customer's number is unique only within its channel. Ids have no line breaks. */
 function keyOf({ enterprise, kind, channel }: Question, id: string): string {
   const of = kind === 'channelCustomer' ? (channel?.channelCode ?? '') : '';
   return `${kind}\n${enterprise}\n${of}\n${id}`;

@@ -4,7 +4,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import type { OwnKind } from '../upstream/reach.ts';
 import { type Asked, type Columns, PlatformLists } from './platform-lists.ts';
 
-/** What a list names, by kind. */
+/** The ids of a list, by kind. */
 export class Listed {
   readonly #ids = new Map<string, ReadonlySet<string>>();
 
@@ -32,17 +32,17 @@ export class Listed {
 
 export interface Found {
   readonly listed: Listed;
-  /** The platform was asked after this request came. */
+  /** Whether the list was read after this request came. */
   readonly fresh: boolean;
 }
 
-/** One reading of a list past the cache, and the next one, for everything that comes while the first is under way. */
+/** One read of a list past the cache, and the next one, for all requests that come while the first is running. */
 interface Refresh {
   readonly running: Promise<Listed>;
   next?: Promise<Listed>;
 }
 
-/** The lists of an enterprise as ids only, through the read cache: a hundredth of what the platform sends. */
+/** The ids in the lists of an enterprise, through the read cache: a hundredth of the data that the platform sends. */
 @Injectable()
 export class EnterpriseLists {
   readonly #parsed = new WeakMap<Buffer, Listed>();
@@ -59,11 +59,11 @@ export class EnterpriseLists {
     return { listed: this.#parse(answer.body), fresh: ageSeconds === undefined };
   }
 
-  /** Past the cache. One reading at a time: a caller that asks for what is not there costs no more than one that waits. */
+  /** Reads past the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */
   refreshed(asked: Asked, call: CallContext): Promise<Listed> {
     const key = JSON.stringify([asked.list, asked.enterprise, asked.by, call.user?.name]);
     const refresh = this.#refreshes.get(key);
-    // What is under way may have been read before this request came, so the next one counts.
+    // The running read may have begun before this request came, so this request needs the next one.
     if (refresh)
       return (refresh.next ??= refresh.running
         .catch(() => undefined)

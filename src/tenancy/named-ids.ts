@@ -3,7 +3,7 @@ import { pointerToken } from '../shared/json.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 
-/** Where a value stands in a request, from the outside in; spelled only where something is wrong with it. */
+/** The location of a value in a request, from the outside in. It is made a text only for a fault. */
 export interface Place {
   readonly of: Place | undefined;
   readonly key: string | number;
@@ -15,10 +15,10 @@ export interface NamedId {
   readonly place: Place | undefined;
 }
 
-/** A part of a request that names an enterprise, and everything that it names in it: the whole request, or one item of an order. */
+/** A part of a request that names an enterprise, with all ids that it names: the whole request, or one item of an order. */
 export interface EnterpriseScope {
   readonly enterprise: NamedId | undefined;
-  /** Where the enterprise, or the customer, stands or would have to stand. */
+  /** The location of the enterprise or the customer, or where it would have to be. */
   readonly placeOf: (name: Name) => Place | undefined;
   readonly ids: ReadonlyMap<Name, readonly NamedId[]>;
 }
@@ -28,18 +28,18 @@ interface OpenScope extends EnterpriseScope {
   readonly ids: Map<Name, NamedId[]>;
 }
 
-/** What of a DTO class can hold ids. */
+/** The fields of a DTO class that can have ids. */
 interface Shape {
   readonly names: readonly (readonly [string, Name])[];
   readonly nested: readonly string[];
-  /** Whether an object of it, or one in a field of it, says which enterprise it is about. */
+  /** Whether an object of the class, or one in its fields, names its enterprise. */
   readonly isScope: boolean;
 }
 
 const NOT_LOOKED_UP: ReadonlySet<Name> = new Set(['label', 'filter', 'unbounded']);
 const shapes = new WeakMap<Type, Shape>();
 
-/** Collects what the parts of a request name: validated instances of DTO classes, path and query first. */
+/** Collects the ids in the parts of a request: validated instances of DTO classes, path and query first. */
 export function scopesOf(
   parameters: readonly object[],
   body: object | undefined,
@@ -65,7 +65,7 @@ function collect(value: object, at: Place | undefined, outer: OpenScope, found: 
   const { names, nested, isScope } = shapeOf(value.constructor as Type);
   const fields = value as Record<string, unknown>;
   let scope = outer;
-  // Of an order item and the customer in it, the item is what the enterprise is named for.
+  // The customer in an order item names the enterprise for the whole item.
   if (isScope && at && outer === found[0] && !outer.enterprise) {
     scope = openScope(at, [value]);
     found.push(scope);
@@ -115,7 +115,7 @@ function placeIn(value: object, name: Name, at: Place | undefined): Place | unde
   return undefined;
 }
 
-/** Features of products and the like hold no ids that are looked up: what cannot is passed over. */
+/** Classes without ids that are looked up, such as features of products, are skipped. */
 function shapeOf(type: Type): Shape {
   const known = shapes.get(type);
   if (known) return known;
@@ -134,7 +134,7 @@ function shapeOf(type: Type): Shape {
   return shape;
 }
 
-/** Of lists of several classes, no class is known here: their items are looked at one by one. */
+/** The classes of mixed lists are not known here, so their items are checked one by one. */
 function canHoldIds(type: Type, seen = new Set<Type>()): boolean {
   if (seen.has(type)) return false;
   seen.add(type);

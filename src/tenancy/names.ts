@@ -1,13 +1,13 @@
 /**
- * What the id in a field of a request names (docs/api.md, section 2):
+ * The meaning of an id in a field of a request (docs/api.md, section 2):
  * - `enterprise`, `channel`: must be granted
- * - `asset`, `assetNum`, `lentLock`, `member`, `customer`, `channelCustomer`, `order`: looked up in the enterprise that is named
+ * - `asset`, `assetNum`, `lentLock`, `member`, `customer`, `channelCustomer`, `order`: looked up in the named enterprise
  * - `newAssetNum`: the same as `assetNum`, or a number that this caller reserved
- * - `lock`: an asset number that is left out where the enterprise does not have it, and answered as `not_found`
+ * - `lock`: an asset number. Where the enterprise does not have it, it is left out and gets the result `not_found`
  * - `crmCustomer`: the platform has no list of it, so a bound caller cannot name it
- * - `label`: the caller's own name for a thing, or a word of the catalogue of products: it reaches nothing of an enterprise
- * - `filter`: keeps a part of a list that is the enterprise's own, so it finds nothing of another
- * - `unbounded`: of an operation whose scope is not bounded by enterprises
+ * - `label`: the caller's own name, or an id of the product catalogue: it gives no access to data of an enterprise
+ * - `filter`: filters a list of the enterprise, so it finds nothing of another one
+ * - `unbounded`: used in an operation whose scope is not limited by enterprises
  */
 export const names = [
   'enterprise',
@@ -30,7 +30,7 @@ export type Name = (typeof names)[number];
 
 const DECLARED = 'tenancy:names';
 
-/** Declares what the id, or each id of the list, in a field of a request names. A field that holds an id and has none fails a test. */
+/** Declares the meaning of the id, or of each id of the list, in a field of a request. A test fails where a field with an id lacks it. */
 export function Names(name: Name): PropertyDecorator {
   return (target, field) => {
     Reflect.defineMetadata(DECLARED, new Map([...namesOf(target), [String(field), name]]), target);

@@ -18,7 +18,7 @@ import { ContractViolation, Reader, readList, UnreadableTree } from '../upstream
 
 export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
-/** A list, of what it is, and the parameters that it is asked for with. */
+/** A list, its owner, and the parameters of its request. */
 export interface Asked {
   readonly list: ListName;
   readonly enterprise: string;
@@ -26,18 +26,18 @@ export interface Asked {
 }
 
 type Id = string | null;
-/** Ids by kind; the same place in each is the same row. */
+/** Ids by kind; the same index in each is the same row. */
 export type Columns = Partial<Record<OwnKind, Id[]>>;
 
-/** Few pages, and no more than listMembers lets a caller have. */
+/** Large, for few pages, and not above the maximum of listMembers. */
 const PAGE_SIZE = 200;
-/** Of the pages of a list: enough to halve the wait, and few enough for the platform to serve others beside it. */
+/** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 const MAX_PAGES = 500;
-/** As where the products are shown (asset-products.mapper.ts). */
+/** The same limit as in asset-products.mapper.ts. */
 const MAX_LEVELS = 16;
 
-/** The platform's lists, of which only ids are read: nothing else of an item may stand in the way of a lookup. */
+/** Reads only the ids of the platform's lists, so that a fault in other fields does not prevent a lookup. */
 @Injectable()
 export class PlatformLists {
   constructor(private readonly upstream: UpstreamClient) {}
@@ -81,7 +81,7 @@ export class PlatformLists {
     );
   }
 
-  /** Every page: the platform finds a member by its name or account only. */
+  /** Reads every page, because the platform can search a member only by name or account. */
   async members(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     const page = async (number: number) =>
       this.upstream.call(
@@ -92,7 +92,7 @@ export class PlatformLists {
           const wire = new Reader<WirePage>(data);
           const ids = wire.list<WireMember, Id>('list', (member) => member.id('globalId'));
           const total = wire.count('total');
-          // Without it the later pages cannot be asked for, and a member on one of them would seem to be missing.
+          // Without the total the later pages cannot be read, and their members would seem to be missing.
           if (total === null) throw new ContractViolation('data.total', 'a count');
           return { ids, total };
         },
@@ -110,7 +110,7 @@ export class PlatformLists {
     return { member: found.flat() };
   }
 
-  /** Of one channel customer those that are bound to the enterprise. */
+  /** The customers of one channel number that are bound to the enterprise. */
   customers(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -134,7 +134,7 @@ export class PlatformLists {
     });
   }
 
-  /** The licence orders whose products or packages stand on one asset. */
+  /** The licence orders whose products or packages are on one asset. */
   orders(
     call: CallContext,
     _enterprise: string,

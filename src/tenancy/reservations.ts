@@ -6,12 +6,12 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 
 const KEPT_MS = 30 * 24 * 3_600_000;
-/** Of one caller, the oldest forgotten first: about 8 MB of Redis. */
+/** The limit for one caller, about 8 MB in Redis; the oldest numbers are forgotten first. */
 const MAX_KEPT = 100_000;
 
 /**
- * Asset numbers that a caller reserved and may put on a purchase before any enterprise has them. In the Redis of the order ledger: the shared
- * one may be emptied without harm to orders, and here a lost number would be consumed at the platform and of use to no caller.
+ * Asset numbers that a caller reserved and may use in a purchase before an enterprise has them. They are in the Redis of the order
+ * ledger, because an operator may empty the shared one, and then no caller could use the numbers that the platform has used up.
  * Without that Redis they stay in the process, as orders do.
  */
 @Injectable()
@@ -27,7 +27,7 @@ export class Reservations {
     this.#prefix = `${environmentName(config.baseUrl)}:reserved:`;
   }
 
-  /** Never fails: the numbers are consumed, and the caller has to get them. */
+  /** Never fails: the platform has used up the numbers, so the caller must get them. */
   async add(caller: string, assetNums: readonly string[]): Promise<void> {
     if (assetNums.length === 0) return;
     const now = Date.now();
@@ -45,7 +45,7 @@ export class Reservations {
       } catch (error) {
         this.log.warn(
           { event: 'reservation-not-shared', reason: (error as Error).name, numbers: assetNums.length },
-          'Redis did not take reserved asset numbers: only this process knows whose they are',
+          'Redis did not store reserved asset numbers: only this process knows their caller',
         );
       }
     }

@@ -8,7 +8,7 @@ import { PlatformLists } from './platform-lists.ts';
 import { Reservations } from './reservations.ts';
 import { Tenancy } from './tenancy.ts';
 
-/** What a caller may reach: looked up before each handler. */
+/** Looks up before each handler whether the caller may reach the ids of a request. */
 @Module({
   imports: [OrderLedgerModule, ReadCacheModule, UpstreamClientModule],
   providers: [Belongings, EnterpriseLists, PlatformLists, Reservations, Tenancy],

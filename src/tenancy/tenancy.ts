@@ -15,7 +15,10 @@ import { Reservations } from './reservations.ts';
 const EVERYTHING: ReadonlySet<string> = new Set(['*']);
 const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
 
-/** What is looked up, as what, and the problem where it is not there; without one it is left out (the results of locks say so). */
+/**
+ * The names that are looked up, their kinds, and the problem for a missing id. Without a problem the id is left out (the results of
+ * locks report it).
+ */
 const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonly problem?: ProblemSlug }[] =
   [
     { name: 'member', kind: 'member', problem: 'member-not-found' },
@@ -29,7 +32,7 @@ const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonl
     { name: 'order', kind: 'order', problem: 'order-not-found' },
   ];
 
-/** One kind of id of one enterprise, and where its ids stand in the request. */
+/** One kind of id of one enterprise, with the locations of its ids in the request. */
 interface Lookup extends Question {
   readonly problem: ProblemSlug | undefined;
   readonly reservable: boolean;
@@ -39,9 +42,9 @@ interface Lookup extends Question {
 }
 
 /**
- * What a bound caller may reach (docs/api.md, section 2): before its handler, every enterprise and channel that a request names has to be
- * granted, and everything else that it names has to be found in that enterprise. What belongs to another enterprise is answered as what
- * does not exist. Callers that may reach every enterprise pass without a lookup.
+ * Checks the requests of bound callers before the handler (docs/api.md, section 2). Every enterprise and channel that a request
+ * names must be granted, and every other id must be found in that enterprise. An id of another enterprise gets the same response as
+ * one that does not exist. Callers that may reach every enterprise need no lookup.
  */
 @Injectable()
 export class Tenancy {
@@ -50,7 +53,7 @@ export class Tenancy {
     private readonly reservations: Reservations,
   ) {}
 
-  /** Called by the interceptors that `@Operation` sets. What it has not looked up, the upstream client does not send. */
+  /** Called by the interceptors that `@Operation` sets. The upstream client sends no id that was not looked up here. */
   check(context: ExecutionContext): Promise<void> | undefined {
     const { call, policy } = context.switchToHttp().getRequest<FastifyRequest>().state;
     if (!call || !policy || !isBound(call.caller.grants)) return undefined;
@@ -65,7 +68,7 @@ export class Tenancy {
     const reach = new Reach();
     call.reach = reach;
     if (lookups.length === 0) return;
-    // The gateway asks on its own behalf: what it reads of an enterprise is granted, and its lists are the same for all callers.
+    // The gateway reads on its own behalf: the enterprise is granted, and its lists are the same for all callers.
     const own: CallContext = { ...call, caller: { ...call.caller, grants: ALL_GRANTS }, upstreamMs: 0 };
     const ofOrders: CallContext = policy.actsAsUser ? own : { ...own, user: undefined };
     const started = performance.now();
@@ -79,7 +82,7 @@ export class Tenancy {
     call.reach = new Reach(problem);
   }
 
-  /** The ids that are not there; the others are within reach from now on. */
+  /** Returns the missing ids and adds the others to the reach. */
   async #missing(lookup: Lookup, call: CallContext, reach: Reach): Promise<ReadonlySet<string>> {
     const reserved = lookup.reservable
       ? await this.reservations.of(call.caller.name, lookup.ids)
@@ -92,7 +95,7 @@ export class Tenancy {
   }
 }
 
-/** All lookups run to their end, so that none is under way when the request is answered. */
+/** Waits for all lookups, so that none is running when the response is sent. */
 async function settleAll<T>(lookups: readonly Promise<T>[]): Promise<T[]> {
   const settled = await Promise.allSettled(lookups);
   return settled.map((one) => {
@@ -101,7 +104,7 @@ async function settleAll<T>(lookups: readonly Promise<T>[]): Promise<T[]> {
   });
 }
 
-/** Names are granted, and an order says for which enterprise and customer it is. */
+/** Checks that the names are granted, and that an order names its enterprise and customer. */
 function assertNamed({ enterprise, placeOf, ids }: EnterpriseScope, { caller }: CallContext): void {
   const { enterprises, channels } = caller.grants;
   for (const named of ids.get('enterprise') ?? []) assertGranted(enterprises, named, 'enterprise');
@@ -110,7 +113,7 @@ function assertNamed({ enterprise, placeOf, ids }: EnterpriseScope, { caller }: 
   if (crm)
     throw refused(
       crm.place,
-      'cannot be looked up, so a caller that is bound to enterprises must not name it',
+      'cannot be looked up, so a caller with a limited set of enterprises must not name it',
     );
   const lookedUp = LOOKED_UP.some(({ name }) => ids.has(name));
   const enterprisePlace = placeOf('enterprise');
@@ -130,7 +133,7 @@ function assertGranted(granted: ReadonlySet<string>, { id, place }: NamedId, wha
 
 function refused(place: Place | undefined, detail: string): ProblemException {
   return new ProblemException('forbidden', {
-    detail: 'A caller that is bound to enterprises names something of one of them, and nothing else.',
+    detail: 'A caller with a limited set of enterprises may name only ids that belong to one of them.',
     ...(place && { errors: [{ pointer: pointerOf(place), detail }] }),
   });
 }
@@ -175,7 +178,7 @@ function lookupsOf(scopes: readonly EnterpriseScope[]): Lookup[] {
   return [...lookups.values()];
 }
 
-/** The first kind that lacks something, with every place of it in the body. */
+/** The problem of the first kind with missing ids, with all of their locations in the body. */
 function problemOf(
   lookups: readonly Lookup[],
   missing: readonly ReadonlySet<string>[],

@@ -93,13 +93,13 @@ export class MerchandiseInstanceDto {
   srcLicenseOrderId!: string | null;
   /** Lower-level packages. */
   children!: MerchandiseInstanceDto[];
-  /** Products that stand in the package itself. */
+  /** Products in the package itself, not in its lower levels. */
   @UpstreamName('productInstanceList')
   products!: ProductInstanceDto[];
 }
 
 export class AssetProductsDto {
-  /** Products that stand on the asset itself. */
+  /** Products on the asset that belong to no package. */
   @UpstreamName('productInstanceList')
   products!: ProductInstanceDto[];
   @UpstreamName('children')

@@ -9,13 +9,13 @@ const MAX_ASSETS = 1_000;
 export class AssetNumDto {
   assetNum!: string;
   assetId!: string | null;
-  /** The member it is assigned to, or a lent lock is lent to. */
+  /** The member that has the number; for a lent lock, the member that it is lent to. */
   @UpstreamName('cloudAccountGlobalId')
   memberGlobalId!: string | null;
-  /** Whether it is lent out now. */
+  /** Whether it is lent to a member now. */
   @UpstreamName('borrowedFlag')
   lent!: boolean | null;
-  /** Whether in use online now. */
+  /** Whether it is in use online now. */
   @UpstreamName('onlineFlag')
   online!: boolean | null;
 }
@@ -29,10 +29,10 @@ export class LentLockDto {
   assetId!: string;
   /** Number of the lent lock. */
   assetNum!: string | null;
-  /** Whether it is lent out now. */
+  /** Whether it is lent to a member now. */
   @UpstreamName('borrowedFlag')
   lent!: boolean | null;
-  /** The member it is lent to. */
+  /** The member that it is lent to. */
   @UpstreamName('cloudAccountGlobalId')
   memberGlobalId!: string | null;
 }
@@ -50,23 +50,32 @@ export class ListAssetNumsQuery extends PageQuery {
 
   @Optional()
   @FlagParameter({
-    description: '`true`: only those that no member has and that are not lent; `false`: all others',
+    description: '`true`: only numbers that no member has and that are not lent; `false`: all others',
     example: false,
   })
   free?: boolean;
 
   @Optional()
-  @FlagParameter({ description: 'Only those that are lent now, or are not', example: false })
+  @FlagParameter({
+    description: '`true`: only those that are lent now; `false`: only those that are not',
+    example: false,
+  })
   lent?: boolean;
 
   @Optional()
-  @FlagParameter({ description: 'Only those that are in use online now, or are not', example: false })
+  @FlagParameter({
+    description: '`true`: only those that are in use online now; `false`: only those that are not',
+    example: false,
+  })
   online?: boolean;
 }
 
 export class ListLentLocksQuery extends PageQuery {
   @Optional()
-  @FlagParameter({ description: 'Only those that are lent now, or are not', example: true })
+  @FlagParameter({
+    description: '`true`: only those that are lent now; `false`: only those that are not',
+    example: true,
+  })
   lent?: boolean;
 
   /** Only lent locks that are lent to this member. */
@@ -109,7 +118,7 @@ export class SetAssetNumsDto {
 }
 
 export class ChangeRightsQuery {
-  /** `true`: answers with what would change, and sends nothing. */
+  /** `true`: the response shows what would change, and the gateway sends nothing. */
   @Optional()
   @FlagParameter({ example: false })
   validateOnly: boolean = false;
@@ -119,7 +128,7 @@ export class ChangeRightsQuery {
 export class RightsChangeDto {
   assigned!: string[];
   withdrawn!: string[];
-  /** Wanted, and the member had them already. */
+  /** Requested numbers that the member already had. */
   kept!: string[];
 }
 

@@ -13,7 +13,7 @@ const MAX_PASSWORD = 128;
 const MAX_PAGE = 1_000_000;
 const MAX_PAGE_SIZE = 200;
 const DEFAULT_PAGE_SIZE = 20;
-/** With the enterprise code appended it has to stay under 63 characters (interface section 8). */
+/** The name with the enterprise code must stay under 63 characters (interface section 8). */
 const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
 const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
 
@@ -45,7 +45,7 @@ abstract class MemberTerms {
   @Names('label')
   departmentId?: string;
 
-  /** Empty takes away what is there. */
+  /** An empty text removes the current value. */
   @Optional()
   @Text(200, { example: 'Second floor' }, 0)
   remark?: string;
@@ -58,7 +58,7 @@ abstract class MemberTerms {
 }
 
 export class UpdateMemberDto extends MemberTerms {
-  /** Account name without the enterprise code; another one renames the account. */
+  /** Account name without the enterprise code; a new name renames the account. */
   @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna', 'x-upstream': 'userName' })
   account!: string;
 }
@@ -108,7 +108,7 @@ export class ListMembersQuery {
   keyword?: string;
 }
 
-/** An employee of an enterprise (interface sections 2.9 and 2.10); what adding does not answer is null there. */
+/** An employee of an enterprise (interface sections 2.9 and 2.10); fields that the platform does not return for a new member are null. */
 export class MemberDto {
   /** Id of the record. */
   @UpstreamName('id')
@@ -116,7 +116,7 @@ export class MemberDto {
 
   userId!: string | null;
 
-  /** The id that operations take. */
+  /** The id for the operations on a member. */
   @UpstreamName('globalId')
   memberGlobalId!: string;
 
@@ -139,7 +139,7 @@ export class MemberDto {
   @UpstreamName('borrowNum')
   lentLockNum!: string | null;
 
-  /** Whether in use online now. */
+  /** Whether the member is online now. */
   @UpstreamName('onlineFlag')
   online!: boolean | null;
 
@@ -160,23 +160,23 @@ export class MemberPageDto extends PageDto {
 }
 
 export class FailedMemberDto {
-  @Count('Place of the row in the request, from 0')
+  @Count('Position of the row in the request, from 0')
   index!: number;
 
-  /** As it was sent. */
+  /** The account as the caller sent it. */
   account!: string;
 
   @ApiProperty({
     description:
       "A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer " +
-      'contradicts itself or leaves the row out, otherwise what the call ended in that the row was part of',
+      'contradicts itself or leaves the row out, otherwise the code of the call that had the row',
   })
   code!: string;
 
-  /** The reason, in the words of the platform where it gave some. */
+  /** The reason, as the platform gave it where it did. */
   message!: string;
 
-  @OpenWord(outcomes, '`unknown`: look whether the member is there before sending the row again')
+  @OpenWord(outcomes, '`unknown`: check whether the member exists before you send the row again')
   outcome!: Outcome;
 
   /** Whether the same row may be sent again as it is. */

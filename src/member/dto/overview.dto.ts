@@ -13,7 +13,10 @@ export class AssetNumCountsDto {
   @ApiProperty(count)
   total!: number;
 
-  @ApiProperty({ ...count, description: 'Of a member; a lent lock: lent to one' })
+  @ApiProperty({
+    ...count,
+    description: 'Numbers of a member; for lent locks, those that are lent to a member',
+  })
   assigned!: number;
 
   @ApiProperty({ ...count, description: 'Neither assigned nor lent' })
@@ -38,7 +41,7 @@ export class AssetCountsDto {
   @ApiProperty({
     type: 'object',
     additionalProperties: count,
-    description: 'How many of each licence type; `unknown` where the platform names none',
+    description: 'Count by licence type; `unknown` where the platform names none',
     example: { softkey: 1, cloud_account: 3 },
   })
   byLicenseType!: Record<string, number>;
@@ -49,10 +52,10 @@ export class AssetCountsDto {
   @ApiProperty(count)
   frozen!: number;
 
-  @ApiProperty({ ...count, description: 'Past their `endsAt`' })
+  @ApiProperty({ ...count, description: 'Assets after their `endsAt`' })
   expired!: number;
 
-  @ApiProperty({ ...count, description: 'Reaching their `endsAt` within 30 days' })
+  @ApiProperty({ ...count, description: 'Assets whose `endsAt` is within the next 30 days' })
   expiringSoon!: number;
 }
 
@@ -63,11 +66,11 @@ export class UnreachableSectionDto {
   @OpenWord(enumeration('OverviewSection', overviewSections))
   section!: OverviewSection;
 
-  /** The code of the problem that its read ended in. */
+  /** The code of the problem of the failed read. */
   code!: string;
 }
 
-/** An enterprise at a glance; a section that could not be read is null and named in `unreachable`. */
+/** Counts of an enterprise. A section that could not be read is null and named in `unreachable`. */
 export class OverviewDto {
   enterpriseGlobalId!: string;
   members!: MemberCountsDto | null;

@@ -3,7 +3,7 @@ import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { WholeNumber } from '../../validation/rules.ts';
 
 export class ReserveAssetNumsDto {
-  /** How many are wanted. */
+  /** Number of asset numbers to reserve. */
   @WholeNumber(1, 1_000, { example: 2 })
   size!: number;
 }
@@ -19,9 +19,9 @@ export class ReservedAssetNumDto {
 }
 
 export class ReservedAssetNumsDto {
-  @Count('How many were asked for')
+  @Count('Number of requested asset numbers')
   requested!: number;
 
-  /** Those that the platform gave: they may be fewer. */
+  /** The reserved numbers. They may be fewer than requested. */
   items!: ReservedAssetNumDto[];
 }

@@ -37,7 +37,7 @@ export class ListAssetsQuery extends PageQuery {
   @Names('filter')
   memberGlobalId?: string;
 
-  /** Only assets that end before this time; those that never end are left out. */
+  /** Only assets that end before this time. Assets without an end are left out. */
   @Optional()
   @Timestamp({ example: '2030-01-01T00:00:00.000Z' })
   endsBefore?: string;
@@ -47,13 +47,13 @@ export class ListAssetsQuery extends PageQuery {
   lentLock?: boolean;
 }
 
-/** To whom an asset is assigned; meaningful for large-customer locks. */
+/** The assignment of an asset; meaningful for large-customer locks. */
 export class AssetAssignmentDto {
-  /** Allocation status, in the platform's words: its interface does not list them. */
+  /** Allocation status as the platform sends it: its interface does not list the values. */
   @UpstreamName('assignStatus')
   status!: string | null;
 
-  /** The member it is assigned to. */
+  /** The member that it is assigned to. */
   @UpstreamName('assignMemberId')
   memberGlobalId!: string | null;
 
@@ -118,7 +118,7 @@ export class AssetDto {
   @UpstreamName('assetExtends')
   extensions!: ExtensionDto[];
 
-  /** Whether it is a lent lock: a lock made for lending. Whether it is lent out now is `lent` of an asset number. */
+  /** Whether it is a lent lock, which is a lock made for lending. Whether it is lent now is in `lent` of its asset number. */
   @UpstreamName('borrowedUsbKey')
   lentLock!: boolean | null;
 }

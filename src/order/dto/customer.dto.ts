@@ -51,7 +51,7 @@ export class FindCustomersQuery extends PageQuery {
 }
 
 export class CrmCustomerParams {
-  /** The customer's number in the CRM. It travels in a body upstream, so any id fits. */
+  /** The customer's number in the CRM. The gateway sends it to the platform in a body, so any id is possible. */
   @Identifier({ example: 'CRM-1001' })
   @Names('unbounded')
   crmCustomerId!: string;

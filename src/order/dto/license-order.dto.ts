@@ -31,12 +31,12 @@ import {
 
 const MAX_ITEMS = 1_000;
 
-/** For these upstream demands that a deletion names its order (rule 5 of section 4.1). */
+/** For these the platform requires that a deletion names its order (rule 5 of section 4.1). */
 const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
 
-/** What every order item has, whatever its type. */
+/** The fields of every order item. */
 abstract class OrderItemBase {
-  /** Place in the batch; by default counted from 1. */
+  /** Position in the batch; by default counted from 1. */
   @Optional()
   @WholeNumber(0, 1_000_000, { example: 1 })
   sequence?: number;
@@ -68,7 +68,7 @@ export class NewBuyDto extends OrderItemBase {
   @OneOf(['new_buy'])
   orderType!: 'new_buy';
 
-  /** The original licence order, where there is one. */
+  /** The original licence order, if any. */
   @Optional()
   @Identifier()
   @Names('order')
@@ -128,7 +128,7 @@ export class PlaceOrderDto {
   @Names('channel')
   channelCode!: string;
 
-  /** The order number in that channel: with the channel code it names the order for good. */
+  /** The order number in that channel: together with the channel code it identifies the order permanently. */
   @Identifier({ example: 'SO-2001' })
   @Names('label')
   channelOrderId!: string;
@@ -146,7 +146,7 @@ export class PlaceOrderDto {
   items!: OrderItemDto[];
 }
 
-/** The sequence an item is sent with. */
+/** The sequence of an item in the call to the platform. */
 export function sequenceOf(item: { readonly sequence?: number }, index: number): number {
   return item?.sequence ?? index + 1;
 }

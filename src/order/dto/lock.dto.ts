@@ -11,7 +11,7 @@ export class LocksDto {
   @Names('lock')
   assetNums!: string[];
 
-  /** Name, mobile number or e-mail of who does it; by default the caller's name. */
+  /** Name, mobile number or e-mail of the operator; by default the caller's name. */
   @Optional()
   @Text(128, { example: 'ops@example.com' })
   operatorIdentity?: string;
@@ -29,7 +29,7 @@ export type LockStatus = WordOf<typeof lockStatuses>;
 export class LockResultDto {
   assetNum!: string;
 
-  @OpenWord(lockStatuses, '`unknown`: the answer of the platform leaves this number out')
+  @OpenWord(lockStatuses, '`unknown`: the platform did not report this number')
   status!: LockStatus;
 }
 

@@ -94,7 +94,7 @@ export class OrderExtensionDto {
   value!: string;
 }
 
-/** What an asset of an order may have beside its numbers and what stands on it. */
+/** Fields of an asset in an order, without its numbers, products and packages. */
 abstract class AssetTerms {
   @Optional()
   @ListOf(() => OrderExtensionDto, { max: 100 }, { 'x-upstream': 'assetExtendList' })
@@ -124,7 +124,7 @@ abstract class AssetTerms {
   'must have at least one product or merchandise',
 )
 export class BoughtAssetDto extends AssetTerms {
-  /** Existing assets that the products are added to; left out, the platform makes a new one. */
+  /** Existing assets that get the products. Without this field the platform creates a new asset. */
   @Optional()
   @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'assetNos' })
   @Names('newAssetNum')
@@ -139,7 +139,7 @@ export class BoughtAssetDto extends AssetTerms {
   merchandises?: MerchandiseDto[];
 }
 
-/** Revoked whole, whatever else stands here; to revoke products of an asset, use `delete_product`. */
+/** The whole asset is revoked, independent of other fields. To revoke products of an asset, use `delete_product`. */
 export class RevokedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
   @Names('assetNum')

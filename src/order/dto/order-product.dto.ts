@@ -41,7 +41,7 @@ export class ProductFeatureDto {
   trialEndsAt?: string;
 }
 
-/** What an order says of a product (interface section 2.4), but for which one it is. */
+/** Fields of a product in an order (interface section 2.4), without its identity. */
 abstract class ProductTerms {
   /** CRM product instance identifier. */
   @Optional()
@@ -49,7 +49,7 @@ abstract class ProductTerms {
   @Names('label')
   crmProductId?: string;
 
-  /** CRM identifier of the asset instance it belongs to. */
+  /** CRM identifier of the product's asset instance. */
   @Optional()
   @Identifier()
   @Names('label')
@@ -91,7 +91,7 @@ abstract class ProductTerms {
   @Digits({ example: '86400' })
   limitTimeDuration?: string;
 
-  /** On a deletion: `true` matches times and node count exactly, `false` by the product alone. */
+  /** On a deletion: `true` matches product, times and node count; `false` matches the product only. */
   @Optional()
   @Flag({ example: false })
   strictMatchWhenDelete?: boolean;
@@ -141,7 +141,7 @@ export class OrderProductDto extends ProductTerms {
   productUri?: string;
 }
 
-/** A product to be revoked: its `productUri` has to be there. */
+/** A product to be revoked; `productUri` is required. */
 @ObjectRule<RevokedProductDto>(
   ({ strictMatchWhenDelete, startsAt, endsAt, limitConcurrent }) =>
     strictMatchWhenDelete !== true || [startsAt, endsAt, limitConcurrent].every((term) => term !== undefined),
@@ -154,7 +154,7 @@ export class RevokedProductDto extends ProductTerms {
   productUri!: string;
 }
 
-/** What an order says of a package (interface section 2.4, merchandise), but for what is in it. */
+/** Fields of a package in an order (interface section 2.4, merchandise), without its content. */
 abstract class MerchandiseTerms {
   /** CRM package instance id. */
   @Optional()

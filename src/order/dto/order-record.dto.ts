@@ -21,7 +21,7 @@ const MAX_PAGE_SIZE = 200;
 const DEFAULT_PAGE_SIZE = 20;
 
 export class PlaceOrderQuery {
-  /** `true`: runs every check, answers with what would be sent, and sends nothing. */
+  /** `true`: the gateway runs every check, shows what it would send, and sends nothing. */
   @Optional()
   @FlagParameter({ example: false })
   validateOnly: boolean = false;
@@ -37,13 +37,13 @@ export class OrderRecordItemDto {
   /** The enterprise that the item names. */
   enterpriseGlobalId!: string | null;
 
-  /** null where it is not known: not placed, or not known yet. */
+  /** null where the item was not placed, or its licence order is not known yet. */
   licenseOrderId!: string | null;
 
   customerId!: string | null;
 }
 
-/** What became of an order. */
+/** The gateway's record of an order. */
 export class OrderRecordDto {
   channelCode!: string;
 
@@ -51,25 +51,34 @@ export class OrderRecordDto {
 
   @OpenWord(
     orderStates,
-    '`sending`: on its way. `succeeded`: placed. `accepted`: taken over for later (`syncMode` async). `incomplete`: the platform ' +
-      'says so, but not of every item. `rejected`: refused by the platform, a corrected order may have the number. `not_sent`: ' +
-      'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: settled so by hand, the number is free',
+    '`sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform ' +
+      'did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: ' +
+      'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free',
   )
   state!: State;
 
   @OpenWord(syncModes)
   syncMode!: SyncMode;
 
-  /** Every item of the order, with what was placed of it as far as that is known. */
+  /** Every item of the order, with its licence order where it is known. */
   items!: OrderRecordItemDto[];
 
-  @ApiProperty({ format: 'date-time', description: 'When it was recorded, right before it was sent' })
+  @ApiProperty({ format: 'date-time', description: 'Time of the record, right before the order was sent' })
   submittedAt!: string;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'null while it is open' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'null while the order is open',
+  })
   settledAt!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Why it was settled by hand, where it was' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'The reason of the operator, where an operator settled the order',
+  })
   reason!: string | null;
 }
 
@@ -125,7 +134,7 @@ export class OrderPageDto {
   @ApiProperty({ type: 'integer' })
   pageSize!: number;
 
-  @ApiProperty({ type: 'integer', description: 'All that match, on every page' })
+  @ApiProperty({ type: 'integer', description: 'Number of matching orders on all pages' })
   total!: number;
 
   @ApiProperty({ type: 'integer' })
@@ -158,17 +167,17 @@ export class SettleOrderDto {
   @OneOf(['succeeded', 'not_placed'])
   as!: 'succeeded' | 'not_placed';
 
-  /** How that was found out; it stays with the record. */
+  /** How the operator found out; the record keeps it. */
   @Text(500)
   reason!: string;
 
-  /** What was placed, where it is known. */
+  /** The placed items, where they are known. */
   @Optional()
   @ListOf(() => SettledItemDto, { min: 1, max: MAX_ITEMS })
   items?: SettledItemDto[];
 }
 
-/** What would be sent upstream; secrets stand as `[secret]`. */
+/** The body that the gateway would send to the platform; secrets are shown as `[secret]`. */
 export class OrderPreviewDto {
   method!: string;
   path!: string;
