@@ -218,7 +218,7 @@ describe('the registry', () => {
     return { registry, recorded };
   }
 
-  it('knows a caller by each of its keys, and nobody by anything else', async () => {
+  it('finds a caller by each of its keys, and no caller by another text', async () => {
     const [one, two, other] = [newApiKey(), newApiKey(), newApiKey()];
     const path = file(
       withCallers(

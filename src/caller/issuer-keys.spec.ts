@@ -184,7 +184,7 @@ describe('the keys of the issuer', () => {
     }
   });
 
-  it('fail where nobody listens', async () => {
+  it('fail where no server listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as { port: number };

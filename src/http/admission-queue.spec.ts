@@ -87,7 +87,7 @@ describe('a turn', () => {
     expect(begun.join('')).toBe('abcdef');
   });
 
-  it('in which somebody connected begins nothing, for ten in a row at most', () => {
+  it('in which a client connected begins nothing, for ten in a row at most', () => {
     for (const name of ['a', 'b', 'c', 'd']) take(name, 20);
     loop.queue.connected();
     loop.check();

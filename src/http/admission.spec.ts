@@ -34,7 +34,7 @@ describe('the admission', () => {
     expect(admission.overload).toBeUndefined();
   });
 
-  it('P10 refuses work while the memory is nearly full, whatever fills it', () => {
+  it('P10 refuses work while the memory is nearly full, for each kind of memory', () => {
     for (const share of [0.9, 0.86, 0.85]) admission.sample(0, 0.1, share);
     expect(admission.overload).toBe('memory');
     expect(admission.admit(() => undefined, 'probe')).toBe(true);

@@ -16,7 +16,7 @@ const MAX_HEAP_SHARE = 0.85;
 /** Buffers, connections and V8's heap together. Beyond it the next burst may make the system end the process. */
 const MAX_MEMORY_SHARE = 0.85;
 const SAMPLE_MS = 250;
-/** A pause, whatever its cause, is over when it is seen, a crowd's first moments last for two samples, and a full heap may be garbage. */
+/** One sample is not enough: a pause is over when it is seen, the start of a burst lasts for two samples, and a full heap may be garbage. */
 const IN_A_ROW = 3;
 /** Samples. A collection stops everything for as long as a tenth of a second. */
 const COLLECT_EVERY = 20;

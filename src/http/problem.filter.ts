@@ -45,7 +45,7 @@ export class ProblemFilter implements ExceptionFilter {
       const allow = this.allowed.of(request.url);
       if (allow.length > 0) return new ProblemException('method-not-allowed', { allow });
     }
-    // What else the HTTP layer refuses (a file outside the documentation's folder) is not there for anybody.
+    // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
     const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
     if (slug) return new ProblemException(slug);
     this.#logInternal(error, request);

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const PART_OF_MEMORY = 16;
 const MAX_BUDGET = 64 * MIB;
 const MIN_BUDGET = 8 * MIB;
-/** What Node may read of a body that nobody has asked for yet. */
+/** How much of a body Node may read before a handler reads it. */
 const READ_AHEAD = 64 * 1024;
 
 interface Share {

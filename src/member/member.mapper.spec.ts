@@ -257,7 +257,7 @@ describe('added rows', () => {
     expect(contradicts).toBe(true);
   });
 
-  it('are each found once, in their order, whatever the code and whoever failed', () => {
+  it('are each found once, in their order, for each code and each failed row', () => {
     const one = fc.record({ account: fc.stringMatching(/^[ab01]{1,4}$/), works: fc.boolean() });
     const some = fc.uniqueArray(one, { minLength: 1, maxLength: 12, selector: ({ account }) => account });
     fc.assert(

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonical, Fingerprints } from './fingerprint.ts';
 
-it('reads as JSON with the same content, whatever the order of the members', () => {
+it('reads as JSON with the same content, in any order of the members', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }), (value) => {
       const json = JSON.stringify(value);

@@ -137,7 +137,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     expect(await store.begin(write)).toEqual(first);
   });
 
-  it('is held by whoever began it, for as long as it is being sent', async () => {
+  it('is held by the owner that began it, for as long as it is being sent', async () => {
     const write = newOrder();
     expect(await store.holds(write.name, write.owner)).toBe(false);
     await store.begin(write);
@@ -551,7 +551,7 @@ describe('in Redis', () => {
     await expect(fresh.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
   });
 
-  it('is away where nobody answers', async () => {
+  it('is away where no server answers', async () => {
     const mortal = await startRedis();
     const { guard } = settings({ GUARD_REDIS_URL: mortal.url, ENCRYPTION_KEYS: encryptionKeys });
     const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());

@@ -84,7 +84,7 @@ export class OrderLedger implements OnApplicationShutdown {
     this.#fingerprints = new Fingerprints(config.encryptionKeys);
   }
 
-  /** Recorded under its number, whatever the Idempotency-Key. `send` must hand `once` to the call. */
+  /** Runs an order once by its number, with any or no Idempotency-Key. `send` must hand `once` to the call. */
   async order(
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,

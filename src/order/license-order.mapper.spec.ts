@@ -289,7 +289,7 @@ describe('the results of a batch', () => {
     ]);
   });
 
-  it('are matched whatever order they come in', () => {
+  it('are matched in any order', () => {
     const sequences = fc.uniqueArray(fc.nat(1_000_000), { minLength: 1, maxLength: 30 });
     const shuffled = sequences.chain((asked) =>
       fc.tuple(fc.constant(asked), fc.shuffledSubarray(asked, { minLength: asked.length })),

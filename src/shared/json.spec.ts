@@ -48,7 +48,7 @@ describe('numbers', () => {
     expect(parse(`\ufeff${text}`)).toEqual(kept);
   });
 
-  it('keeps the text of every number, whatever its form and its neighbours', () => {
+  it('keeps the text of every number, in each form and beside each neighbour', () => {
     const digits = fc.stringMatching(/^(0|[1-9]\d{0,20})$/);
     const token = fc
       .tuple(

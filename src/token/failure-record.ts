@@ -22,7 +22,7 @@ const MAX_UNAVAILABLE_MS = 60_000;
 const REJECTED_MS = [60_000, 900_000] as const;
 
 /**
- * The record after one more failure, and for how long nobody asks again: 1, 2, 4 … 60 s where there was no usable answer
+ * The record after one more failure, and how long the gateway does not ask again: 1, 2, 4 … 60 s where there was no usable answer
  * (a `Retry-After` wins), 60 s to 15 min and at most three times an hour where the credentials were refused.
  */
 export function afterFailure(

@@ -343,7 +343,7 @@ describe("an application's secret in a file", () => {
     await request(of);
     accept('neither');
     expect(await failureOf(of)).toMatchObject({ reason: 'invalid_client' });
-    // After the first success of the new one nobody tries the old one any more.
+    // After the first success of the new secret the gateway does not try the old one.
     expect(server.requests.map(({ form }) => form.get('client_secret'))).toEqual([
       after,
       before,

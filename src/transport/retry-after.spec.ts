@@ -32,7 +32,7 @@ describe('Retry-After', () => {
     expect(retryAfterSeconds(header, now)).toBe(seconds);
   });
 
-  it('is a whole number from 0 to 60 or absent, whatever upstream writes', () => {
+  it('is a whole number from 0 to 60 or absent, for any text of the platform', () => {
     const header = fc.oneof(
       fc.string(),
       fc.bigInt().map(String),

@@ -39,7 +39,7 @@ describe('success', () => {
     expect(kindOf(200, '\ufeff\ufeff{"code":0}')).toBe('unreadable');
   });
 
-  // Everything here is 0 for somebody who converts before comparing, or for nobody at all.
+  // Each of these is 0 for code that converts before it compares, or is no code at all.
   it.each([
     '0.0',
     '-0',
@@ -203,7 +203,7 @@ describe('HTTP statuses that the interface does not have', () => {
 
   it.each([
     100, 103, 201, 202, 204, 206, 298, 300, 301, 302, 304, 307, 308, 400, 404, 418, 422, 499, 600, 999,
-  ])('%i is unreadable, whatever it carries', (status) => {
+  ])('%i is unreadable with any body', (status) => {
     for (const body of ['', '{"code":0}', '{"code":"13004"}']) {
       expect(classify(answer(status, body, { location: 'http://elsewhere.invalid/' }))).toEqual({
         kind: 'unreadable',
@@ -212,18 +212,15 @@ describe('HTTP statuses that the interface does not have', () => {
     }
   });
 
-  it.each([429, 500, 502, 503, 504, 511, 599])(
-    '%i says that it is unavailable, whatever it carries',
-    (status) => {
-      for (const body of ['', '<html>', '{"code":0,"data":{}}']) {
-        expect(classify(answer(status, body, { 'retry-after': '3' }))).toEqual({
-          kind: 'unavailable',
-          details: { status, retryAfter: 3 },
-        });
-      }
-      expect(detailsOf(classify(answer(status, ''))).retryAfter).toBeUndefined();
-    },
-  );
+  it.each([429, 500, 502, 503, 504, 511, 599])('%i is unavailable with any body', (status) => {
+    for (const body of ['', '<html>', '{"code":0,"data":{}}']) {
+      expect(classify(answer(status, body, { 'retry-after': '3' }))).toEqual({
+        kind: 'unavailable',
+        details: { status, retryAfter: 3 },
+      });
+    }
+    expect(detailsOf(classify(answer(status, ''))).retryAfter).toBeUndefined();
+  });
 });
 
 describe("upstream's words", () => {

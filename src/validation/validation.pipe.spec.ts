@@ -244,7 +244,7 @@ describe('the items of a batch', () => {
     expect(order({ ...newBuy, sequence: 2 }, deleteAsset).faults).toEqual(message);
   });
 
-  it('that purchase have a product or a package for every asset, and somebody who buys', () => {
+  it('that purchase have a product or a package for every asset, and a buyer', () => {
     const { faults } = order({
       ...newBuy,
       customer: {},
@@ -479,7 +479,7 @@ describe('a body of 1 MiB, the most that comes through', () => {
     'of one long text': `{"channelCode":"${'x'.repeat(mebibyte - 30)}"}`,
   };
 
-  // Nobody else is served meanwhile. Processor time, so that a busy machine does not count; a fifth of this is usual.
+  // The process serves no other request meanwhile. Processor time, so that a busy machine does not count; a fifth of this is usual.
   it.each(Object.entries(nasty))(
     '%s is refused within half a second, in an answer of modest size',
     (_, json) => {

@@ -66,7 +66,7 @@ describe('an open breaker', () => {
     expect(breaker.enter()).toBeDefined();
   });
 
-  it('has one probe at a time, and nobody waits for it', () => {
+  it('has one probe at a time, and no call waits for it', () => {
     now += 1_000;
     const probe = enter();
     expect(breaker.state).toBe('half-open');
