@@ -24,7 +24,8 @@ export class CallerGuard implements CanActivate {
     if (policy.scope === 'public') return true;
     const { caller, requestId } = request.state;
     if (!caller) throw new ProblemException('unauthenticated');
-    for (const scope of [policy.scope, ...(policy.alsoScopes?.(request.body) ?? [])]) {
+    const needed = policy.scope === 'none' ? [] : [policy.scope];
+    for (const scope of [...needed, ...(policy.alsoScopes?.(request.body) ?? [])]) {
       if (!caller.scopes.has(scope))
         throw new ProblemException('forbidden', { detail: `The scope ${scope} is needed.` });
     }

@@ -1,9 +1,9 @@
 import type { Scope } from './scopes.ts';
 
-/** Which callers may use an operation. `public` needs no caller; a route without a policy is refused to every caller. */
+/** Which callers may use an operation. `none`: any caller. `public` needs no caller; a route without a policy is refused to every caller. */
 export interface OperationPolicy {
   readonly operationId: string;
-  readonly scope: Scope | 'public';
+  readonly scope: Scope | 'none' | 'public';
   /** Scopes that some requests need in addition, by what their body says. */
   readonly alsoScopes?: (body: unknown) => readonly Scope[];
   /** Whether the platform is called on behalf of one of its users. */

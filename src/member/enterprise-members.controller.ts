@@ -12,8 +12,10 @@ import {
   EnterprisePath,
   LeavingMemberPath,
   ListMembersQuery,
+  MemberDto,
   MemberPageDto,
   ResetPasswordDto,
+  SoughtMemberPath,
   UpdateMemberDto,
 } from './dto/member.dto.ts';
 import { MemberService } from './member.service.ts';
@@ -93,6 +95,20 @@ export class EnterpriseMembersController {
     @Query() query: ListMembersQuery,
   ): Promise<MemberPageDto> {
     return this.members.listMembers(call, enterpriseGlobalId, query);
+  }
+
+  @Get(':memberGlobalId')
+  @Operation({
+    id: 'getMember',
+    summary: 'One member of an enterprise',
+    effect: 'read',
+    scope: 'members:read',
+    upstream: 'listMembers',
+    problems: ['member-not-found'],
+    success: [{ status: 200, description: 'The member', type: MemberDto }],
+  })
+  getMember(@Call() call: CallContext, @Param() member: SoughtMemberPath): Promise<MemberDto> {
+    return this.members.getMember(call, member);
   }
 
   @Patch(':memberGlobalId')

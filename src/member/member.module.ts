@@ -6,6 +6,7 @@ import { EnterpriseMembersController } from './enterprise-members.controller.ts'
 import { MemberAssetsController } from './member-assets.controller.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { MemberRightsService } from './member-rights.service.ts';
+import { MemberSearch } from './member-search.ts';
 import { MemberService } from './member.service.ts';
 import { UnsettledDeletes } from './unsettled-deletes.ts';
 import { OverviewService } from './overview.service.ts';
@@ -18,6 +19,7 @@ import { OverviewService } from './overview.service.ts';
     AddMembersService,
     MemberAssetsService,
     MemberRightsService,
+    MemberSearch,
     MemberService,
     OverviewService,
     UnsettledDeletes,

@@ -5,8 +5,15 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import type { ListMembersQuery, MemberPageDto, ResetPasswordDto, UpdateMemberDto } from './dto/member.dto.ts';
+import type {
+  ListMembersQuery,
+  MemberDto,
+  MemberPageDto,
+  ResetPasswordDto,
+  UpdateMemberDto,
+} from './dto/member.dto.ts';
 import { toMemberPage, toMemberTerms } from './member.mapper.ts';
+import { MemberSearch } from './member-search.ts';
 import { UnsettledDeletes } from './unsettled-deletes.ts';
 
 interface MemberIds {
@@ -21,6 +28,7 @@ export class MemberService {
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
     private readonly unsettled: UnsettledDeletes,
+    private readonly search: MemberSearch,
   ) {}
 
   listMembers(
@@ -33,6 +41,12 @@ export class MemberService {
     return this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
       toMemberPage(data, wanted, this.config.timestampUnit, notes),
     );
+  }
+
+  async getMember(call: CallContext, { enterpriseGlobalId, memberGlobalId }: MemberIds): Promise<MemberDto> {
+    const member = await this.search.find(call, enterpriseGlobalId, memberGlobalId);
+    if (!member) throw new ProblemException('member-not-found');
+    return member;
   }
 
   updateMember(call: CallContext, ids: MemberIds, member: UpdateMemberDto): Promise<void> {

@@ -4,6 +4,7 @@ import { OperationModule } from '../operation/operation.module.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
+import { CallersController } from './callers.controller.ts';
 import { GapsController } from './gaps.controller.ts';
 import { HealthController } from './health.controller.ts';
 import { ProblemsController } from './problems.controller.ts';
@@ -11,6 +12,6 @@ import { ProblemsController } from './problems.controller.ts';
 /** Health of the gateway and its catalogue of problems. */
 @Module({
   imports: [OperationModule, HttpModule, OrderLedgerModule, TokenModule, UpstreamClientModule],
-  controllers: [GapsController, HealthController, ProblemsController],
+  controllers: [CallersController, GapsController, HealthController, ProblemsController],
 })
 export class MetaModule {}

@@ -51,7 +51,8 @@ export interface OperationSpec {
   readonly description?: string;
   /** A read has an `ETag` and may be cached; a write may have an `Idempotency-Key`, and drops what is cached. */
   readonly effect: 'read' | 'write';
-  readonly scope: Scope;
+  /** `none`: any caller may have it. */
+  readonly scope: Scope | 'none';
   /** See {@link OperationPolicy}. */
   readonly alsoScopes?: OperationPolicy['alsoScopes'];
   /** The platform's operation behind it, where there is one. */
@@ -103,7 +104,8 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ApiOperation({
       operationId: spec.id,
       summary: spec.summary,
-      description: `${spec.description ?? ''}\n\nScope: \`${spec.scope}\``.trim(),
+      description:
+        `${spec.description ?? ''}\n\nScope: ${spec.scope === 'none' ? 'none' : `\`${spec.scope}\``}`.trim(),
     }),
     // Either of the two.
     ApiSecurity(API_KEY),

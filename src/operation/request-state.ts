@@ -45,6 +45,13 @@ export const HeaderValue = createParamDecorator(
   },
 );
 
+/** The caller of an authorised request, as the callers file has it. */
+export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
+  const { caller } = context.switchToHttp().getRequest<FastifyRequest>().state;
+  if (!caller) throw new Error('the caller guard has not run');
+  return caller;
+});
+
 /** The call context of an authorised request, for a controller's parameter. */
 export const Call = createParamDecorator((_: unknown, context: ExecutionContext): CallContext => {
   const { call } = context.switchToHttp().getRequest<FastifyRequest>().state;

@@ -7,6 +7,7 @@ import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { DeletionEffects } from './deletion-effects.ts';
 import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
 import { toBatchOrder, toPlacedItems } from './license-order.mapper.ts';
@@ -27,6 +28,7 @@ export class LicenseOrderService {
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
     private readonly ledger: OrderLedger,
+    private readonly effects: DeletionEffects,
   ) {}
 
   async placeOrder(
@@ -61,12 +63,17 @@ export class LicenseOrderService {
     return { record: toOrderRecord(result), location: locationOf(result), replayed };
   }
 
-  /** Returns the body that would be sent, with secrets masked. Sends nothing. */
-  previewOrder({ reach }: CallContext, order: PlaceOrderDto): OrderPreviewDto {
-    if (reach?.refusal) throw reach.refusal;
+  /** Returns the body that would be sent, with secrets masked, and what deletions would take away. Sends nothing. */
+  async previewOrder(call: CallContext, order: PlaceOrderDto): Promise<OrderPreviewDto> {
+    if (call.reach?.refusal) throw call.reach.refusal;
     const { method, module, path } = operations.batchOrder;
     const body = withoutSecrets(toBatchOrder(order, this.config.timestampUnit)) as object;
-    return { method, path: modulePrefix[module] + path, body };
+    return {
+      method,
+      path: modulePrefix[module] + path,
+      body,
+      effects: await this.effects.of(call, order),
+    };
   }
 }
 

@@ -7,6 +7,7 @@ import { IdempotencyKey } from '../order-ledger/idempotency-key.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
+import { OrderAssetPageDto, OrderAssetsQuery } from './dto/order-assets.dto.ts';
 import {
   ListOrdersQuery,
   OrderPageDto,
@@ -17,6 +18,7 @@ import {
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
 import { LicenseOrderService } from './license-order.service.ts';
+import { OrderAssetsService } from './order-assets.service.ts';
 import { orderExamples, settlementExamples } from './order-examples.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 
@@ -26,6 +28,7 @@ export class LicenseOrdersController {
   constructor(
     private readonly orders: LicenseOrderService,
     private readonly records: OrderRecordsService,
+    private readonly assets: OrderAssetsService,
   ) {}
 
   @Post()
@@ -59,7 +62,8 @@ export class LicenseOrdersController {
       },
       {
         status: 200,
-        description: 'Only validated (`validateOnly`): the body that would be sent',
+        description:
+          'Only validated (`validateOnly`): the body that would be sent, and what deletions would take away',
         type: OrderPreviewDto,
       },
     ],
@@ -113,17 +117,39 @@ export class LicenseOrdersController {
     return this.records.getOrder(order, caller.grants);
   }
 
+  @Get(':channelCode/:channelOrderId/assets')
+  @Operation({
+    id: 'getOrderAssets',
+    summary: 'Page through the assets that an order made or added to',
+    description:
+      'What of the order stands on the assets of the enterprises that its items name, now. An item that names no enterprise cannot be ' +
+      "looked up. Where the record does not know a licence order, the platform's note of the `channelOrderId` tells.",
+    effect: 'read',
+    scope: 'orders:read',
+    upstream: 'listAssetProducts',
+    paged: true,
+    problems: ['order-not-found', 'dependency-unavailable'],
+    success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderAssetPageDto }],
+  })
+  getOrderAssets(
+    @Call() call: CallContext,
+    @Param() order: OrderPath,
+    @Query() query: OrderAssetsQuery,
+  ): Promise<OrderAssetPageDto> {
+    return this.assets.getOrderAssets(call, order, query);
+  }
+
   @Post(':channelCode/:channelOrderId/settlement')
   @Operation({
     id: 'settleOrder',
     summary: 'Settle an order that is in doubt or incomplete with the result that an operator found',
     description:
       'Changes only the record; the gateway does not call the platform. `not_placed` frees the number, and is possible 15 minutes after the send ' +
-      '(409 with `Retry-After` until then).',
+      '(409 `order-not-settleable` with `Retry-After` until then).',
     effect: 'write',
     scope: 'orders:settle',
     idempotency: 'key',
-    problems: ['order-not-found', 'dependency-unavailable'],
+    problems: ['order-not-found', 'order-not-settleable', 'dependency-unavailable'],
     success: [{ status: 200, description: 'Settled now, or before in the same way', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })

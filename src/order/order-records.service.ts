@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { locationOf, problemFor } from '../order-ledger/ledger-responses.ts';
+import { locationOf } from '../order-ledger/ledger-responses.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
@@ -24,7 +24,7 @@ export class OrderRecordsService {
   constructor(private readonly ledger: OrderLedgerKeeper) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
-    return toOrderRecord(await this.#find(path, grants));
+    return toOrderRecord(await this.find(path, grants));
   }
 
   /** The orders that the caller may see, newest first. It ends when the caller hangs up. */
@@ -65,7 +65,7 @@ export class OrderRecordsService {
     { as, reason, items }: SettleOrderDto,
     grants: Grants,
   ): Promise<OrderRecordDto> {
-    const record = await this.#find(path, grants);
+    const record = await this.find(path, grants);
     const { name, details } = record;
     if (record.state !== 'in_doubt' && record.state !== 'incomplete') return settledAlready(record, as);
     const order = details.order && {
@@ -88,7 +88,8 @@ export class OrderRecordsService {
       case 'missing':
         throw new ProblemException('order-not-found');
       case 'early':
-        throw new ProblemException('request-in-progress', {
+        throw new ProblemException('order-not-settleable', {
+          retryable: true,
           detail: 'An order may be settled as not_placed 15 minutes after it was sent, not before.',
           retryAfter: Math.ceil(moved.leftMs / 1_000),
           location: locationOf(record),
@@ -97,7 +98,7 @@ export class OrderRecordsService {
   }
 
   /** For the caller an order of another enterprise does not exist. */
-  async #find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
+  async find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
     const record = await this.ledger.store.read(orderName(channelCode, channelOrderId));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
@@ -115,8 +116,10 @@ function millisecond(time: string | undefined): number | undefined {
 
 /** The same settlement again changes nothing; another one is refused. */
 function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRecordDto {
-  if (record.state === 'sending') throw problemFor(record);
   if (record.state === as) return toOrderRecord(record);
-  const detail = `is too late or too early: the order is ${record.state}`;
-  throw new ProblemException('validation-failed', { errors: [{ pointer: '/as', detail }] });
+  throw new ProblemException('order-not-settleable', {
+    detail: record.state === 'sending' ? 'The order is on its way.' : `The order is ${record.state} already.`,
+    ...(record.state === 'sending' && { retryable: true, retryAfter: 1 }),
+    location: locationOf(record),
+  });
 }

@@ -3,11 +3,14 @@ import { ReadCache } from '../read-cache/read-cache.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
+import { AssetContents } from './asset-contents.ts';
 import { CustomersController } from './customers.controller.ts';
+import { DeletionEffects } from './deletion-effects.ts';
 import { EnterprisesController } from './enterprises.controller.ts';
 import { LicenseOrderService } from './license-order.service.ts';
 import { LicenseOrdersController } from './license-orders.controller.ts';
 import { LocksController } from './locks.controller.ts';
+import { OrderAssetsService } from './order-assets.service.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
 
@@ -15,7 +18,14 @@ import { OrderService } from './order.service.ts';
 @Module({
   imports: [UpstreamClientModule, OperationModule],
   controllers: [CustomersController, EnterprisesController, LicenseOrdersController, LocksController],
-  providers: [OrderService, LicenseOrderService, OrderRecordsService],
+  providers: [
+    AssetContents,
+    DeletionEffects,
+    LicenseOrderService,
+    OrderAssetsService,
+    OrderRecordsService,
+    OrderService,
+  ],
 })
 export class OrderModule {
   /** Invalidates cached reads also where the outcome of an order becomes known after its request: late, swept, settled or found. */

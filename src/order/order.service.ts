@@ -73,6 +73,12 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
   }
 
+  /** All assets of an enterprise, fetched once for every operation that needs them. `fresh`: past the cache. */
+  allAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<readonly AssetDto[]> {
+    const { source, load } = this.#assetList(call, enterpriseGlobalId);
+    return this.shared.read(source, call, load, fresh);
+  }
+
   async listAssets(
     call: CallContext,
     enterpriseGlobalId: string,

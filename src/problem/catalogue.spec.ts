@@ -22,6 +22,7 @@ const documented: Record<string, [statuses: number[], outcomes: string[]]> = {
   'uri-too-long': [[414], ['not_processed']],
   'unsupported-media-type': [[415], ['not_processed']],
   'headers-too-large': [[431], ['not_processed']],
+  'order-not-settleable': [[409], ['not_processed']],
   'request-in-progress': [[409], ['unknown']],
   'idempotency-key-reused': [[422], ['not_processed']],
   'too-many-requests': [[429], ['not_processed']],

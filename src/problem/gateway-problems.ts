@@ -93,6 +93,15 @@ export const gatewayProblems = {
     meaning: 'The `Accept` header refuses JSON.',
     remedy: 'Accept `application/json` and `application/problem+json`, or leave the header out.',
   },
+  'order-not-settleable': {
+    ...defaultOutcome,
+    statuses: [409],
+    title: 'The order cannot be settled',
+    meaning:
+      'The order is not in doubt and not incomplete, so nothing is left to settle, or it was sent too short a time ago to be settled as not placed.',
+    remedy:
+      'Look at its record with `getOrder`. With `Retry-After` the same settlement is possible after that time.',
+  },
   'request-in-progress': {
     statuses: [409],
     outcome: 'unknown',

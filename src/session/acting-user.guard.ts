@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import type { RequestState } from '../operation/request-state.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
-import { isBound } from '../upstream/tenancy.ts';
 import { AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';
 import { ALIAS } from './users-file.ts';
@@ -22,7 +21,7 @@ export class ActingUserGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { headers, state } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (state.call && state.policy?.looksUpAsUser && isBound(state.call.caller.grants))
+    if (state.call && state.policy?.looksUpAsUser)
       state.call = { ...state.call, user: this.aliases.find(DEFAULT_ALIAS) };
     if (!state.policy?.actsAsUser) return true;
     return this.#settle(headers, state);

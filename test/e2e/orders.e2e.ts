@@ -168,14 +168,18 @@ describe.each([
     const first = gateway.post(ORDERS, orderOf(number));
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     expect(await stateOf(gateway, number)).toBe('sending');
-    for (const early of [
-      await gateway.post(ORDERS, orderOf(number)),
-      await settle(gateway, number, { as: 'succeeded' }),
-    ]) {
-      expect(early.status).toBe(409);
-      expect(early.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });
-      expect(early.headers.get('retry-after')).toBe('1');
-      expect(early.headers.get('location')).toBe(placeOf(number));
+    const again = await gateway.post(ORDERS, orderOf(number));
+    expect(again.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });
+    const early = await settle(gateway, number, { as: 'succeeded' });
+    expect(early.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
+    for (const answer of [again, early]) {
+      expect(answer.status).toBe(409);
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(answer.headers.get('location')).toBe(placeOf(number));
     }
     expect((await first).status).toBe(201);
     expect(isReplay(await gateway.post(ORDERS, orderOf(number)))).toBe(true);
@@ -234,10 +238,14 @@ describe.each([
     const same = await settle(gateway, number, { as: 'succeeded', reason: 'once more' });
     expect([same.status, same.body]).toEqual([200, settled.body]);
     const otherwise = await settle(gateway, number, { as: 'not_placed' });
-    expect(otherwise.status).toBe(400);
-    expect(otherwise.body['errors']).toMatchObject([
-      { pointer: '/as', detail: expect.stringContaining('succeeded') },
-    ]);
+    expect(otherwise.status).toBe(409);
+    expect(otherwise.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: false,
+      detail: expect.stringContaining('succeeded'),
+    });
+    expect(otherwise.headers.get('retry-after')).toBeNull();
     expect(await sends()).toBe(1);
   });
 
@@ -356,7 +364,11 @@ describe('a settlement', () => {
     await age(number, 5 * 60_000);
     const early = await settle(gateway, number, { as: 'not_placed' });
     expect(early.status).toBe(409);
-    expect(early.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown' });
+    expect(early.body).toMatchObject({
+      code: 'order-not-settleable',
+      outcome: 'not_processed',
+      retryable: true,
+    });
     const seconds = Number(early.headers.get('retry-after'));
     expect(seconds).toBeGreaterThan(400);
     expect(seconds).toBeLessThanOrEqual(600);

@@ -86,6 +86,13 @@ export const operationCases: readonly OperationCase[] = [
   ),
   row('deleteMember', 'members:write', 'DELETE /v1/enterprises/ent-harbour/members/mem-harbour-dora'),
   row('listMembers', 'members:read', 'GET /v1/enterprises/ent-harbour/members'),
+  row(
+    'getMember',
+    'members:read',
+    'GET /v1/enterprises/ent-harbour/members/mem-harbour-anna',
+    undefined,
+    'listMembers',
+  ),
   row('listAssetNums', 'members:read', 'GET /v1/enterprises/ent-harbour/asset-nums'),
   row('getAssetProducts', 'members:read', 'GET /v1/enterprises/ent-harbour/assets/ast-1002/products'),
   row('listLentLocks', 'members:read', 'GET /v1/enterprises/ent-harbour/lent-locks'),

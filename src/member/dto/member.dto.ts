@@ -30,6 +30,13 @@ export class EnterpriseMemberPath extends EnterprisePath {
   memberGlobalId!: string;
 }
 
+/** Looked for in the members of the enterprise by the operation itself. */
+export class SoughtMemberPath extends EnterprisePath {
+  @PathId({ example: 'mem-harbour-anna' })
+  @Names('filter')
+  memberGlobalId!: string;
+}
+
 export class LeavingMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-dora' })
   @Names('member')

@@ -14,6 +14,7 @@ import {
   Text,
   WholeNumber,
 } from '../../validation/rules.ts';
+import { DeletionEffectDto } from './order-assets.dto.ts';
 
 const MAX_ITEMS = 1_000;
 const MAX_PAGE = 1_000_000;
@@ -184,4 +185,7 @@ export class OrderPreviewDto {
 
   @ApiProperty({ type: 'object', additionalProperties: true })
   body!: object;
+
+  /** Of each item that deletes, what would go. */
+  effects!: DeletionEffectDto[];
 }

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { BoundedStore } from '../read-cache/bounded-store.ts';
+import { SharedReads } from '../read-cache/shared-reads.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import type { MemberDto, MemberPageDto } from './dto/member.dto.ts';
+import { toMemberPage } from './member.mapper.ts';
+
+/** As large as listMembers lets a caller have. */
+const PAGE_SIZE = 200;
+/** A list of more pages is no list of an enterprise. */
+const MAX_PAGES = 500;
+const REMEMBERED = 50_000;
+const REMEMBERED_BYTES = 16 * 1024 * 1024;
+
+/**
+ * A member by its id. The platform finds members by name or account only, so the pages of its list are read until one of them shows the
+ * member: first the page that showed it last. Each page is an entry of the read cache.
+ */
+@Injectable()
+export class MemberSearch {
+  readonly #pageOf = new BoundedStore<number>({
+    entries: REMEMBERED,
+    bytes: REMEMBERED_BYTES,
+    sizeOf: () => 8,
+  });
+
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly shared: SharedReads,
+    private readonly config: UpstreamConfig,
+  ) {}
+
+  /** What no cached page shows is looked for once more past the cache. */
+  async find(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    memberGlobalId: string,
+  ): Promise<MemberDto | undefined> {
+    const found = await this.#search(call, enterpriseGlobalId, memberGlobalId);
+    if (found || call.cachedAt === undefined) return found;
+    call.cachedAt = undefined;
+    return this.#search(call, enterpriseGlobalId, memberGlobalId, true);
+  }
+
+  async #search(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    memberGlobalId: string,
+    fresh?: boolean,
+  ): Promise<MemberDto | undefined> {
+    const key = `${enterpriseGlobalId}\n${memberGlobalId}`;
+    const look = async (number: number) => {
+      const page = await this.#page(call, enterpriseGlobalId, number, fresh);
+      const member = page.items.find((each) => each.memberGlobalId === memberGlobalId);
+      if (member) this.#pageOf.set(key, number);
+      return { ...page, member };
+    };
+    const last = this.#pageOf.get(key);
+    const seen = last === undefined ? undefined : await look(last);
+    if (seen?.member) return seen.member;
+    let count = 0;
+    for (let number = 1; number <= MAX_PAGES; number++) {
+      const page = number === last && seen ? seen : await look(number);
+      if (page.member) return page.member;
+      count += page.items.length;
+      // A page that is not full ends the list, unless the platform gives smaller pages than it is asked for.
+      if (page.items.length === 0 || (page.items.length < PAGE_SIZE && count >= page.total)) return undefined;
+    }
+    throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
+  }
+
+  #page(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    page: number,
+    fresh: boolean | undefined,
+  ): Promise<MemberPageDto> {
+    const query = { pageNum: String(page), pageSize: String(PAGE_SIZE) };
+    const load = () =>
+      this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
+        toMemberPage(data, { page, pageSize: PAGE_SIZE }, this.config.timestampUnit, notes),
+      );
+    return this.shared.read({ name: 'listMembers', enterpriseGlobalId, query }, call, load, fresh);
+  }
+}

@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AssetContents, type InstalledProduct, type Instance } from './asset-contents.ts';
+import type { AssetDto } from './dto/asset.dto.ts';
+import {
+  type DeleteAssetDto,
+  type DeleteProductDto,
+  type PlaceOrderDto,
+  sequenceOf,
+} from './dto/license-order.dto.ts';
+import type { AffectedAssetDto, DeletionEffectDto } from './dto/order-assets.dto.ts';
+import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+import { productUrisOf } from './order-assets.service.ts';
+import { OrderService } from './order.service.ts';
+
+type Deletion = DeleteAssetDto | DeleteProductDto;
+
+interface NamedProducts {
+  readonly products?: readonly OrderProductDto[] | undefined;
+  readonly merchandises?: readonly MerchandiseDto[] | undefined;
+}
+
+/** What the deletions of an order would take away, as far as the platform shows it now (docs/platform.md, section 4.1, rules 2 to 5). */
+@Injectable()
+export class DeletionEffects {
+  constructor(
+    private readonly orders: OrderService,
+    private readonly contents: AssetContents,
+  ) {}
+
+  async of(call: CallContext, { items }: PlaceOrderDto): Promise<DeletionEffectDto[]> {
+    const effects: DeletionEffectDto[] = [];
+    for (const [index, item] of items.entries())
+      if (item.orderType !== 'new_buy')
+        effects.push({ sequence: sequenceOf(item, index), ...(await this.#ofItem(call, item)) });
+    return effects;
+  }
+
+  async #ofItem(call: CallContext, item: Deletion): Promise<Omit<DeletionEffectDto, 'sequence'>> {
+    const { enterpriseGlobalId } = item.customer;
+    // Products are shown to a user of the platform only.
+    if (enterpriseGlobalId === undefined || !call.user) return { readable: false, assets: [] };
+    try {
+      const all = await this.orders.allAssets(call, enterpriseGlobalId, true);
+      const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
+      const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
+        part.assetNums.map((num) => ({ part, num })),
+      );
+      const found = parts.flatMap(({ part, num }) => {
+        const asset = byNum.get(num);
+        return asset ? [{ part, asset }] : [];
+      });
+      const named = found.map(({ asset }) => asset);
+      const contents = await this.contents.of(call, enterpriseGlobalId, named, true);
+      const assets = found.map(({ part, asset }, index) =>
+        affected(asset, contents[index] ?? [], item, item.orderType === 'delete_product' ? part : undefined),
+      );
+      return { readable: found.length === parts.length, assets };
+    } catch (error) {
+      if (asProblem(error) instanceof ProblemException) return { readable: false, assets: [] };
+      throw error;
+    }
+  }
+}
+
+/** `part`: of a deletion of products, what it names. */
+function affected(
+  { assetId, assetNum }: AssetDto,
+  contents: readonly Instance[],
+  { srcLicenseOrderId }: Deletion,
+  part: NamedProducts | undefined,
+): AffectedAssetDto {
+  const ofOrder = contents.filter(
+    ({ licenseOrderId }) => srcLicenseOrderId === undefined || licenseOrderId === srcLicenseOrderId,
+  );
+  const gone = part ? ofOrder.filter((instance) => isNamed(instance, part)) : ofOrder;
+  // A package ends with the last product in it.
+  const standing = part ? contents.filter(({ product }) => product !== null) : contents;
+  const whole = gone.length > 0 && standing.every((instance) => gone.includes(instance));
+  // Without its order an asset is revoked also where nothing stands on it.
+  const revoked = !part && srcLicenseOrderId === undefined;
+  return { assetId, assetNum, whole: whole || revoked, productUris: productUrisOf(gone) };
+}
+
+function isNamed(instance: Instance, { products, merchandises }: NamedProducts): boolean {
+  const { product } = instance;
+  return (
+    (product !== null && (products ?? []).some((terms) => isMatch(product, terms))) ||
+    (merchandises ?? []).some((merchandise) => isIn(instance, merchandise))
+  );
+}
+
+/** A package that names nothing in it is meant as a whole. */
+function isIn(instance: Instance, { merchandiseNum, products, children }: MerchandiseDto): boolean {
+  if (merchandiseNum !== undefined && !instance.merchandiseNums.includes(merchandiseNum)) return false;
+  if (products?.length || children?.length) return isNamed(instance, { products, merchandises: children });
+  return merchandiseNum !== undefined;
+}
+
+/** By the product's mnemonic; strictly by its validity and nodes too (rule 4). */
+function isMatch(
+  { productUri, gmsPid, appKey, startsAt, endsAt, limitConcurrent }: InstalledProduct,
+  terms: OrderProductDto,
+): boolean {
+  const named = terms.productUri !== undefined && [productUri, gmsPid, appKey].includes(terms.productUri);
+  if (!named || !terms.strictMatchWhenDelete) return named;
+  return (
+    isSameTime(startsAt, terms.startsAt) &&
+    isSameTime(endsAt, terms.endsAt) &&
+    limitConcurrent === (terms.limitConcurrent ?? null)
+  );
+}
+
+function isSameTime(one: string | null, other: string | undefined): boolean {
+  if (one === null || other === undefined) return one === (other ?? null);
+  return Date.parse(one) === Date.parse(other);
+}

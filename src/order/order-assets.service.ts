@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { pageOf, type PageQuery } from '../operation/page.dto.ts';
+import { released, type Details, type OrderedItem } from '../order-ledger/ledger-record.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { AssetContents, type Instance } from './asset-contents.ts';
+import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';
+import type { OrderPath } from './dto/order-record.dto.ts';
+import { OrderRecordsService } from './order-records.service.ts';
+import { OrderService } from './order.service.ts';
+
+type Order = NonNullable<Details['order']>;
+type Purchase = OrderedItem & { readonly enterpriseGlobalId: string };
+
+/**
+ * What an order made: the assets on which something of it stands now. Its licence orders are those of its record; where the record does
+ * not know one, the platform's own note of the channel's order number tells what came of it.
+ */
+@Injectable()
+export class OrderAssetsService {
+  constructor(
+    private readonly records: OrderRecordsService,
+    private readonly orders: OrderService,
+    private readonly contents: AssetContents,
+  ) {}
+
+  async getOrderAssets(call: CallContext, path: OrderPath, wanted: PageQuery): Promise<OrderAssetPageDto> {
+    const { state, details } = await this.records.find(path, call.caller.grants);
+    const { order } = details;
+    // Nothing of it was carried out.
+    if (!order || state === 'rejected' || released.includes(state)) return pageOf([], wanted);
+    const purchases = Map.groupBy(order.ordered.filter(isPurchase), (item) => item.enterpriseGlobalId);
+    const rows: OrderAssetDto[] = [];
+    for (const [enterpriseGlobalId, items] of purchases)
+      rows.push(...(await this.#ofEnterprise(call, enterpriseGlobalId, order, items)));
+    return pageOf(
+      rows.sort((one, other) => (one.sequence ?? Infinity) - (other.sequence ?? Infinity)),
+      wanted,
+    );
+  }
+
+  async #ofEnterprise(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    order: Order,
+    items: readonly Purchase[],
+  ): Promise<OrderAssetDto[]> {
+    const known = new Map(order.items.map(({ licenseOrderId, sequence }) => [licenseOrderId, sequence]));
+    const placed = new Set(known.values());
+    const open = items.filter(({ sequence }) => !placed.has(sequence)).map(({ sequence }) => sequence);
+    const assets = await this.orders.allAssets(call, enterpriseGlobalId);
+    const contents = await this.contents.of(call, enterpriseGlobalId, assets);
+    return assets.flatMap(({ assetId, assetNum }, index) => {
+      const made = Map.groupBy(contents[index] ?? [], ({ licenseOrderId }) => licenseOrderId);
+      return [...made].flatMap(([licenseOrderId, instances]) => {
+        if (licenseOrderId === null) return [];
+        const sequence = known.get(licenseOrderId);
+        if (sequence === undefined && (open.length === 0 || !instances.some((each) => isOf(each, order))))
+          return [];
+        const [only = null, ...others] = open;
+        return [
+          {
+            sequence: sequence ?? (others.length === 0 ? only : null),
+            licenseOrderId,
+            assetId,
+            assetNum,
+            productUris: productUrisOf(instances),
+          },
+        ];
+      });
+    });
+  }
+}
+
+/** Each once, in the order of the platform. */
+export function productUrisOf(instances: readonly Instance[]): string[] {
+  return [...new Set(instances.flatMap(({ product }) => product?.productUri ?? []))];
+}
+
+function isPurchase(item: OrderedItem): item is Purchase {
+  return item.orderType === 'new_buy' && item.enterpriseGlobalId !== null;
+}
+
+function isOf({ channelCode, channelOrderId }: Instance, order: Order): boolean {
+  return (
+    channelOrderId === order.channelOrderId && (channelCode === null || channelCode === order.channelCode)
+  );
+}

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What callers ask about one thing: a member, an order's assets, themselves, and what a deletion would take away. */
+
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const ORDERS = '/v1/license-orders';
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' }, [
+    {
+      name: 'bound',
+      scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read'],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+      users: ['default'],
+      rateLimit: { requests: 5_000, perSeconds: 60 },
+    },
+    { name: 'nothing', scopes: [] },
+  ]);
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+const bound = () => ({ key: gateway.keys['bound'] as string });
+const purchase = (channelOrderId: string) => {
+  const order = orderOf(channelOrderId);
+  const [item] = order.items;
+  const customer = { ...item?.customer, enterpriseGlobalId: 'ent-harbour' };
+  return { ...order, items: [{ ...item, customer }] };
+};
+
+describe('a member', () => {
+  it('is found by its id on whichever page the list has it, as the list shows it', async () => {
+    const { body } = await gateway.get(`${HARBOUR}/members`);
+    for (const member of body['items'] as { memberGlobalId: string }[]) {
+      const one = await gateway.get(`${HARBOUR}/members/${member.memberGlobalId}`);
+      expect([one.status, one.body]).toEqual([200, member]);
+    }
+  });
+
+  it('of a large enterprise costs the page that showed it last', async () => {
+    const page = (number: number) => ({
+      total: 450,
+      list: Array.from({ length: number < 3 ? 200 : 50 }, (_, index) => ({
+        globalId: `mem-${number}-${index}`,
+        userName: 'u',
+      })),
+    });
+    for (const number of [1, 2, 3, 3])
+      await sandbox.fault({ operation: 'listMembers', times: 1, action: { patch: { data: page(number) } } });
+    const path = `${HARBOUR}/members/mem-3-7`;
+    expect((await gateway.get(path, { headers: { 'cache-control': 'no-cache' } })).status).toBe(200);
+    expect(await sandbox.journal('listMembers')).toHaveLength(3);
+    const again = await gateway.get(path, { headers: { 'cache-control': 'no-cache' } });
+    expect(again.body).toMatchObject({ memberGlobalId: 'mem-3-7' });
+    expect(await sandbox.journal('listMembers')).toHaveLength(4);
+  });
+
+  it('that is not there is 404, looked for once past the cache; another enterprise\u2019s too', async () => {
+    const missing = await gateway.get(`${HARBOUR}/members/mem-nowhere`, bound());
+    expect([missing.status, missing.body['code']]).toEqual([404, 'member-not-found']);
+    const before = (await sandbox.journal('listMembers')).length;
+    expect((await gateway.get(`${HARBOUR}/members/mem-nowhere-2`)).status).toBe(404);
+    expect((await sandbox.journal('listMembers')).length).toBeLessThanOrEqual(before + 1);
+    const foreign = await gateway.get(`${HARBOUR}/members/mem-tidewater-admin`, bound());
+    expect([foreign.status, foreign.body['code']]).toEqual([404, 'member-not-found']);
+  });
+});
+
+describe('a caller', () => {
+  it('is told what it may do, without any scope', async () => {
+    const own = await gateway.get('/v1/callers/me', bound());
+    expect([own.status, own.body]).toEqual([
+      200,
+      {
+        name: 'bound',
+        scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read'],
+        enterprises: ['ent-harbour'],
+        channels: ['crm'],
+        users: ['default'],
+        rateLimit: { requests: 5_000, perSeconds: 60 },
+      },
+    ]);
+    const other = await gateway.get('/v1/callers/me', { key: gateway.keys['nothing'] as string });
+    expect(other.body).toEqual({
+      name: 'nothing',
+      scopes: [],
+      enterprises: [],
+      channels: [],
+      users: [],
+      rateLimit: null,
+    });
+    expect((await gateway.get('/v1/callers/me', { key: null })).status).toBe(401);
+    expect(await sandbox.calls()).toEqual([]);
+  });
+});
+
+describe('the assets of an order', () => {
+  it('are those that it made, by item, for a bound caller as for an unbound one', async () => {
+    const placed = await gateway.post(ORDERS, purchase('SO-A-1'), bound());
+    expect(placed.status).toBe(201);
+    const [item] = placed.body['items'] as { licenseOrderId: string }[];
+    for (const options of [{}, bound()]) {
+      const { status, body } = await gateway.get(`${ORDERS}/crm/SO-A-1/assets`, options);
+      expect([status, body]).toEqual([
+        200,
+        {
+          items: [
+            {
+              sequence: 1,
+              licenseOrderId: item?.licenseOrderId,
+              assetId: expect.any(String),
+              assetNum: expect.any(String),
+              productUris: ['draft.pro'],
+            },
+          ],
+          page: 1,
+          pageSize: 100,
+          total: 1,
+          totalPages: 1,
+        },
+      ]);
+    }
+  });
+
+  it('are found by its number where the answer to the order was lost', async () => {
+    await sandbox.fault({
+      operation: 'batchOrder',
+      phase: 'after',
+      times: 1,
+      action: { reset: 'before-headers' },
+    });
+    expect((await gateway.post(ORDERS, purchase('SO-A-2'))).body['outcome']).toBe('unknown');
+    const { body } = await gateway.get(`${ORDERS}/crm/SO-A-2/assets`);
+    expect(body['items']).toMatchObject([{ sequence: 1, productUris: ['draft.pro'] }]);
+  });
+
+  it('of an order that is not known are 404', async () => {
+    const answer = await gateway.get(`${ORDERS}/crm/SO-NONE/assets`, bound());
+    expect([answer.status, answer.body['code']]).toEqual([404, 'order-not-found']);
+  });
+});
+
+describe('a deletion that is only validated', () => {
+  const preview = (item: object, options = {}) =>
+    gateway.post(
+      `${ORDERS}?validateOnly=true`,
+      { channelCode: 'crm', channelOrderId: 'SO-D', items: [item] },
+      options,
+    );
+  const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+
+  it('says which assets and products would go, and whether anything is left', async () => {
+    const placed = await gateway.post(ORDERS, purchase('SO-D-1'), bound());
+    const [item] = placed.body['items'] as { licenseOrderId: string }[];
+    const made = await gateway.get(`${ORDERS}/crm/SO-D-1/assets`, bound());
+    const [asset] = made.body['items'] as { assetId: string; assetNum: string }[];
+    const { assetId, assetNum } = asset as { assetId: string; assetNum: string };
+    const base = { licenseType: 'softkey', customer, srcLicenseOrderId: item?.licenseOrderId };
+    for (const options of [{}, bound()]) {
+      const revoked = await preview(
+        { ...base, orderType: 'delete_asset', assets: [{ assetNums: [assetNum] }] },
+        options,
+      );
+      expect([revoked.status, revoked.body['effects']]).toEqual([
+        200,
+        [
+          {
+            sequence: 1,
+            readable: true,
+            assets: [{ assetId, assetNum, whole: true, productUris: ['draft.pro'] }],
+          },
+        ],
+      ]);
+    }
+    const other = { productUri: 'no.such.product' };
+    const reduced = await preview({
+      ...base,
+      orderType: 'delete_product',
+      assets: [{ assetNums: [assetNum], products: [other] }],
+    });
+    expect(reduced.body['effects']).toMatchObject([{ assets: [{ whole: false, productUris: [] }] }]);
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
+
+  it('is not readable where the platform cannot be asked, or no enterprise is named', async () => {
+    const deletion = {
+      orderType: 'delete_asset',
+      licenseType: 'softkey',
+      allOrders: true,
+      assets: [{ assetNums: ['8000001009'] }],
+    };
+    const unnamed = await preview({ ...deletion, customer: { customerId: 'cus-harbour-default' } });
+    expect(unnamed.body['effects']).toEqual([{ sequence: 1, readable: false, assets: [] }]);
+    await sandbox.fault({ operation: 'listAssetProducts', action: { code: '500' } });
+    const away = await preview({ ...deletion, customer });
+    expect([away.status, away.body['effects']]).toEqual([
+      200,
+      [{ sequence: 1, readable: false, assets: [] }],
+    ]);
+  });
+});
