@@ -319,7 +319,7 @@ describe('the list of orders', () => {
 
     const all = await gateway.get(ORDERS);
     expect(all.status).toBe(200);
-    expect(all.body).toMatchObject({ page: 1, pageSize: 20, total: 9, totalPages: 1 });
+    expect(all.body).toMatchObject({ page: 1, pageSize: 100, total: 9, totalPages: 1 });
     expect(numbersOf(all).slice(0, 3)).toEqual([doubtful, crm[4], crm[3]]);
     const open = await gateway.get(`${ORDERS}?state=in_doubt`);
     expect([open.body['total'], numbersOf(open)]).toEqual([1, [doubtful]]);
@@ -338,7 +338,7 @@ describe('the list of orders', () => {
     expect((await gateway.get(ORDERS, known)).status).toBe(304);
     await gateway.post(ORDERS, orderOf(newNumber()));
     expect((await gateway.get(ORDERS, known)).status).toBe(200);
-    expect((await gateway.get(`${ORDERS}?pageSize=201`)).status).toBe(400);
+    expect((await gateway.get(`${ORDERS}?pageSize=1001`)).status).toBe(400);
     expect((await gateway.get(`${ORDERS}?state=lost`)).status).toBe(400);
   });
 

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { OpenWord } from '../../operation/answer-fields.ts';
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { Names } from '../../tenancy/names.ts';
-import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Timestamp } from '../../validation/time-rules.ts';
 import {
   Identifier,
@@ -17,9 +18,6 @@ import {
 import { DeletionEffectDto } from './order-assets.dto.ts';
 
 const MAX_ITEMS = 1_000;
-const MAX_PAGE = 1_000_000;
-const MAX_PAGE_SIZE = 200;
-const DEFAULT_PAGE_SIZE = 20;
 
 export class PlaceOrderQuery {
   /** `true`: the gateway runs every check, shows what it would send, and sends nothing. */
@@ -93,7 +91,7 @@ export class OrderPath {
   channelOrderId!: string;
 }
 
-export class ListOrdersQuery {
+export class ListOrdersQuery extends PageQuery {
   @Optional()
   @OneOf(orderStates, { description: 'Only orders in this state' })
   state?: State;
@@ -115,31 +113,11 @@ export class ListOrdersQuery {
   @Optional()
   @Timestamp({ description: 'Only orders submitted before this time' })
   submittedBefore?: string;
-
-  @Optional()
-  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1' })
-  page: number = 1;
-
-  @Optional()
-  @WholeNumberParameter(1, MAX_PAGE_SIZE)
-  pageSize: number = DEFAULT_PAGE_SIZE;
 }
 
-export class OrderPageDto {
+export class OrderPageDto extends PageDto {
   /** Newest first. */
   items!: OrderRecordDto[];
-
-  @ApiProperty({ type: 'integer' })
-  page!: number;
-
-  @ApiProperty({ type: 'integer' })
-  pageSize!: number;
-
-  @ApiProperty({ type: 'integer', description: 'Number of matching orders on all pages' })
-  total!: number;
-
-  @ApiProperty({ type: 'integer' })
-  totalPages!: number;
 }
 
 export class SettledItemDto {
