@@ -27,7 +27,11 @@ export class ProblemsController {
   );
 
   @Get()
-  @PublicOperation('listProblems', 'All problems that this gateway sends')
+  @PublicOperation(
+    'listProblems',
+    'All problems that this gateway sends',
+    'JSON, or a page for a browser. It needs no key.',
+  )
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
   listProblems(
@@ -38,10 +42,12 @@ export class ProblemsController {
   }
 
   @Get(':slug')
-  @PublicOperation('getProblem', 'One problem: what it means and what to do', [
-    'validation-failed',
-    'not-found',
-  ])
+  @PublicOperation(
+    'getProblem',
+    'One problem: what it means and what to do',
+    'JSON, or a page for a browser: the `type` of a problem leads here. It needs no key.',
+    ['not-found'],
+  )
   @ApiProduces('application/json', 'text/html')
   @ApiOkResponse({ type: ProblemDescriptionDto, description: 'The problem' })
   getProblem(
