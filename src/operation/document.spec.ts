@@ -131,9 +131,10 @@ describe('the document', () => {
     expect(fields.filter(({ schema }) => schema.default !== undefined).map(({ at }) => at)).toEqual([]);
   });
 
-  it('requires of a request only what it cannot do without, and of a parameter too', () => {
-    for (const { at, parameter } of parameters)
-      if (parameter.schema?.default !== undefined) expect([at, parameter.required]).toEqual([at, false]);
+  it('requires no parameter that has a default', () => {
+    const withDefault = parameters.filter(({ parameter }) => parameter.schema?.default !== undefined);
+    expect(withDefault.length).toBeGreaterThan(5);
+    expect(withDefault.filter(({ parameter }) => parameter.required).map(({ at }) => at)).toEqual([]);
   });
 
   it('names every enumeration, and shares it between requests and answers', () => {

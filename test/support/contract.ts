@@ -35,6 +35,7 @@ export interface OpenApiOperation {
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
     readonly responses: Readonly<Record<string, Response>>;
     readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
   };
