@@ -21,7 +21,6 @@ const READY_WITHIN_MS = 30_000;
 const DEMO_CLOCK = new URL('./demo-clock.ts', import.meta.url).href;
 const port = process.env['PORT'] ?? '3000';
 const sandboxPort = process.env['SANDBOX_PORT'] ?? '4000';
-const stateFile = process.env['SANDBOX_STATE_FILE'];
 const managementPort = process.env['MANAGEMENT_PORT'] ?? '9464';
 const gatewayUrl = `http://127.0.0.1:${port}`;
 const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
@@ -143,7 +142,6 @@ try {
     SANDBOX_APP_KEY: appKey,
     SANDBOX_APP_SECRET: appSecret,
     SANDBOX_ADMIN_PASSWORD: adminPassword,
-    ...(stateFile === undefined ? {} : { SANDBOX_STATE_FILE: stateFile }),
   });
   await healthy(`${sandboxUrl}/__sandbox/health`);
   const gateway = start('gateway', ['--import', DEMO_CLOCK, 'dist/main.js'], {
