@@ -193,7 +193,7 @@ describe('a deletion that is only validated', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
-  it('with `allOrders` names the other assets too from which the platform then takes the product', async () => {
+  it('K43 with `allOrders` names the other assets too from which the platform then takes the product', async () => {
     const item = {
       orderType: 'delete_product',
       licenseType: 'normal_recover_usbkey',
