@@ -117,7 +117,7 @@ export function index(): { method: string; path: string; does: string }[] {
   return ROUTES.map(({ method, path, does }) => ({ method, path: CONTROL_PREFIX + path, does }));
 }
 
-const LINES = ROUTES.map(({ method, path }) => `${method} ${path}`);
+const LINES = ROUTES.map(({ method, path }) => `${method} ${path === '' ? '/' : path}`);
 
 /** Answers a control request: 200 with JSON, 204 without content, 400 naming the field, or 404. */
 export function control(sandbox: Sandbox, request: ControlRequest): ControlAnswer {
