@@ -10,15 +10,13 @@ import {
   operations,
 } from '../upstream/operations.ts';
 import { idempotencyHeaders, idempotencyParameter, idempotencyProblems } from './idempotency-responses.ts';
-import { OF_ANY_REQUEST, problemResponses, problemsOf } from './problem-responses.ts';
+import { problemResponses, problemsOf } from './problem-responses.ts';
 import { ReadInterceptor } from './read.interceptor.ts';
 import { readResponses } from './read-responses.ts';
 import { WriteInterceptor } from './write.interceptor.ts';
 
 export const API_KEY = 'apiKey';
 export const BEARER = 'bearer';
-
-const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
 
 /** The acting user on the platform; without either header the alias `default` (docs/api.md, section 1). */
 const userHeaders = [
@@ -38,6 +36,8 @@ interface Success {
   readonly status: number;
   readonly description: string;
   readonly type?: Type;
+  /** Which later operations take what from this response. */
+  readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
 
 interface RequestExample {
@@ -65,13 +65,15 @@ export interface OperationSpec {
   readonly noStore?: boolean;
   /** See {@link OperationPolicy}. */
   readonly idempotency?: OperationPolicy['idempotency'];
+  /** An `Idempotency-Key` for the example, where the platform would refuse the same request again. */
+  readonly keyExample?: string;
   /** See {@link OperationPolicy}. */
   readonly answersRepeats?: OperationPolicy['answersRepeats'];
   /** See {@link OperationPolicy}. */
   readonly looksUpAsUser?: OperationPolicy['looksUpAsUser'];
   /** Whether the answer is a page, with `Link` to others. */
   readonly paged?: boolean;
-  /** Problems beyond those that every operation, and the one upstream, has. */
+  /** Problems beyond the common ones and those of the operation upstream. */
   readonly problems?: readonly ProblemSlug[];
   /** The first is the usual one. */
   readonly success: readonly [Success, ...Success[]];
@@ -112,7 +114,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ApiSecurity(BEARER),
     ...(upstream ? [ApiExtension('x-upstream', upstreamRoute(upstream))] : []),
     ...(actsAsUser ? userHeaders : []),
-    ...(spec.idempotency ? [idempotencyParameter(spec.idempotency)] : []),
+    ...(spec.idempotency ? [idempotencyParameter(spec.idempotency, spec.keyExample)] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
@@ -128,8 +130,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
         )),
     ...problemResponses(
       [
-        ...problemsOf(spec.upstream, spec.body !== undefined),
-        ...(actsAsUser ? USER_PROBLEMS : []),
+        ...problemsOf(spec.upstream),
         ...(spec.idempotency ? idempotencyProblems : []),
         ...(spec.problems ?? []),
       ],
@@ -146,12 +147,13 @@ function upstreamRoute({ name, method, module, path }: UpstreamOperation): objec
 export function PublicOperation(
   id: string,
   summary: string,
+  description: string,
   problems: readonly ProblemSlug[] = [],
 ): MethodDecorator {
   const policy: OperationPolicy = { operationId: id, scope: 'public' };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
-    ApiOperation({ operationId: id, summary, security: [] }),
-    ...problemResponses([...OF_ANY_REQUEST, ...problems]),
+    ApiOperation({ operationId: id, summary, description, security: [] }),
+    ...problemResponses(problems),
   );
 }

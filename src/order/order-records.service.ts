@@ -20,7 +20,7 @@ const NOT_PLACED_AFTER_MS = 15 * 60_000;
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
-  constructor(private readonly guard: OrderLedgerKeeper) {}
+  constructor(private readonly ledger: OrderLedgerKeeper) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
     return toOrderRecord(await this.find(path, grants));
@@ -48,7 +48,7 @@ export class OrderRecordsService {
       from: millisecond(submittedAfter),
       until: millisecond(submittedBefore),
     };
-    const { records, total } = await this.guard.store.list(query, (page - 1) * pageSize, pageSize, abandon);
+    const { records, total } = await this.ledger.store.list(query, (page - 1) * pageSize, pageSize, abandon);
     return {
       items: records.map(toOrderRecord),
       page,
@@ -72,7 +72,7 @@ export class OrderRecordsService {
       reason,
       ...(items && { items: items.map((item) => ({ ...item, customerId: item.customerId ?? null })) }),
     };
-    const moved = await this.guard.store.move({
+    const moved = await this.ledger.store.move({
       name,
       by: 'operator',
       to: as,
@@ -97,7 +97,7 @@ export class OrderRecordsService {
 
   /** For the caller an order of another enterprise does not exist. */
   async find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
-    const record = await this.guard.store.read(orderName(channelCode, channelOrderId));
+    const record = await this.ledger.store.read(orderName(channelCode, channelOrderId));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }

@@ -22,14 +22,21 @@ export class SessionsController {
     effect: 'write',
     scope: 'sessions:write',
     idempotency: 'key',
-    problems: ['login-failed', 'upstream-credential-rejected', 'dependency-unavailable'],
-    success: [{ status: 201, description: 'The session', type: SessionCreatedDto }],
+    problems: ['login-failed'],
+    success: [
+      {
+        status: 201,
+        description: 'The session',
+        type: SessionCreatedDto,
+        links: { read: sessionOf('getSession'), end: sessionOf('deleteSession') },
+      },
+    ],
     body: {
       type: CreateSessionDto,
       examples: {
-        admin: {
-          summary: "The demo's administrator; the demo prints the password",
-          value: { username: 'admin@harbour', password: 'as printed by the demo' },
+        chen: {
+          summary: 'A user of the demo',
+          value: { username: 'chen@harbour', password: 'demo-login-1' },
         },
       },
     },
@@ -50,7 +57,6 @@ export class SessionsController {
     effect: 'read',
     noStore: true,
     scope: 'sessions:write',
-    problems: ['user-required', 'session-expired', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The session of the header `X-Session-Id`', type: SessionDto }],
   })
   async getSession(
@@ -72,12 +78,16 @@ export class SessionsController {
     summary: 'Log out: the session ends at once on every replica',
     effect: 'write',
     scope: 'sessions:write',
-    problems: ['user-required', 'session-expired', 'dependency-unavailable'],
     success: [{ status: 204, description: 'Ended' }],
   })
   deleteSession(@Call() call: CallContext, @HeaderValue('x-session-id') sessionId?: string): Promise<void> {
     return this.sessions.end(given(sessionId), call.caller.name);
   }
+}
+
+/** The operation takes the session of this response. */
+function sessionOf(operationId: string): { operationId: string; parameters: Record<string, string> } {
+  return { operationId, parameters: { 'header.X-Session-Id': '$response.body#/sessionId' } };
 }
 
 function given(sessionId: string | undefined): string {
