@@ -18,10 +18,8 @@ export default {
       },
     ],
   },
-  // For slow machines: whoever tests a time says so itself.
-  testTimeout: 30_000,
   maxWorkers: '100%',
-  // What hangs is told, what is only slow on a busy machine is not.
+  // A test that hangs fails; a test that is only slow on a busy machine does not.
   testTimeout: 120_000,
   setupFilesAfterEnv: ['<rootDir>/test/canary/collect.ts'],
   // The last looks through what the others print.

@@ -4,7 +4,7 @@ import { AdmissionQueue, type Asker } from './admission-queue.ts';
 /** An event loop of which only this is going on, where time passes by work alone. */
 class Loop {
   now = 0;
-  readonly turns = new AdmissionQueue(
+  readonly queue = new AdmissionQueue(
     () => this.now,
     (go) => this.#immediates.push(go),
   );
@@ -46,7 +46,7 @@ function simulate(...loads: readonly Load[]): Sample[] {
     const polled = loop.now;
     while (next < arrivals.length && (arrivals[next] as number) <= polled) {
       const at = arrivals[next++] as number;
-      const isTaken = loop.turns.take(() => {
+      const isTaken = loop.queue.admit(() => {
         loop.now += SERVE_MS;
         samples.push({ at, ms: loop.now - at, isServed: true });
       });
@@ -68,7 +68,7 @@ describe('a turn', () => {
   let loop: Loop;
   let begun: string[];
   const take = (name: string, ms: number) =>
-    loop.turns.take(() => {
+    loop.queue.admit(() => {
       begun.push(name);
       loop.now += ms;
     });
@@ -89,17 +89,17 @@ describe('a turn', () => {
 
   it('in which a client connected begins nothing, for ten in a row at most', () => {
     for (const name of ['a', 'b', 'c', 'd']) take(name, 20);
-    loop.turns.connected();
+    loop.queue.connected();
     loop.check();
     expect(begun.join('')).toBe('a');
     loop.check();
     expect(begun.join('')).toBe('ab');
     for (let turn = 0; turn < 10; turn++) {
-      loop.turns.connected();
+      loop.queue.connected();
       loop.check();
     }
     expect(begun.join('')).toBe('ab');
-    loop.turns.connected();
+    loop.queue.connected();
     loop.check();
     expect(begun.join('')).toBe('abc');
   });
@@ -107,7 +107,7 @@ describe('a turn', () => {
   it('begins what callers wait for although somebody connected, when accepting has taken as long as the last of them', () => {
     for (const name of ['a', 'b', 'c']) take(name, 20);
     const accept = (ms: number) => {
-      loop.turns.connected();
+      loop.queue.connected();
       loop.now += ms;
       loop.check();
     };
@@ -129,7 +129,7 @@ describe('K40 a request of a stranger', () => {
   let loop: Loop;
   let begun: string[];
   const take = (name: string, asker: Asker, ms = 6) =>
-    loop.turns.take(() => {
+    loop.queue.admit(() => {
       begun.push(name);
       loop.now += ms;
     }, asker);
@@ -164,7 +164,7 @@ describe('K40 a request of a stranger', () => {
     loop.check();
     loop.now += 1_001;
     expect(take('s', 'stranger')).toBe(false);
-    expect(loop.turns.isOverloaded).toBe(false);
+    expect(loop.queue.isOverloaded).toBe(false);
   });
 });
 
@@ -196,10 +196,10 @@ describe('turns', () => {
   it('say so while they refuse, and for a moment longer', () => {
     const loop = new Loop();
     const work = () => (loop.now += 100);
-    const isOverloaded = () => loop.turns.isOverloaded;
+    const isOverloaded = () => loop.queue.isOverloaded;
     let refused = 0;
     while (refused === 0 && loop.now < 60_000) {
-      for (let count = 0; count < 3; count++) if (!loop.turns.take(work)) refused++;
+      for (let count = 0; count < 3; count++) if (!loop.queue.admit(work)) refused++;
       expect(isOverloaded()).toBe(refused > 0);
       loop.check();
     }
@@ -207,6 +207,6 @@ describe('turns', () => {
     for (let turn = 0; turn < 1_000; turn++) loop.check();
     loop.now += 2_000;
     expect(isOverloaded()).toBe(false);
-    expect(loop.turns.take(work)).toBe(true);
+    expect(loop.queue.admit(work)).toBe(true);
   });
 });

@@ -94,7 +94,7 @@ export class AdmissionQueue {
   }
 
   /** Calls `begin` now or at its turn. Returns false where too many requests wait already. */
-  take(begin: () => void, asker: Asker = 'caller'): boolean {
+  admit(begin: () => void, asker: Asker = 'caller'): boolean {
     const now = this.now();
     const isFirst = !this.#isTurn;
     if (isFirst) this.#nextTurn(now);

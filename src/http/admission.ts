@@ -34,7 +34,7 @@ export class Admission implements BeforeApplicationShutdown {
   #late = 0;
   #full = 0;
   #fullMemory = 0;
-  readonly #turns = new AdmissionQueue();
+  readonly #queue = new AdmissionQueue();
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly metrics: Metrics) {
@@ -53,13 +53,13 @@ export class Admission implements BeforeApplicationShutdown {
   }
 
   /** A request arrived; what it gives is to be called once, when its response is out or its connection gone. */
-  arrived(): () => void {
+  enter(): () => void {
     this.#inFlight++;
     return () => this.#inFlight--;
   }
 
   /** The same for one of a known caller: only these count against the bound, so that strangers cannot use it up. */
-  arrivedFromCaller(): () => void {
+  enterFromCaller(): () => void {
     this.#inFlightOfCallers++;
     return () => this.#inFlightOfCallers--;
   }
@@ -74,7 +74,7 @@ export class Admission implements BeforeApplicationShutdown {
   }
 
   get overload(): Overload | undefined {
-    return this.#bound ?? (this.#turns.isOverloaded ? 'waiting' : undefined);
+    return this.#bound ?? (this.#queue.isOverloaded ? 'waiting' : undefined);
   }
 
   get #bound(): Overload | undefined {
@@ -87,13 +87,13 @@ export class Admission implements BeforeApplicationShutdown {
 
   /** A connection was accepted. */
   connected(): void {
-    this.#turns.connected();
+    this.#queue.connected();
   }
 
   /** Calls `begin`, now or soon; false where new work is refused now, which is counted. A health probe always gets the state of the process. */
-  takes(begin: () => void, asker: Asker = 'caller'): boolean {
+  admit(begin: () => void, asker: Asker = 'caller'): boolean {
     const bound = asker === 'probe' ? undefined : this.#bound;
-    if (bound === undefined && this.#turns.take(begin, asker)) return true;
+    if (bound === undefined && this.#queue.admit(begin, asker)) return true;
     this.metrics.requestRefused(bound ?? (asker === 'stranger' ? 'strangers' : 'waiting'));
     return false;
   }

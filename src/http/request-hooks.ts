@@ -52,7 +52,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (isGivenUp(request) || !connections.busy(raw.socket, reply.raw)) return void reply.hijack();
     request.state = requestState(request);
     void reply.header('x-request-id', request.state.requestId);
-    reply.raw.once('close', admission.arrived());
+    reply.raw.once('close', admission.enter());
     const refuse = (problem: ProblemException): void => sendProblem(problem, request, reply);
     const goOn = (problem?: ProblemException): void => (problem ? refuse(problem) : done());
     const problem = malformedRequest(request);
@@ -63,7 +63,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     const receive = (caller: Caller): ProblemException | undefined => {
       request.state.caller = caller;
       connections.known(raw.socket);
-      reply.raw.once('close', admission.arrivedFromCaller());
+      reply.raw.once('close', admission.enterFromCaller());
       reply.raw.once('close', () => bodies.closed(request));
       return bodies.admit(request, caller);
     };
@@ -74,7 +74,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     };
     // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
     const wait = (asker: Asker, begin: () => void): void => {
-      const isAdmitted = admission.takes(() => {
+      const isAdmitted = admission.admit(() => {
         if (reply.raw.destroyed || isCutShort(request)) return;
         try {
           begin();

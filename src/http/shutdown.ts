@@ -25,7 +25,7 @@ const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
  * Ends the process without losing what it has: on SIGTERM, on SIGINT, and on an uncaught failure. A second signal has no effect.
  */
 export function endInOrder(app: NestFastifyApplication): void {
-  const intake = app.get(Admission);
+  const admission = app.get(Admission);
   const log = app.get(Log);
   let code: 0 | 1 = 0;
 
@@ -33,8 +33,8 @@ export function endInOrder(app: NestFastifyApplication): void {
     code = code || ending.code;
     setTimeout(() => process.exit(1), ending.exitMs).unref();
     setTimeout(() => app.get(UpstreamPools).endExchanges(), ending.giveUpMs).unref();
-    if (intake.draining) return;
-    intake.draining = true;
+    if (admission.draining) return;
+    admission.draining = true;
     await sleep(ending.lingerMs);
     await app.close();
     process.exit(code);

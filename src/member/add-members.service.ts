@@ -99,8 +99,8 @@ function failedRows(
 ): FailedMemberDto[] {
   const { code, outcome, retryable } = problem.body;
   const message = describe(problem);
-  return rows.map(({ account }, place) => ({
-    index: firstIndex + place,
+  return rows.map(({ account }, row) => ({
+    index: firstIndex + row,
     account,
     code,
     message,

@@ -1,5 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { etagOf, isNamed } from '../read-cache/etag.ts';
 
@@ -74,4 +76,38 @@ function codingFor(accepted = ''): Coding | undefined {
     .filter((each) => !/;\s*q=0(\.0*)?\s*$/.test(each))
     .map((each) => each.split(';')[0]?.trim());
   return (['br', 'gzip'] as const).find((coding) => names.includes(coding));
+}
+
+const text = (description: string) => ({ description, schema: { type: 'string' as const } });
+
+/** The headers of {@link FixedContent} in the OpenAPI document. */
+const DOCUMENTED = {
+  ETag: text('Entity tag of the content'),
+  'Content-Security-Policy': text('What a browser may load for the page'),
+  'X-Content-Type-Options': text('`nosniff`'),
+  'X-Frame-Options': text('`DENY`'),
+  'Referrer-Policy': text('`no-referrer`'),
+  'Cross-Origin-Resource-Policy': text('`same-origin`'),
+};
+
+/** Fixed content in the OpenAPI document: as JSON, and as a page for a client that accepts `text/html`. */
+export function ApiFixedContent(description: string, type: Type): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(type),
+    ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
+    ApiResponse({
+      status: 200,
+      description,
+      headers: { ...DOCUMENTED, 'Content-Encoding': text('`br` or `gzip`, where the client accepts it') },
+      content: {
+        'application/json': { schema: { $ref: getSchemaPath(type) } },
+        'text/html': { schema: { type: 'string' } },
+      },
+    }),
+    ApiResponse({
+      status: 304,
+      description: 'The content still has the `ETag` in `If-None-Match`',
+      headers: DOCUMENTED,
+    }),
+  );
 }

@@ -1,10 +1,10 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { FixedContent } from './fixed-content.ts';
+import { ApiFixedContent, FixedContent } from './fixed-content.ts';
 import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemParams } from './problems.dto.ts';
 
@@ -28,8 +28,7 @@ export class ProblemsController {
 
   @Get()
   @PublicOperation('listProblems', 'All problems that this gateway sends')
-  @ApiProduces('application/json', 'text/html')
-  @ApiOkResponse({ type: ProblemListDto, description: 'The catalogue' })
+  @ApiFixedContent('The catalogue', ProblemListDto)
   listProblems(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -42,8 +41,7 @@ export class ProblemsController {
     'validation-failed',
     'not-found',
   ])
-  @ApiProduces('application/json', 'text/html')
-  @ApiOkResponse({ type: ProblemDescriptionDto, description: 'The problem' })
+  @ApiFixedContent('The problem', ProblemDescriptionDto)
   getProblem(
     @Param() { slug }: ProblemParams,
     @Req() request: FastifyRequest,

@@ -5,10 +5,10 @@ const KIND = /^[A-Za-z]{1,60}$/;
 export function errorSummary(error: unknown): { error: string; stack: string } {
   if (!(error instanceof Error)) return { error: typeof error, stack: '' };
   const { name, message, stack } = error;
-  const place = String(stack);
+  const text = String(stack);
   // The frames begin after the message, whose lines may look like frames.
-  const start = message === '' ? 0 : place.indexOf(message) + message.length;
-  const frames = place
+  const start = message === '' ? 0 : text.indexOf(message) + message.length;
+  const frames = text
     .slice(start)
     .split('\n')
     .filter((line) => line.startsWith('    at '));

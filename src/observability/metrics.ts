@@ -147,8 +147,8 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly #guarded = new Counter({
-    name: 'gateway_guarded_writes_total',
+  readonly #writeStates = new Counter({
+    name: 'gateway_recorded_writes_total',
     help: 'Writes of the order ledger, by the state that they reached in this process',
     labelNames: ['state'],
     registers: [this.registry],
@@ -162,8 +162,8 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly #evidence = new Counter({
-    name: 'gateway_order_evidence_total',
+  readonly #reconciliationAttempts = new Counter({
+    name: 'gateway_order_reconciliation_attempts_total',
     help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
     labelNames: ['result'],
     registers: [this.registry],
@@ -238,8 +238,8 @@ export class Metrics {
   }
 
   /** A write of the order ledger reached a state. */
-  guarded(state: string): void {
-    this.#guarded.inc({ state });
+  writeCameTo(state: string): void {
+    this.#writeStates.inc({ state });
   }
 
   /** Why the order ledger refuses orders: `stopped`, which is one of `reasons`; and how many of its records could not be decrypted. */
@@ -265,8 +265,8 @@ export class Metrics {
   }
 
   /** One reconciliation attempt for an order in doubt ended. */
-  evidence(result: string): void {
-    this.#evidence.inc({ result });
+  reconciliationAttempt(result: string): void {
+    this.#reconciliationAttempts.inc({ result });
   }
 
   /** An answer of the platform departed from its interface, see {@link gapKinds}. */

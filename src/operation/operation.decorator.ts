@@ -119,7 +119,10 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ...(read ? [UseInterceptors(ReadInterceptor)] : []),
     ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
     ...(read
-      ? readResponses(spec.success, { cached: cacheMs !== 0, paged: spec.paged ?? false })
+      ? readResponses(spec.success, {
+          asksPlatform: upstream !== undefined || actsAsUser,
+          paged: spec.paged ?? false,
+        })
       : spec.success.map((success) =>
           ApiResponse({ ...success, headers: idempotencyHeaders(spec.idempotency, success.status) }),
         )),

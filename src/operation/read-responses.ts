@@ -13,15 +13,15 @@ const LINK: Headers = {
   Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
 };
 
-/** What reads have beyond other operations: `ETag` and 304, `Age` and `no-cache` where cached, `Link` where paged. */
+/** What reads have beyond other operations: `ETag` and 304, `Age` and `no-cache` where the platform is asked, `Link` where paged. */
 export function readResponses(
   successes: readonly ApiResponseOptions[],
-  { cached, paged }: { cached: boolean; paged: boolean },
+  { asksPlatform, paged }: { asksPlatform: boolean; paged: boolean },
 ): (MethodDecorator & ClassDecorator)[] {
-  const headers = { ...ETAG, ...(cached && AGE), ...(paged && LINK) };
+  const headers = { ...ETAG, ...(asksPlatform && AGE), ...(paged && LINK) };
   return [
     ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
-    ...(cached
+    ...(asksPlatform
       ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
       : []),
     ...successes.map((success) => ApiResponse({ ...success, headers })),

@@ -29,7 +29,7 @@ export class Fingerprints {
 
 /** JSON with the members of every object in order; what JSON leaves out is left out. Exported for the test only. */
 export function canonical(value: unknown): string {
-  // Orders are made in order: sorting them costs more than everything else that the guard does for them.
+  // Orders are made in order: sorting them costs more than everything else that the order ledger does for them.
   if (isInOrder(value)) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   const members = Object.entries(value as object).filter(([, member]) => member !== undefined);

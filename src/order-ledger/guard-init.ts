@@ -25,13 +25,13 @@ async function main(options: readonly string[]): Promise<void> {
   if (options.some((option) => option !== OPTION))
     throw new Refused(`usage: npm run guard-init [-- ${OPTION}]`);
   const { guard, upstream } = loadConfig(process.env);
-  if (!guard.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no guard store');
+  if (!guard.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no order store');
   const redis = new OrderLedgerRedis(guard, createLog('silent'), new Metrics());
   try {
     await redis.onModuleInit();
     if (redis.status !== 'up')
       throw new Refused(
-        'The guard store does not answer: see GUARD_REDIS_URL, its password, and the network',
+        'The order store does not answer: see GUARD_REDIS_URL, its password, and the network',
       );
     await makeReady(redis, environmentName(upstream.baseUrl), options.includes(OPTION));
   } finally {
@@ -42,8 +42,8 @@ async function main(options: readonly string[]): Promise<void> {
 async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed: boolean): Promise<void> {
   const { refuse, warn, replicas, replicated } = await findingsOf(redis, environment);
   const isAlone = replicated && replicas === 0;
-  if (refuse.length > 0) throw new Refused(`The guard store ${refuse.join(', and ')}`);
-  for (const fault of warn) say(`Warning: the guard store ${fault}.`);
+  if (refuse.length > 0) throw new Refused(`The order store ${refuse.join(', and ')}`);
+  for (const fault of warn) say(`Warning: the order store ${fault}.`);
 
   const counts = await Promise.all(
     states.map(async (state) => {
@@ -59,8 +59,8 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   const isDoubted = lost[0] !== null;
   say(
     there.length > 0
-      ? `Orders in the guard store: ${there.map(([state, count]) => `${count} ${state}`).join(', ')}. They stay as they are.`
-      : 'The guard store has no orders.',
+      ? `Orders in the order store: ${there.map(([state, count]) => `${count} ${state}`).join(', ')}. They stay as they are.`
+      : 'The order store has no orders.',
   );
   if (isDoubted)
     say(
@@ -107,6 +107,6 @@ try {
 } catch (error) {
   const known = error instanceof Refused || error instanceof ConfigError;
   // Other messages may quote what Redis was asked, and with it a password.
-  process.stderr.write(`${known ? error.message : `The guard store failed: ${redisErrorReason(error)}`}\n`);
+  process.stderr.write(`${known ? error.message : `The order store failed: ${redisErrorReason(error)}`}\n`);
   process.exit(1);
 }

@@ -19,7 +19,7 @@ interface AskedWrite {
 @Injectable()
 export class KeyedWrites {
   constructor(
-    private readonly guard: OrderLedger,
+    private readonly ledger: OrderLedger,
     private readonly config: UpstreamConfig,
   ) {}
 
@@ -37,9 +37,9 @@ export class KeyedWrites {
       deadlineMs: CALLS * this.config.deadlineMs,
     };
     // A repeat is answered as the first was, also where what it names is gone by now; and what is not there leaves no record.
-    const isRepeat = asked.lookUp !== undefined && (await this.guard.knowsKeyed(write));
+    const isRepeat = asked.lookUp !== undefined && (await this.ledger.knowsKeyed(write));
     if (!isRepeat) await asked.lookUp?.();
-    const { answer, replayed } = await this.guard.keyed(write, async () => {
+    const { answer, replayed } = await this.ledger.keyed(write, async () => {
       // The first may have been forgotten meanwhile.
       if (isRepeat) await asked.lookUp?.();
       return { body: await asked.run(), status: reply.statusCode };

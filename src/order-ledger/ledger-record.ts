@@ -1,7 +1,7 @@
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
 
-/** States of a guarded write (see {@link transitions}); spelled as callers see them in `state`. */
+/** States of a recorded write (see {@link transitions}); spelled as callers see them in `state`. */
 export const orderStates = enumeration('OrderState', [
   'sending',
   'succeeded',
@@ -15,8 +15,8 @@ export const orderStates = enumeration('OrderState', [
 export const states = orderStates.words;
 export type State = WordOf<typeof orderStates>;
 
-/** Who moves a record: the one that sends, the end of its lease, what was found upstream, or an operator. */
-export type Mover = 'owner' | 'lease' | 'evidence' | 'operator';
+/** Who moves a record: the one that sends, the end of its lease, reconciliation that found it upstream, or an operator. */
+export type Mover = 'owner' | 'lease' | 'reconciliation' | 'operator';
 
 /**
  * The state machine: from which state to which, and by whom. What the owner learns counts as long as no one has settled the record, also
@@ -28,7 +28,7 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
-  evidence: { in_doubt: ['succeeded'], accepted: ['succeeded'] },
+  reconciliation: { in_doubt: ['succeeded'], accepted: ['succeeded'] },
   operator: { in_doubt: ['succeeded', 'not_placed'], incomplete: ['succeeded', 'not_placed'] },
 };
 
@@ -69,13 +69,13 @@ export interface Details {
     /** What was placed, as far as it is known. */
     readonly items: readonly PlacedItem[];
     readonly reason: string | null;
-    /** What the evidence job needs to look for it; absent where nothing can prove it. */
-    readonly evidence?: Evidence;
+    /** What reconciliation needs to look for it; absent where the platform cannot show it. */
+    readonly search?: OrderSearch;
   };
   readonly answer?: KeptAnswer;
 }
 
-export interface Evidence {
+export interface OrderSearch {
   readonly enterpriseGlobalId: string;
   /** How many items were ordered. */
   readonly items: number;
@@ -83,7 +83,7 @@ export interface Evidence {
   readonly sequences?: readonly number[];
 }
 
-/** A guarded write as it stands. Times in ms since the epoch, by the guard store's clock. */
+/** A recorded write as it stands. Times in ms since the epoch, by the order store's clock. */
 export interface LedgerRecord {
   readonly name: string;
   readonly state: State;

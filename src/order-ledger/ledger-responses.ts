@@ -3,7 +3,7 @@ import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { LedgerRecord } from './ledger-record.ts';
 
 /** Where the record of an order can be read; undefined for other writes. */
-export function placeOf({ details: { order } }: LedgerRecord): string | undefined {
+export function locationOf({ details: { order } }: LedgerRecord): string | undefined {
   return (
     order &&
     `/v1/license-orders/${encodeURIComponent(order.channelCode)}/${encodeURIComponent(order.channelOrderId)}`
@@ -12,7 +12,7 @@ export function placeOf({ details: { order } }: LedgerRecord): string | undefine
 
 /** The answer to a write that did not end well, now (`replayed` false) or earlier (docs/api.md, section 3). */
 export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
-  const location = placeOf(record);
+  const location = locationOf(record);
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });
   const kept = record.details.answer?.body as ProblemBody | undefined;

@@ -24,7 +24,7 @@ interface Kept extends LedgerRecord {
 const FORGET_MS = 60_000;
 
 /**
- * The guard of one process without Redis: the same machine as {@link RedisOrderLedger}, for as long as the process lives. `now` is in ms
+ * The order ledger of one process without Redis: the same machine as {@link RedisOrderLedger}, for as long as the process lives. `now` is in ms
  * since the epoch and never goes back.
  */
 export class MemoryOrderLedger implements OrderLedgerStore {

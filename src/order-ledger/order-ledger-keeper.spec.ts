@@ -84,7 +84,7 @@ const refusal = (start: Promise<unknown>) =>
     (error: unknown) => (error instanceof ConfigError ? error.message : error),
   );
 
-describe('a guard store that is not fit', () => {
+describe('an order store that is not fit', () => {
   it('is no reason to start where it evicts', async () => {
     const server = await newServer('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
     expect(await refusal(keeperOf(server))).toMatch(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
@@ -119,7 +119,7 @@ describe('a guard store that is not fit', () => {
   });
 });
 
-describe('a guard store that is fit', () => {
+describe('an order store that is fit', () => {
   it('is made ready at the first start, and known again at the next', async () => {
     const server = await newServer();
     const first = await keeperOf(server);

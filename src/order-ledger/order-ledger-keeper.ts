@@ -47,7 +47,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     } else {
       this.log.warn(
         { event: 'guard-in-process' },
-        'No Redis: orders are guarded in this process only, and forgotten with it',
+        'No Redis: orders are recorded in this process only, and forgotten with it',
       );
     }
     this.#timer = setInterval(() => void this.tick(), SWEEP_MS).unref();
@@ -79,7 +79,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     this.metrics.orderStore(stopReasons, stopped, unreadableRecords);
   }
 
-  /** The store, with every move counted, told and heard of: owner, operator and evidence all come through here. */
+  /** The store, with every move counted, reported: owner, operator and reconciliation all come through here. */
   #heard(store: OrderLedgerStore): OrderLedgerStore {
     const move = store.move.bind(store);
     store.move = async (asked: Move): Promise<Moved> => {
@@ -91,7 +91,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   }
 
   #hear({ name, state, details }: LedgerRecord, { by }: Move): void {
-    this.metrics.guarded(state);
+    this.metrics.writeCameTo(state);
     if (state === 'in_doubt' || state === 'incomplete')
       this.log.error(
         { event: 'order-in-doubt', write: name, state },

@@ -174,7 +174,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
   });
 
   describe('moves', () => {
-    const movers: readonly Mover[] = ['owner', 'evidence', 'operator'];
+    const movers: readonly Mover[] = ['owner', 'reconciliation', 'operator'];
     const cases = movers.flatMap((by) =>
       states.flatMap((from) => states.filter((to) => to !== 'sending').map((to) => [by, from, to] as const)),
     );

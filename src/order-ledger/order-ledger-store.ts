@@ -66,7 +66,7 @@ export interface Listing {
 }
 
 /**
- * Where guarded writes are kept: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
+ * Where recorded writes are kept: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
  * store's own clock. Rejects with {@link OrderLedgerUnavailable}, and then nothing may be sent.
  */
 export interface OrderLedgerStore {

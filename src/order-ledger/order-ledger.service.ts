@@ -26,7 +26,7 @@ import {
   type Move,
   orderName,
 } from './order-ledger-store.ts';
-import { placeOf, problemFor } from './ledger-responses.ts';
+import { locationOf, problemFor } from './ledger-responses.ts';
 import { agrees, endOf } from './write-outcome.ts';
 
 /** Beyond the call's own deadline: time to tell the store what became of it. */
@@ -49,7 +49,7 @@ export interface OrderWrite {
   readonly payload: unknown;
   readonly idempotencyKey: string | undefined;
   readonly deadlineMs: number;
-  readonly evidence?: NonNullable<Details['order']>['evidence'];
+  readonly search?: NonNullable<Details['order']>['search'];
 }
 
 export interface KeyedWrite {
@@ -59,8 +59,8 @@ export interface KeyedWrite {
   readonly deadlineMs: number;
 }
 
-/** What a guarded write came to; `replayed`: earlier, and this time nothing was sent. */
-export interface Guarded<T> {
+/** What a recorded write came to; `replayed`: earlier, and this time nothing was sent. */
+export interface WriteResult<T> {
   readonly result: T;
   readonly replayed: boolean;
 }
@@ -88,8 +88,8 @@ export class OrderLedger implements OnApplicationShutdown {
   async order(
     write: OrderWrite,
     send: (once: SendOnce) => Promise<readonly PlacedItem[]>,
-  ): Promise<Guarded<LedgerRecord>> {
-    const { caller, channelCode, channelOrderId, syncMode, ordered, evidence, idempotencyKey } = write;
+  ): Promise<WriteResult<LedgerRecord>> {
+    const { caller, channelCode, channelOrderId, syncMode, ordered, search, idempotencyKey } = write;
     const order = {
       channelCode,
       channelOrderId,
@@ -97,7 +97,7 @@ export class OrderLedger implements OnApplicationShutdown {
       ordered,
       items: [],
       reason: null,
-      ...(evidence && { evidence }),
+      ...(search && { search }),
     };
     const details: Details = { caller, order };
     const begin = this.#beginOf(write, orderName(channelCode, channelOrderId), details);
@@ -138,7 +138,7 @@ export class OrderLedger implements OnApplicationShutdown {
     }
   }
 
-  /** Any other write, guarded by caller and Idempotency-Key. What `run` answers is kept, and answered again. */
+  /** Any other write, recorded under its caller and Idempotency-Key. What `run` answers is kept, and answered again. */
   async keyed(
     write: KeyedWrite,
     run: () => Promise<KeptAnswer>,
@@ -218,7 +218,7 @@ export class OrderLedger implements OnApplicationShutdown {
         retryAfter: FULL_S,
       });
     const { record, same } = begun;
-    if (!same) throw new ProblemException('idempotency-key-reused', { location: placeOf(record) });
+    if (!same) throw new ProblemException('idempotency-key-reused', { location: locationOf(record) });
     return record;
   }
 

@@ -288,7 +288,7 @@ export interface KnownStore {
 
 /** The order ledger of all replicas: one Lua script a step. */
 export class RedisOrderLedger implements OrderLedgerStore {
-  readonly #places: readonly string[];
+  readonly #commonKeys: readonly string[];
   readonly #prefix: string;
   readonly #acknowledged: AcknowledgedScripts;
   readonly #index: OrderIndex;
@@ -302,7 +302,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
     // In braces what decides the slot: a script needs all of it.
     this.#prefix = prefixOf(environment);
     const { count, seen, lost } = storeKeys(environment);
-    this.#places = [
+    this.#commonKeys = [
       `${this.#prefix}leases`,
       `${this.#prefix}orders`,
       `${this.#prefix}orders:ends`,
@@ -441,7 +441,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
     values: readonly (string | number)[],
     { expected = this.known.count, execute }: { expected?: number; execute?: Execute | undefined } = {},
   ): Promise<unknown[]> {
-    const keys = [this.#key('epoch'), this.#key(name), ...this.#places];
+    const keys = [this.#key('epoch'), this.#key(name), ...this.#commonKeys];
     return this.#ask(script, keys, [expected, ...values], execute);
   }
 

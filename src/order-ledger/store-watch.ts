@@ -68,7 +68,7 @@ export class StoreWatch implements KnownStore {
   /** When that many replicas were connected for the last time, and of which history. */
   #enough = { at: -Infinity, history: '' };
   #stopped: StopReason = 'away';
-  #told = '';
+  #reported = '';
   #warned: readonly string[] = [];
   #replicas: number | undefined;
   #settingsAt = -Infinity;
@@ -266,13 +266,13 @@ export class StoreWatch implements KnownStore {
     if (found === null) {
       const why =
         this.#epoch === undefined ? 'was never made ready' : 'was emptied while orders were kept in it';
-      await this.#tellLost(0);
+      await this.#reportLost(0);
       this.#stop('epoch', `The order store ${why}: orders are refused until \`npm run guard-init\` is run`);
       return;
     }
     if (found !== this.#epoch) {
       if (this.#epoch !== undefined && !isLater(found, this.#epoch)) {
-        await this.#tellLost(Number(count));
+        await this.#reportLost(Number(count));
         this.#stop(
           'epoch',
           'The order store is not the one it was: orders are refused until an operator confirms it with `npm run guard-init`',
@@ -298,7 +298,7 @@ export class StoreWatch implements KnownStore {
 
   #goOn(): void {
     this.#stopped = 'none';
-    this.#told = '';
+    this.#reported = '';
   }
 
   #refuses(reason: StopReason, message: string): void {
@@ -307,7 +307,7 @@ export class StoreWatch implements KnownStore {
   }
 
   /** For `guard-init`: how many writes the store had begun, as far as this gateway knows, and how many it knows of now. */
-  async #tellLost(count: number): Promise<void> {
+  async #reportLost(count: number): Promise<void> {
     if (this.#epoch === undefined) return;
     const key = storeKeys(this.environment).lost;
     await this.redis.run((client) => LOST.run(client, [key], [this.#count, Math.max(0, count)]));
@@ -316,8 +316,8 @@ export class StoreWatch implements KnownStore {
   #stop(reason: StopReason, message: string): void {
     this.#stopped = reason;
     this.#triedAt = -Infinity;
-    if (this.#told === message) return;
-    this.#told = message;
+    if (this.#reported === message) return;
+    this.#reported = message;
     this.log.error({ event: reason === 'away' ? 'guard-away' : 'guard-stopped', reason }, message);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { placeOf } from '../order-ledger/ledger-responses.ts';
-import type { Evidence, OrderedItem } from '../order-ledger/ledger-record.ts';
+import { locationOf } from '../order-ledger/ledger-responses.ts';
+import type { OrderedItem, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { orderName } from '../order-ledger/order-ledger-store.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
@@ -31,7 +31,7 @@ export class LicenseOrderService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
-    private readonly guard: OrderLedger,
+    private readonly ledger: OrderLedger,
     private readonly effects: DeletionEffects,
     private readonly reservations: Reservations,
   ) {}
@@ -47,7 +47,7 @@ export class LicenseOrderService {
     // While the platform does not work, or where an id does not belong to the caller, a new order leaves no record. A repeat still
     // gets its earlier result: a repeated deletion names things that are gone by now.
     const refusal = call.reach?.refusal ?? this.upstream.refusal('batchOrder');
-    if (refusal && !(await this.guard.knows(channelCode, channelOrderId))) throw refusal;
+    if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
       channelCode,
@@ -58,16 +58,16 @@ export class LicenseOrderService {
       payload: { body },
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
-      evidence: evidenceOf(order),
+      search: searchOf(order),
     };
-    const { result, replayed } = await this.guard.order(write, (once) =>
+    const { result, replayed } = await this.ledger.order(write, (once) =>
       this.#withNumbersBound(call, order, () =>
         this.upstream.call('batchOrder', call, { query, body, once }, (data, notes) =>
           toPlacedItems(data, body, notes),
         ),
       ),
     );
-    return { record: toOrderRecord(result), location: placeOf(result), replayed };
+    return { record: toOrderRecord(result), location: locationOf(result), replayed };
   }
 
   /** Binds the reserved numbers of the order to its enterprises before it is sent, and frees them where it was not carried out. */
@@ -112,7 +112,7 @@ function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
 }
 
 /** Only purchases for one enterprise can be found later, among its assets (decision 12, "Reconciliation"). */
-function evidenceOf({ items }: PlaceOrderDto): Evidence | undefined {
+function searchOf({ items }: PlaceOrderDto): OrderSearch | undefined {
   const [enterpriseGlobalId, ...others] = new Set(
     items.map(({ orderType, customer }) =>
       orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { placeOf } from '../order-ledger/ledger-responses.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
@@ -21,7 +20,7 @@ const NOT_PLACED_AFTER_MS = 15 * 60_000;
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
-  constructor(private readonly guard: OrderLedgerKeeper) {}
+  constructor(private readonly ledger: OrderLedgerKeeper) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
     return toOrderRecord(await this.find(path, grants));
@@ -49,7 +48,7 @@ export class OrderRecordsService {
       from: millisecond(submittedAfter),
       until: millisecond(submittedBefore),
     };
-    const { records, total } = await this.guard.store.list(query, (page - 1) * pageSize, pageSize, abandon);
+    const { records, total } = await this.ledger.store.list(query, (page - 1) * pageSize, pageSize, abandon);
     return {
       items: records.map(toOrderRecord),
       page,
@@ -73,7 +72,7 @@ export class OrderRecordsService {
       reason,
       ...(items && { items: items.map((item) => ({ ...item, customerId: item.customerId ?? null })) }),
     };
-    const moved = await this.guard.store.move({
+    const moved = await this.ledger.store.move({
       name,
       by: 'operator',
       to: as,
@@ -92,14 +91,13 @@ export class OrderRecordsService {
           retryable: true,
           detail: 'An order may be settled as not_placed 15 minutes after it was sent, not before.',
           retryAfter: Math.ceil(moved.leftMs / 1_000),
-          location: placeOf(record),
         });
     }
   }
 
   /** For the caller an order of another enterprise does not exist. */
   async find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
-    const record = await this.guard.store.read(orderName(channelCode, channelOrderId));
+    const record = await this.ledger.store.read(orderName(channelCode, channelOrderId));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
@@ -120,6 +118,5 @@ function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRe
   throw new ProblemException('order-not-settleable', {
     detail: record.state === 'sending' ? 'The order is on its way.' : `The order is ${record.state} already.`,
     ...(record.state === 'sending' && { retryable: true, retryAfter: 1 }),
-    location: placeOf(record),
   });
 }

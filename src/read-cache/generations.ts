@@ -15,7 +15,7 @@ const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
 /** Generations that are read with one command, for all readers of a moment. */
-interface ReconciliationAttempt {
+interface Lookup {
   readonly keys: Set<string>;
   readonly words: PromiseWithResolvers<ReadonlyMap<string, string | null>>;
 }
@@ -38,9 +38,9 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
-  #isLooking = false;
+  #isLookingUp = false;
   /** The next command, sent once Redis has replied to the current one. */
-  #next: ReconciliationAttempt | undefined;
+  #next: Lookup | undefined;
 
   constructor(
     upstream: UpstreamConfig,
@@ -62,11 +62,11 @@ export class Generations implements OnModuleInit {
     try {
       if (this.#owed.size > 0) await this.#settle();
       const keys = tags.map((tag) => this.#key(tag));
-      const found = await this.#look(keys);
+      const found = await this.#lookUp(keys);
       if (found.every(isWord)) return found;
       // Two readers may find the same generation missing: the first word stays.
       await this.#setAll(keys, 'NX');
-      const made = await this.#look(keys);
+      const made = await this.#lookUp(keys);
       if (made.every(isWord)) return made;
       // A key has a value of another type. The next reader finds a word.
       this.metrics.unreadable('cache');
@@ -104,27 +104,27 @@ export class Generations implements OnModuleInit {
    * One command serves all readers that come while another command runs. A reader never gets the reply to a command that was sent
    * before it came.
    */
-  async #look(keys: readonly string[]): Promise<readonly (string | null)[]> {
-    const look = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
-    for (const key of keys) look.keys.add(key);
-    if (!this.#isLooking) void this.#lookOn();
-    const words = await look.words.promise;
+  async #lookUp(keys: readonly string[]): Promise<readonly (string | null)[]> {
+    const lookup = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
+    for (const key of keys) lookup.keys.add(key);
+    if (!this.#isLookingUp) void this.#lookUpOn();
+    const words = await lookup.words.promise;
     return keys.map((key) => words.get(key) ?? null);
   }
 
-  async #lookOn(): Promise<void> {
-    this.#isLooking = true;
-    for (let look = this.#next; look; look = this.#next) {
+  async #lookUpOn(): Promise<void> {
+    this.#isLookingUp = true;
+    for (let lookup = this.#next; lookup; lookup = this.#next) {
       this.#next = undefined;
-      const keys = [...look.keys];
+      const keys = [...lookup.keys];
       try {
         const found = await this.redis.run((client) => client.mget(keys));
-        look.words.resolve(new Map(keys.map((key, index) => [key, found[index] ?? null])));
+        lookup.words.resolve(new Map(keys.map((key, index) => [key, found[index] ?? null])));
       } catch (error) {
-        look.words.reject(error);
+        lookup.words.reject(error);
       }
     }
-    this.#isLooking = false;
+    this.#isLookingUp = false;
   }
 
   async #settle(): Promise<void> {

@@ -2,10 +2,10 @@ import type { Job, Queue, Worker } from 'bullmq';
 import type { Log } from '../observability/log.ts';
 import { queueClient, type RedisServer } from '../redis/redis-client.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
-import type { ReconciliationAttempt, RunAttempt, AttemptRunner } from './runner.ts';
+import type { ReconciliationAttempt, RunAttempt, AttemptRunner } from './attempt-runner.ts';
 
-const QUEUE = 'looks';
-/** Longer than a look stays due (an hour at most), so that no replica asks for it a second time. */
+const QUEUE = 'attempts';
+/** Longer than an attempt stays due (an hour at most), so that no replica asks for it a second time. */
 const REMEMBERED_S = 2 * 3_600;
 
 type Asked = Pick<ReconciliationAttempt, 'write'>;
@@ -17,15 +17,15 @@ interface Opened {
 }
 
 /**
- * The looks of all replicas: a job has the look's id, so asking for it again is asking for nothing, and one worker takes it. A job
+ * The attempts of all replicas: a job has the attempt's id, so asking for it again is asking for nothing, and one worker takes it. A job
  * whose worker died is taken again by another, which is fine for reading, and why no order is ever sent from a queue.
  *
- * Opened by the first look that is due: until then there is neither a connection nor the library, which is large. Every replica reads
+ * Opened by the first attempt that is due: until then there is neither a connection nor the library, which is large. Every replica reads
  * the same list of orders in doubt, so all of them open it when there is work.
  */
 export class QueuedRunner implements AttemptRunner {
   readonly #abandon = new AbortController();
-  #lookAt: RunAttempt = () => Promise.resolve();
+  #run: RunAttempt = () => Promise.resolve();
   #opened: Promise<Opened> | undefined;
 
   constructor(
@@ -34,20 +34,20 @@ export class QueuedRunner implements AttemptRunner {
     private readonly log: Log,
   ) {}
 
-  start(lookAt: RunAttempt): void {
-    this.#lookAt = lookAt;
+  start(run: RunAttempt): void {
+    this.#run = run;
   }
 
-  async ask(looks: readonly ReconciliationAttempt[]): Promise<void> {
+  async ask(attempts: readonly ReconciliationAttempt[]): Promise<void> {
     if (this.#abandon.signal.aborted) return;
     const { queue } = await (this.#opened ??= this.#open());
     await queue.addBulk(
-      looks.map(({ id, write }) => ({ name: 'look', data: { write }, opts: { jobId: id } })),
+      attempts.map(({ id, write }) => ({ name: 'attempt', data: { write }, opts: { jobId: id } })),
     );
   }
 
   /**
-   * Without waiting for Redis, which may be away: a look that is cut off is made by another replica. The connection was given to
+   * Without waiting for Redis, which may be away: an attempt that is cut off is made by another replica. The connection was given to
    * the queue, so the queue leaves it open.
    */
   async close(): Promise<void> {
@@ -65,7 +65,7 @@ export class QueuedRunner implements AttemptRunner {
     const options = {
       connection: client,
       // In braces, since the queue's scripts touch several keys: on a cluster they must be in one slot.
-      prefix: `{${this.environment}:evidence}`,
+      prefix: `{${this.environment}:reconciliation}`,
     };
     const kept = { age: REMEMBERED_S };
     const queue = new bull.Queue<Asked>(QUEUE, {
@@ -73,14 +73,14 @@ export class QueuedRunner implements AttemptRunner {
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
     });
-    const look = async ({ data }: Job<Asked>) => {
-      await this.#lookAt(data.write, this.#abandon.signal);
+    const attempt = async ({ data }: Job<Asked>) => {
+      await this.#run(data.write, this.#abandon.signal);
     };
-    const worker = new bull.Worker<Asked>(QUEUE, look, options);
+    const worker = new bull.Worker<Asked>(QUEUE, attempt, options);
     const failed = (error: Error) => {
       this.log.debug(
-        { event: 'evidence-queue', reason: redisErrorReason(error) },
-        'The queue of looks failed',
+        { event: 'reconciliation-queue', reason: redisErrorReason(error) },
+        'The queue of attempts failed',
       );
     };
     client.on('error', failed);

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { Evidence, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
+import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { type SearchResult, PlatformSearch } from './platform-findings.ts';
+import { type SearchResult, PlatformSearch } from './platform-search.ts';
 
-/** What one look came to. */
+/** What one attempt came to. */
 export type AttemptOutcome =
   'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
@@ -23,22 +23,22 @@ export class OrderReconciler {
   ) {}
 
   /** Never fails. `write` is the name of the record. */
-  async look(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
-    const result = await this.#look(write, abandon).catch((error: unknown): AttemptOutcome => {
+  async reconcile(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
+    const result = await this.#reconcile(write, abandon).catch((error: unknown): AttemptOutcome => {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)
-        this.log.warn({ event: 'evidence-failed', write, reason }, 'An order could not be looked for');
+        this.log.warn({ event: 'reconciliation-failed', write, reason }, 'An order could not be looked for');
       return 'failed';
     });
-    this.metrics.evidence(result);
+    this.metrics.reconciliationAttempt(result);
     return result;
   }
 
-  async #look(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
+  async #reconcile(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
     const before = await this.keeper.store.read(write);
     const { order } = before?.details ?? {};
-    if (!isOpen(before) || !order?.evidence || !this.platform.possible) return 'not_needed';
-    const { enterpriseGlobalId, items } = order.evidence;
+    if (!isOpen(before) || !order?.search || !this.platform.possible) return 'not_needed';
+    const { enterpriseGlobalId, items } = order.search;
     const all = await this.platform.of(order, enterpriseGlobalId, abandon);
     const found = notOlder(all, before.submittedAt);
     if (found.size === 0) return 'not_found';
@@ -50,17 +50,22 @@ export class OrderReconciler {
       return 'placed_twice';
     }
     if (found.size < items) return 'incomplete';
-    // The look may have taken minutes, and the number may have been settled and sent again meanwhile.
+    // The attempt may have taken minutes, and the number may have been settled and sent again meanwhile.
     const now = await this.keeper.store.read(write);
     if (!isOpen(now) || now.submittedAt !== before.submittedAt) return 'not_needed';
     const { caller, order: known } = now.details;
     // What the platform answered when it took the order over is of these items; another licence order is not.
     const taken = known?.items ?? [];
     if (!taken.every(({ licenseOrderId }) => found.has(licenseOrderId))) return 'not_found';
-    const placed = taken.length > 0 ? taken : placedItems(order.evidence, found);
+    const placed = taken.length > 0 ? taken : placedItems(order.search, found);
     const reason = reasonOf(placed, found);
     const details = { caller, order: { ...order, items: placed, reason } };
-    const moved = await this.keeper.store.move({ name: write, by: 'evidence', to: 'succeeded', details });
+    const moved = await this.keeper.store.move({
+      name: write,
+      by: 'reconciliation',
+      to: 'succeeded',
+      details,
+    });
     if (moved.kind !== 'moved') return 'not_needed';
     this.log.warn({ event: 'order-found', write, was: before.state }, 'An order was found at the platform');
     return 'settled';
@@ -87,7 +92,7 @@ function notOlder(found: SearchResult, submittedAt: number): SearchResult {
 }
 
 /** The platform does not say which item a licence order is of, so only a single one can be told. */
-function placedItems({ sequences }: Evidence, found: SearchResult): PlacedItem[] {
+function placedItems({ sequences }: OrderSearch, found: SearchResult): PlacedItem[] {
   const [only, ...others] = found;
   if (!only || others.length > 0) return [];
   const [licenseOrderId, { customerId }] = only;

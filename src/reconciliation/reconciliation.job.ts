@@ -2,11 +2,11 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShut
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { ReconciliationSchedule } from './schedule.ts';
-import type { ReconciliationAttempt, AttemptRunner } from './runner.ts';
+import type { ReconciliationAttempt, AttemptRunner } from './attempt-runner.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 
 /** The token of {@link AttemptRunner}, which has two implementations. */
-export const ATTEMPTS = Symbol('looks');
+export const ATTEMPT_RUNNER = Symbol('AttemptRunner');
 const PAGE = 100;
 
 /**
@@ -21,19 +21,19 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
 
   constructor(
     private readonly keeper: OrderLedgerKeeper,
-    private readonly evidence: OrderReconciler,
+    private readonly reconciler: OrderReconciler,
     private readonly times: ReconciliationSchedule,
-    @Inject(ATTEMPTS) private readonly looks: AttemptRunner,
+    @Inject(ATTEMPT_RUNNER) private readonly runner: AttemptRunner,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.looks.start((write, abandon) => this.evidence.look(write, abandon));
+    this.runner.start((write, abandon) => this.reconciler.reconcile(write, abandon));
     this.#timer = setInterval(() => void this.#tick(), this.times.scan).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
-    await this.looks.close();
+    await this.runner.close();
   }
 
   /** One at a time. While the store or the queue is away there is nothing to do, and that has been told. */
@@ -47,13 +47,13 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
   async #ask(): Promise<void> {
     const due = new Map<string, string>();
     for (const record of await this.#open()) {
-      const look = this.times.due(Date.now() - record.submittedAt);
+      const attempt = this.times.due(Date.now() - record.submittedAt);
       // With the time of the send: the same number may be sent again after it was settled.
-      if (look >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${look}`);
+      if (attempt >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${attempt}`);
     }
-    const looks: ReconciliationAttempt[] = [];
-    for (const [write, id] of due) if (this.#asked.get(write) !== id) looks.push({ id, write });
-    if (looks.length > 0) await this.looks.ask(looks);
+    const attempts: ReconciliationAttempt[] = [];
+    for (const [write, id] of due) if (this.#asked.get(write) !== id) attempts.push({ id, write });
+    if (attempts.length > 0) await this.runner.ask(attempts);
     this.#asked = due;
   }
 
@@ -63,7 +63,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     const found: LedgerRecord[] = [];
     for (let offset = 0, total = 1; offset < total; offset += PAGE) {
       const page = await this.keeper.store.list(query, offset, PAGE);
-      found.push(...page.records.filter(({ details }) => details.order?.evidence));
+      found.push(...page.records.filter(({ details }) => details.order?.search));
       total = page.total;
     }
     return found;

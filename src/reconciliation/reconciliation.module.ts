@@ -6,11 +6,11 @@ import { environmentName } from '../redis/key-names.ts';
 import { serverOf } from '../redis/redis-client.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
-import { ReconciliationJob, ATTEMPTS } from './reconciliation.job.ts';
+import { ReconciliationJob, ATTEMPT_RUNNER } from './reconciliation.job.ts';
 import { ReconciliationSchedule } from './schedule.ts';
-import { type AttemptRunner, ProcessRunner } from './runner.ts';
+import { type AttemptRunner, ProcessRunner } from './attempt-runner.ts';
 import { OrderReconciler } from './reconcile-order.ts';
-import { PlatformSearch } from './platform-findings.ts';
+import { PlatformSearch } from './platform-search.ts';
 import { QueuedRunner } from './queued-runner.ts';
 
 /** Looks for orders with an unknown outcome at the platform. */
@@ -22,7 +22,7 @@ import { QueuedRunner } from './queued-runner.ts';
     OrderReconciler,
     ReconciliationJob,
     {
-      provide: ATTEMPTS,
+      provide: ATTEMPT_RUNNER,
       inject: [GuardConfig, UpstreamConfig, Log],
       useFactory: (config: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
         const server = serverOf(config);

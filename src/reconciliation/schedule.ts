@@ -8,7 +8,7 @@ const HOUR = 60 * MINUTE;
 @Injectable()
 export class ReconciliationSchedule {
   /** After the send. An order may become visible late, and a reader of the platform may be down for hours. */
-  readonly looks: readonly number[] = [
+  readonly attempts: readonly number[] = [
     10 * SECOND,
     MINUTE,
     5 * MINUTE,
@@ -17,16 +17,16 @@ export class ReconciliationSchedule {
   ];
   /** How long the last attempt may be made late, where no replica was running at its time. */
   readonly grace: number = HOUR;
-  /** How often the guard store is asked which orders are in doubt. */
+  /** How often the order store is asked which orders are in doubt. */
   readonly scan: number = 2 * SECOND;
 
-  /** Which look is due at that age of an order, by its place in `looks`; -1: none. Of those missed the last one stands for all. */
+  /** Which attempt is due at that age of an order, by its index in `attempts`; -1: none. Of those missed the last one stands for all. */
   due(ageMs: number): number {
-    return ageMs > this.oldest ? -1 : this.looks.findLastIndex((after) => after <= ageMs);
+    return ageMs > this.oldest ? -1 : this.attempts.findLastIndex((after) => after <= ageMs);
   }
 
   /** Beyond this age nothing is looked for. */
   get oldest(): number {
-    return (this.looks.at(-1) ?? 0) + this.grace;
+    return (this.attempts.at(-1) ?? 0) + this.grace;
   }
 }

@@ -42,7 +42,7 @@ export function sharedRights(environment: string): Rights {
 export function orderStoreRights(environment: string): Rights {
   return {
     commands: [...COMMON, ...ORDERS, ...QUEUE],
-    prefixes: [`{${environment}:guard}:`, `{${environment}:evidence}:`, `${environment}:reserved:`],
+    prefixes: [`{${environment}:guard}:`, `{${environment}:reconciliation}:`, `${environment}:reserved:`],
   };
 }
 

@@ -21,9 +21,9 @@ export class Sealer {
     this.#keys = new Map(keys.map(({ kid, key }) => [kid, key]));
   }
 
-  seal(text: string, place: string): string {
+  seal(text: string, redisKey: string): string {
     const iv = freshBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(place));
+    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(redisKey));
     const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return `${FORMAT}.${this.#first.kid}.${sealed.toString('base64url')}`;
   }
@@ -35,7 +35,7 @@ export class Sealer {
   }
 
   /** Returns the text, or undefined where none of the keys sealed the value for this Redis key, or where it was changed since. */
-  open(value: string, place: string): string | undefined {
+  open(value: string, redisKey: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');
     const key = this.#keys.get(kid);
     const sealed = Buffer.from(encoded, 'base64url');
@@ -44,7 +44,7 @@ export class Sealer {
       const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES,
       });
-      decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
+      decipher.setAAD(Buffer.from(redisKey)).setAuthTag(sealed.subarray(-TAG_BYTES));
       const text = Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
       return text.toString('utf8');
     } catch {

@@ -88,9 +88,9 @@ export class MemoryLedger implements TokenLedger {
       if (each && each.holdUntil > now)
         return { kind: 'failing', failure: each.failure, retryInMs: each.holdUntil - now };
     }
-    const places = endpoint ? [keys.lock, keys.probe] : [keys.lock];
-    if (places.some((place) => (this.#held(place) ?? owner) !== owner)) return { kind: 'busy' };
-    for (const place of places) this.#claims.set(place, { value: owner, until: now + LOCK_MS });
+    const claims = endpoint ? [keys.lock, keys.probe] : [keys.lock];
+    if (claims.some((claim) => (this.#held(claim) ?? owner) !== owner)) return { kind: 'busy' };
+    for (const claim of claims) this.#claims.set(claim, { value: owner, until: now + LOCK_MS });
     const failures = { principal: principal?.failure, endpoint: endpoint?.failure };
     return { kind: 'permit', permit: { owner, stamp: now, failures } };
   }

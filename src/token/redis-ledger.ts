@@ -43,13 +43,13 @@ for _, text in ipairs({endpointText, failureText}) do
   local left = (tonumber(string.match(text, '^(%d+):')) or 0) - now
   if left > 0 and left <= tonumber(maxHoldMs) then return {'failing', text, left} end
 end
-local places = {lock}
-if endpointText ~= '' then places[2] = probe end
-for _, key in ipairs(places) do
+local claims = {lock}
+if endpointText ~= '' then claims[2] = probe end
+for _, key in ipairs(claims) do
   if redis.call('PTTL', key) == -1 then redis.call('DEL', key) end
   if redis.call('EXISTS', key) == 1 and read(key) ~= owner then return {'busy'} end
 end
-for _, key in ipairs(places) do redis.call('SET', key, owner, 'PX', lockMs) end
+for _, key in ipairs(claims) do redis.call('SET', key, owner, 'PX', lockMs) end
 return {'permit', now, endpointText, failureText}
 `);
 

@@ -31,7 +31,7 @@ export class TokenManager {
 
   /** A usable token, at once where the process holds it, else within `waitMs`, or a {@link TokenFailure}. No call goes out without a token. */
   get(principal: Principal, waitMs: number): AccessToken | Promise<AccessToken> {
-    const held = this.store.peek(principal);
+    const held = this.store.getLocal(principal);
     if (!held) return this.#wait(principal, waitMs);
     if (performance.now() >= held.renewAt && !this.#flights.has(this.#flightOf(principal))) {
       // A failure has no effect here: the old token still serves, and the failure was logged and counted.

@@ -86,9 +86,9 @@ describe('a token', () => {
   it('is seen by another process, but not by another scope', async () => {
     const token = await obtained((await newProcess()).store);
     const { store } = await newProcess();
-    expect(store.peek(order)).toBeUndefined();
+    expect(store.getLocal(order)).toBeUndefined();
     expect(await found(store)).toMatchObject(token);
-    expect(store.peek(order)).toMatchObject(token);
+    expect(store.getLocal(order)).toMatchObject(token);
     expect(await found(store, member)).toBeUndefined();
   });
 
@@ -133,16 +133,16 @@ describe('a token', () => {
     await direct.pexpire(store.keysOf(order).token, 10_000);
     await found(store);
     passedMs = 9_000;
-    expect(store.peek(order)).toBeDefined();
+    expect(store.getLocal(order)).toBeDefined();
     passedMs = 10_001;
-    expect(store.peek(order)).toBeUndefined();
+    expect(store.getLocal(order)).toBeUndefined();
   });
 
   it('without a life is not kept', async () => {
     const { store } = await newProcess();
     await obtained(store, newToken(0));
     expect(await direct.keys('*')).toEqual([]);
-    expect(store.peek(order)).toBeUndefined();
+    expect(store.getLocal(order)).toBeUndefined();
   });
 
   it('renewed by one process is looked up by the others within a minute', async () => {
@@ -150,9 +150,9 @@ describe('a token', () => {
     const first = await obtained(one.store);
     await found(other.store);
     const renewed = await obtained(one.store, newToken(), order, first.version);
-    expect(other.store.peek(order)).toMatchObject(first);
+    expect(other.store.getLocal(order)).toMatchObject(first);
     passedMs = 60_001;
-    expect(other.store.peek(order)).toBeUndefined();
+    expect(other.store.getLocal(order)).toBeUndefined();
     expect(await found(other.store)).toMatchObject(renewed);
   });
 
@@ -184,7 +184,7 @@ describe('a token', () => {
     expect(await one.store.refuse(order, first.version, false)).toBe(true);
     const renewed = await obtained(one.store);
     expect(await other.store.refuse(order, first.version, false)).toBe(true);
-    expect(other.store.peek(order)).toBeUndefined();
+    expect(other.store.getLocal(order)).toBeUndefined();
     expect(await found(other.store)).toMatchObject(renewed);
   });
 
@@ -192,7 +192,7 @@ describe('a token', () => {
     const { store } = await newProcess();
     const token = await obtained(store);
     expect(await store.refuse(order, token.version, true)).toBe(false);
-    expect(store.peek(order)).toMatchObject(token);
+    expect(store.getLocal(order)).toMatchObject(token);
   });
 
   it('has an age that the metrics show', async () => {
@@ -247,22 +247,22 @@ describe('with Redis away', () => {
 
   it('the token of the process serves for all of its life, not for a minute', async () => {
     const { store, token } = await orphaned();
-    expect(store.peek(order)).toMatchObject(token);
+    expect(store.getLocal(order)).toMatchObject(token);
     passedMs = 60_001;
-    expect(store.peek(order) ?? (await found(store))).toMatchObject(token);
+    expect(store.getLocal(order) ?? (await found(store))).toMatchObject(token);
     passedMs = 3_240_001;
-    expect(store.peek(order) ?? (await found(store))).toBeUndefined();
+    expect(store.getLocal(order) ?? (await found(store))).toBeUndefined();
   });
 
   it('a new token is kept in the process, without waiting', async () => {
     const { store, token } = await orphaned();
     const started = clock();
     expect(await store.refuse(order, token.version, false)).toBe(true);
-    expect(store.peek(order)).toBeUndefined();
+    expect(store.getLocal(order)).toBeUndefined();
     const renewed = await obtained(store);
     expect(await found(store, member)).toBeUndefined();
     expect(clock() - started).toBeLessThan(200);
-    expect(store.peek(order)).toMatchObject(renewed);
+    expect(store.getLocal(order)).toMatchObject(renewed);
   });
 
   it('within the process one owner asks, the others wait, and failures are remembered', async () => {
@@ -281,7 +281,7 @@ describe('with Redis away', () => {
     await closed;
     const token = newToken();
     expect(await made.store.save(order, wanted, token)).toMatchObject(token);
-    expect(made.store.peek(order)).toMatchObject(token);
+    expect(made.store.getLocal(order)).toMatchObject(token);
     const holdMs = await made.store.fail(unwanted, new TokenFailure('rejected', 'invalid_client'));
     expect(holdMs).toBeLessThan(120_000);
     const claim = await made.store.claim(member, newOwner());
@@ -315,9 +315,9 @@ it('without Redis tokens are kept in the process for all of their life', async (
   const { store } = await newProcess({ REDIS_URL: '', ENCRYPTION_KEYS: '' });
   const token = await obtained(store);
   passedMs = 3_239_000;
-  expect(store.peek(order)).toMatchObject(token);
+  expect(store.getLocal(order)).toMatchObject(token);
   expect(await store.refuse(order, 'another version', false)).toBe(true);
-  expect(store.peek(order)).toBeDefined();
+  expect(store.getLocal(order)).toBeDefined();
   await store.refuse(order, token.version, false);
-  expect(store.peek(order)).toBeUndefined();
+  expect(store.getLocal(order)).toBeUndefined();
 });

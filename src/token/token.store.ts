@@ -61,7 +61,7 @@ export class TokenStore {
   }
 
   /** Reads the first level only, without waiting. */
-  peek(principal: Principal): HeldToken | undefined {
+  getLocal(principal: Principal): HeldToken | undefined {
     const now = performance.now();
     const held = this.#local.get(this.keysOf(principal).token);
     return held && now < held.until && now < held.token.endsAt ? held.token : undefined;

@@ -12,7 +12,7 @@ import { ContractViolation } from './wire/reader.ts';
  * - `timeout`: the deadline passed
  * - `lost`: the connection ended before the answer was whole
  * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
- * - `shut`: not tried, because calls of its group fail or pile up, or the platform asked for a pause; `retryAfter` says for how long
+ * - `circuit-open`: not tried, because calls of its group fail or pile up, or the platform asked for a pause; `retryAfter` says for how long
  * - `abandoned`: the caller of a read hung up, and the attempt was ended
  * - `nonconforming`: the interface does not allow what the envelope says
  * - `incomplete`: the platform carried out the call, but its answer lacks the result of some parts
@@ -27,7 +27,7 @@ export type FailureKind =
   | 'timeout'
   | 'lost'
   | 'unreadable'
-  | 'shut'
+  | 'circuit-open'
   | 'abandoned'
   | 'nonconforming'
   | 'incomplete';

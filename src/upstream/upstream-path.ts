@@ -1,3 +1,4 @@
+import { ProblemException } from '../problem/problem.exception.ts';
 import { modulePrefix, type UpstreamOperation } from './operations.ts';
 
 /** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */
@@ -38,8 +39,9 @@ interface Template {
 const templates = new WeakMap<UpstreamOperation, Template>();
 
 /**
- * The path and query of a call, below the base URL. Throws where an id is missing or unfit, or where the built path is
- * not the operation's own: `encodeURIComponent('..')` is `..`, so encoding alone would let an id reach another operation.
+ * The path and query of a call, below the base URL. Throws where an id is missing, or where the built path is not the operation's
+ * own: `encodeURIComponent('..')` is `..`, so encoding alone would let an id reach another operation. An id with another form is from
+ * the platform or from a body (the gateway validates the ids in its own paths), so it is a problem of the data, not of the gateway.
  */
 export function upstreamPath(
   operation: UpstreamOperation,
@@ -49,8 +51,12 @@ export function upstreamPath(
   let path = parts[0] ?? '';
   for (const [index, name] of names.entries()) {
     const id = Object.hasOwn(ids, name) ? ids[name] : undefined;
-    if (id === undefined || !PATH_ID.test(id))
-      throw new Error(`${operation.name}: path id ${name} is not usable`);
+    if (id === undefined) throw new Error(`${operation.name}: path id ${name} is missing`);
+    if (!PATH_ID.test(id))
+      throw new ProblemException('upstream-contract-violation', {
+        outcome: 'not_processed',
+        detail: `The platform cannot be asked about this ${name}: it must be 1 to 64 of A-Z a-z 0-9 _ -`,
+      });
     path += id + (parts[index + 1] ?? '');
   }
   if (!shape.test(path)) throw new Error(`${operation.name}: the built path left its template`);

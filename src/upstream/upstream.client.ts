@@ -8,6 +8,7 @@ import { type OperationGroup, OperationGroups } from './resilience/operation-gro
 import { type UpstreamOperation, type OperationName, operations } from './operations.ts';
 import { assertOwnTenants } from './tenancy.ts';
 import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
+import { type UpstreamCode, upstreamCodes } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
 import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
@@ -76,11 +77,11 @@ export class UpstreamClient {
       user: actingUser(operation, context),
     };
     const result = await this.#persist(attempt);
-    if (result.late) void this.#tellLate(attempt, result.late, decode);
+    if (result.late) void this.#reportLate(attempt, result.late, decode);
     return this.#outcome(attempt, result, decode);
   }
 
-  async #tellLate(attempt: Attempt, late: Promise<Result>, decode: Decode<unknown>): Promise<void> {
+  async #reportLate(attempt: Attempt, late: Promise<Result>, decode: Decode<unknown>): Promise<void> {
     const result = await late;
     let outcome: LateOutcome;
     try {
@@ -130,7 +131,7 @@ export class UpstreamClient {
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
     if (isTokenRefusal(result)) return spend(allowed, 'token');
     if (isUserRefusal(result)) return spend(allowed, 'userToken');
-    if (result.details.code === '70001') return spend(allowed, 'nonce');
+    if (refusedBy(result) === 'nonce') return spend(allowed, 'nonce');
     // Where the platform names a time, the caller has to wait, and the gate of the operation enforces it.
     const isAsked = (result.details.retryAfter ?? 0) === 0;
     return isAsked && isTransient(result) && spend(allowed, 'transient') && group.mayRetry();
@@ -180,14 +181,17 @@ function isPartial({ details }: Failed, { partialCode }: UpstreamOperation): boo
   return partialCode !== undefined && details.code === partialCode;
 }
 
-/** 60000 concerns the application's token (interface section 5). A bare HTTP 401 or 403 may concern it too, and a dropped token does no harm. */
-function isTokenRefusal({ kind, details }: Failed): boolean {
-  return kind === 'unauthorized' || details.code === '60000';
+function refusedBy({ details }: Failed): UpstreamCode['refuses'] {
+  return upstreamCodes.get(details.code ?? '')?.refuses;
 }
 
-/** 60005 concerns the acting user's token only. */
-function isUserRefusal({ details }: Failed): boolean {
-  return details.code === '60005';
+/** A bare HTTP 401 or 403 may concern the application's token: dropping it does no harm. */
+function isTokenRefusal(result: Failed): boolean {
+  return result.kind === 'unauthorized' || refusedBy(result) === 'token';
+}
+
+function isUserRefusal(result: Failed): boolean {
+  return refusedBy(result) === 'userToken';
 }
 
 /** A member call needs a user. A route without one is a fault of the gateway. */
@@ -199,7 +203,7 @@ function actingUser({ name, module }: UpstreamOperation, { user }: CallContext):
 
 /** Failures of a read that may be over a moment later (docs/api.md, section 6). Name resolution, TLS and time are not. */
 function isTransient({ kind, details }: Failed): boolean {
-  if (kind === 'refused') return details.code === '500' || details.code === '80001';
+  if (kind === 'refused') return upstreamCodes.get(details.code ?? '')?.transient === true;
   if (kind === 'unavailable')
     return details.status === 502 || details.status === 503 || details.status === 504;
   if (kind === 'unreachable')

@@ -160,7 +160,7 @@ describe('An order', () => {
     times.sort((one, other) => one - other);
     const [median = 0, longest = 0] = [times[10], times[19]];
     say(
-      `guard store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
+      `order store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
     );
     expect(sent).toBe(0);
     expect(median).toBeLessThan(500);

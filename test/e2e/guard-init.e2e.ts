@@ -108,7 +108,7 @@ describe('npm run guard-init', () => {
 
   it('names what the environment lacks', async () => {
     const { code, output } = await ledgerInit('', ['--yes']);
-    expect([code, output]).toEqual([1, expect.stringContaining('there is no guard store')]);
+    expect([code, output]).toEqual([1, expect.stringContaining('there is no order store')]);
     const keyless = await ledgerInit('redis://127.0.0.1:1', ['--yes'], { ENCRYPTION_KEYS: '' });
     expect([keyless.code, keyless.output]).toEqual([
       1,
@@ -150,6 +150,6 @@ describe('npm run guard-init', () => {
     await until('orders are taken', async () => (await begin('SO-2')).kind === 'begun');
     await begin('SO-3');
     const again = await ledgerInit(server.url, ['--yes'], here);
-    expect(again.output).toContain('Orders in the guard store: 2 sending.');
+    expect(again.output).toContain('Orders in the order store: 2 sending.');
   });
 });

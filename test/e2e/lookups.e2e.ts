@@ -202,6 +202,9 @@ describe('a deletion that is only validated', () => {
     };
     const unnamed = await preview({ ...deletion, customer: { customerId: 'cus-harbour-default' } });
     expect(unnamed.body['effects']).toEqual([{ sequence: 1, readable: false, assets: [] }]);
+    // An id that cannot stand in a path of the platform.
+    const odd = await preview({ ...deletion, customer: { ...customer, enterpriseGlobalId: '名' } });
+    expect([odd.status, odd.body['effects']]).toEqual([200, [{ sequence: 1, readable: false, assets: [] }]]);
     await sandbox.fault({ operation: 'listAssetProducts', action: { code: '500' } });
     const away = await preview({ ...deletion, customer });
     expect([away.status, away.body['effects']]).toEqual([

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { newSecret } from '../support/canary.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { operationCases, send } from '../support/operations.ts';
+import { codesOfEveryMemberOperation, otherCodes, refusalCodes } from '../support/upstream-codes.ts';
+import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -694,51 +696,15 @@ describe('a member request that is wrong', () => {
   });
 });
 
-/** Interface section 7.2: the documented codes of each operation, by the status of the contract. */
-const CODES: Record<number, string[]> = {
-  403: ['33003'],
-  404: ['60002', '60024', '60026'],
-  409: ['60009', '60017', '60023', '60025', '60028', '33006', '33007', '33008', '33018'],
-  422: [
-    '40000',
-    '40021',
-    '60013',
-    '40008',
-    '40001',
-    '40009',
-    '40022',
-    '50003',
-    '30002',
-    '30003',
-    '10003',
-    '10004',
-    '40006',
-  ],
-};
-const EVERYWHERE = ['60000', '60005', '70001', '500'];
-const DOCUMENTED: Record<string, string[]> = {
-  addMembers: [
-    ...['40000', '40021', '60013', '40008', '40001', '40009', '40022', '50003'],
-    ...['30002', '30003', '10003', '10004', '40006', '60009', '80001'],
-  ],
-  editMember: ['40000', '30002', '30003', '60002', '80001'],
-  resetPassword: ['40000', '40001', '50003', '60002', '80001'],
-  deleteMember: ['60002', '80001'],
-  listMembers: ['40000', '80001'],
-  listAssetNums: ['60017'],
-  listAssetProducts: ['60017', '60024'],
-  listLentLocks: ['60017'],
-  changePrivileges: ['60024', '60023', '60025', '60026', '60028'],
-  borrowAssets: ['40000', '60026', '33006', '33003', '33007', '33008', '33018', '33009'],
-};
+const documentedFor = (upstream: string): string[] => [
+  ...refusalCodes.filter(({ of }) => of.includes(upstream)).map(({ code }) => code),
+  ...Object.keys(otherCodes).filter((code) => otherCodes[code]?.includes(upstream)),
+  ...codesOfEveryMemberOperation,
+];
 const documented = operationCases
-  .filter(({ upstream }) => upstream in DOCUMENTED)
+  .filter(({ upstream }) => operations[upstream as OperationName].module === 'member')
   .flatMap((operation) =>
-    [...(DOCUMENTED[operation.upstream] ?? []), ...EVERYWHERE].map((code) => ({
-      id: operation.id,
-      code,
-      operation,
-    })),
+    documentedFor(operation.upstream).map((code) => ({ id: operation.id, code, operation })),
   );
 
 describe('a code that the platform documents for an operation', () => {
@@ -747,10 +713,10 @@ describe('a code that the platform documents for an operation', () => {
     if (operation.id === 'deleteMember') await send(gateway, operation);
     await sandbox.fault({ operation: operation.upstream, action: { code, message: 'as the platform says' } });
     const answer = await send(gateway, operation);
-    const known = Object.keys(CODES).find((status) => CODES[Number(status)]?.includes(code));
+    const known = refusalCodes.find((each) => each.code === code);
     if (known === undefined) expect(answer.status).toBeGreaterThanOrEqual(502);
-    else expect(answer.status).toBe(Number(known));
+    else expect(answer.status).toBe(known.status);
     expect(answer.body).toMatchObject({ upstream: { operation: operation.upstream, code, status: 299 } });
-    expect(answer.text.includes('as the platform says')).toBe(known === '422' || code === '60009');
+    expect(answer.text.includes('as the platform says')).toBe(known?.speaks ?? false);
   });
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
-import { speakingCodes } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
-import { type Effect, type OperationCase, operationCases, send } from '../support/operations.ts';
+import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { refusalCodes } from '../support/upstream-codes.ts';
 import { AliasUsers } from '../../src/session/alias-users.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import { type Effect, operations } from '../../src/upstream/operations.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 
 let sandbox: TestSandbox;
@@ -43,28 +43,11 @@ const refusal = (status: number, code: string): Expected => ({
   retryable: false,
   attempts: 1,
 });
-const STATES: Record<string, [number, string]> = {
-  60009: [409, 'trial-member-limit'],
-  60002: [404, 'member-not-found'],
-  60026: [404, 'member-not-found'],
-  60023: [409, 'member-ambiguous'],
-  60024: [404, 'asset-not-found'],
-  60025: [409, 'asset-of-other-customer'],
-  60028: [409, 'asset-assigned-twice'],
-  60017: [409, 'account-not-bound'],
-  33003: [403, 'member-permission-insufficient'],
-  33006: [409, 'not-enough-nodes'],
-  33007: [409, 'already-lent'],
-  33008: [409, 'lent-lock-abnormal'],
-  33018: [409, 'lent-to-other-member'],
-};
-
-/** The table "Upstream codes" of the contract, for an operation of this effect. */
+/** What a code means after an operation of this effect. */
 function expectedFor(code: string, effect: Effect): Expected {
   const read = effect === 'read';
-  const state = STATES[code];
-  if (speakingCodes.includes(code)) return refusal(422, 'upstream-rejected');
-  if (state) return refusal(...state);
+  const known = refusalCodes.find((each) => each.code === code);
+  if (known) return refusal(known.status, known.slug);
   switch (code) {
     case '60000':
       return { ...refusal(502, 'upstream-credential-rejected'), attempts: 2 };
@@ -93,8 +76,7 @@ const shapes = [
 ] as const;
 
 const everyCode = [
-  ...speakingCodes,
-  ...Object.keys(STATES),
+  ...refusalCodes.map(({ code }) => code),
   '60000',
   '70001',
   '500',

@@ -98,17 +98,17 @@ async function patientOrder(): Promise<number> {
 /** An order whose time is up before the gateway begins it: the response to its caller, and how many orders the platform has. */
 async function unreadOrder() {
   const gateway = await TestGateway.start(sandbox);
-  const intake = gateway.app.get(Admission);
-  const takes = intake.takes.bind(intake);
+  const admission = gateway.app.get(Admission);
+  const admit = admission.admit.bind(admission);
   const turn = Promise.withResolvers<() => void>();
-  intake.takes = (begin) => {
+  admission.admit = (begin) => {
     turn.resolve(begin);
     return true;
   };
   const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
   const answer = await gateway.post(order.path, body);
   (await turn.promise)();
-  intake.takes = takes;
+  admission.admit = admit;
   const found = await gateway.get('/v1/license-orders/crm/SO-unread');
   await gateway.stop();
   return [answer.status, answer.body['code'], answer.body['outcome'], found.status];

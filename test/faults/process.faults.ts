@@ -313,7 +313,7 @@ describe('a process that cannot work', () => {
     );
     for (const socket of sockets) socket.on('error', () => undefined);
     // Idle connections make room, so most requests are served.
-    for (let request = 0; request < 50; request++)
+    for (let round = 0; round < 50; round++)
       expect([200, 503, 'refused']).toContain(await freshStatus(gateway, ASSETS));
     for (const socket of sockets) socket.destroy();
     await until(async () => (await freshStatus(gateway, ASSETS)) === 200);

@@ -172,7 +172,22 @@ describe('R25 the user of Redis lacks a right', () => {
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
     expect((await place(gateway, 'SO-granted')).status).toBe(201);
     expect((await gateway.get('/v1/license-orders')).body['total']).toBe(1);
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const { items } = orderOf('');
+    const inDoubt = orderOf('SO-in-doubt', { items: items.map((item) => ({ ...item, customer })) });
+    expect((await gateway.post('/v1/license-orders', inDoubt)).body).toMatchObject({ outcome: 'unknown' });
+    // The first attempt of the reconciliation is due 10 s after the order, and finds nothing.
+    await until('the queue has made an attempt', () =>
+      ask(redis, async (client) => (await client.keys('*:reconciliation}:*:completed')).length > 0),
+    );
     expect(await ask(redis, (client) => client.call('ACL', 'LOG'))).toEqual([]);
+    const environment = environmentName(new URL(sandbox.url));
+    const prefixes = [sharedRights(environment), orderStoreRights(environment)].flatMap(
+      (each) => each.prefixes,
+    );
+    const keys = await ask(redis, (client) => client.keys('*'));
+    expect(keys.filter((key) => !prefixes.some((prefix) => key.startsWith(prefix)))).toEqual([]);
   });
 
   it('each right that is taken away is named', async () => {

@@ -25,9 +25,6 @@ interface Fault {
 const COMMON_HEADERS = new Set([
   ...['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'x-request-id', 'cache-control'],
   ...['server-timing', 'retry-after', 'allow', 'vary', 'ratelimit', 'ratelimit-policy', 'www-authenticate'],
-  // Pages for a browser are made once, and protected.
-  ...['etag', 'content-security-policy', 'cross-origin-resource-policy', 'referrer-policy'],
-  ...['x-content-type-options', 'x-frame-options'],
 ]);
 
 /** Problems about the form of a request: a caller that follows the document may not get one. */

@@ -47,6 +47,25 @@ const deletion: CrossRules = {
   },
 };
 
+/** An asset of an order has something in it: what is bought, or what is deleted. */
+const notEmpty: CrossRules = {
+  mend: (value) =>
+    listOf(value['products']).length + listOf(value['merchandises']).length > 0
+      ? value
+      : { ...value, products: [PRODUCT] },
+  broken: (value) => [
+    at('', 'neither product nor merchandise', without(value, 'products', 'merchandises')),
+    at('', 'neither product nor merchandise', { ...value, products: [], merchandises: [] }),
+  ],
+};
+
+/** With strictMatchWhenDelete: true the platform matches these. */
+const TERMS = {
+  startsAt: '2026-01-01T00:00:00.000Z',
+  endsAt: '2027-01-01T00:00:00.000Z',
+  limitConcurrent: 5,
+};
+
 export const crossRules: Readonly<Record<string, CrossRules>> = {
   UpdateCustomer: {
     mend: (value) => (Object.keys(value).length > 0 ? value : { address: '2 Quay Street' }),
@@ -59,15 +78,14 @@ export const crossRules: Readonly<Record<string, CrossRules>> = {
         : { ...value, customer: { customerId: 'cus-harbour-default' } },
     broken: (value) => [at('', 'without a customer', { ...value, customer: {} })],
   },
-  BoughtAsset: {
-    mend: (value) =>
-      listOf(value['products']).length + listOf(value['merchandises']).length > 0
-        ? value
-        : { ...value, products: [PRODUCT] },
-    broken: (value) => [
-      at('', 'nothing bought', without(value, 'products', 'merchandises')),
-      at('', 'nothing bought', { ...value, products: [], merchandises: [] }),
-    ],
+  BoughtAsset: notEmpty,
+  ReducedAsset: notEmpty,
+  RevokedProduct: {
+    mend: (value) => (value['strictMatchWhenDelete'] === true ? { ...TERMS, ...value } : value),
+    broken: (value) =>
+      Object.keys(TERMS).map((term) =>
+        at('', `strict without ${term}`, without({ ...TERMS, ...value, strictMatchWhenDelete: true }, term)),
+      ),
   },
   DeleteAsset: deletion,
   DeleteProduct: deletion,

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { CATALOGUE } from '../../sandbox/errors.ts';
 import { leaksIn } from '../fuzz/leaks.ts';
 import { newSecret } from '../support/canary.ts';
-import { speakingCodes } from '../support/expected.ts';
+import { refusalCodes } from '../support/upstream-codes.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -11,7 +11,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 /** What problems reveal (docs/faults.md, row S14). The runs of test/fuzz check the same for every response. */
 
 /** Only these codes show the platform's message; 60009 is a problem of its own that quotes it. */
-const SPEAKING = new Set([...speakingCodes, '60009']);
+const SPEAKING = new Set(refusalCodes.filter(({ speaks }) => speaks).map(({ code }) => code));
 
 const word = (what: string) => `${what}-${randomBytes(8).toString('hex')}`;
 const cause = word('cause');

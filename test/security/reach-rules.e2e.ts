@@ -212,7 +212,9 @@ describe('S1 reserved numbers', () => {
 
     it.each(['in this process', 'in Redis'])('are unknown for each other enterprise (%s)', async (where) => {
       const shared = where === 'in Redis' ? await startRedis() : undefined;
-      const environment = shared ? { GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS } : {};
+      const environment: Record<string, string> = shared
+        ? { GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS }
+        : {};
       const one = await start(environment);
       const two = shared ? await start(environment) : one;
       try {

@@ -4,24 +4,6 @@ import { type OperationCase, operationCases } from './operations.ts';
 
 /** The operations that the tests of faults use, and their expectations. */
 
-/** Codes of the platform with a message for the user; 422 `upstream-rejected` passes it on. */
-export const speakingCodes: readonly string[] = [
-  '13004',
-  '40000',
-  '40001',
-  '40006',
-  '40008',
-  '40009',
-  '40021',
-  '40022',
-  '10003',
-  '10004',
-  '30002',
-  '30003',
-  '50003',
-  '60013',
-];
-
 export function caseOf(id: string): OperationCase {
   return operationCases.find((each) => each.id === id) as OperationCase;
 }

@@ -1,7 +1,6 @@
 import { newSecret } from './canary.ts';
+import { type Effect, type OperationName, operationList } from '../../src/upstream/operations.ts';
 import type { TestAnswer, TestGateway } from './gateway.ts';
-
-export type Effect = 'read' | 'repeatable' | 'once';
 
 /** A valid request for each operation, and its name upstream: the rows of the table-driven tests. */
 export interface OperationCase {
@@ -21,196 +20,99 @@ const purchase = {
   assets: [{ products: [{ productUri: 'draft.pro' }] }],
 };
 
+/** `upstream` where the platform's operation is shown by several of ours, and is called as another of them. */
+function row(
+  id: string,
+  scope: string,
+  request: string,
+  body?: object,
+  upstream?: OperationName,
+): OperationCase {
+  const called = operationList.find(({ name, operationId }) =>
+    upstream === undefined ? operationId === id : name === upstream,
+  );
+  if (!called) throw new Error(`no operation of the platform is shown by ${id}`);
+  const [method = '', path = ''] = request.split(' ');
+  return {
+    id,
+    upstream: called.name,
+    effect: called.effect,
+    method,
+    path,
+    ...(body && { body }),
+    scopes: [scope],
+  };
+}
+
 export const operationCases: readonly OperationCase[] = [
-  {
-    id: 'bindCustomer',
-    upstream: 'bindCustomer',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/customers',
-    body: { channelCode: 'crm', channelCustomerId: 'CH-9', customerName: 'Nine', enterpriseName: 'Nine' },
-    scopes: ['customers:write'],
-  },
-  {
-    id: 'findCustomers',
-    upstream: 'queryCustomers',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/customers?channelCode=crm&channelCustomerId=CH-1001',
-    scopes: ['orders:read'],
-  },
-  {
-    id: 'updateCustomer',
-    upstream: 'updateCustomer',
-    effect: 'repeatable',
-    method: 'PATCH',
-    path: '/v1/crm-customers/CRM-1001',
-    body: { address: '2 Quay Street' },
-    scopes: ['customers:write'],
-  },
-  {
-    id: 'createEnterprise',
-    upstream: 'createEnterprise',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/enterprises',
-    body: { crmCustomerId: 'CRM-9', customerName: 'Nine' },
-    scopes: ['customers:write'],
-  },
-  {
-    id: 'listAssets',
-    upstream: 'listAssets',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/assets',
-    scopes: ['orders:read'],
-  },
-  {
-    id: 'getAsset',
-    upstream: 'listAssets',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/assets/ast-1002',
-    scopes: ['orders:read'],
-  },
-  {
-    id: 'placeOrder',
-    upstream: 'batchOrder',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/license-orders',
-    body: { channelCode: 'crm', channelOrderId: 'SO-9', items: [purchase] },
-    scopes: ['orders:write'],
-  },
-  {
-    id: 'disableLocks',
-    upstream: 'disableLocks',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/enterprises/ent-harbour/locks/disable',
-    body: { assetNums: ['8000001003'] },
-    scopes: ['locks:write'],
-  },
-  {
-    id: 'enableLocks',
-    upstream: 'enableLocks',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/enterprises/ent-harbour/locks/enable',
-    body: { assetNums: ['8000001003'] },
-    scopes: ['locks:write'],
-  },
-  {
-    id: 'reserveAssetNums',
-    upstream: 'obtainAssetNums',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/asset-num-reservations',
-    body: { size: 1 },
-    scopes: ['orders:write'],
-  },
-  {
-    id: 'addMembers',
-    upstream: 'addMembers',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/enterprises/ent-harbour/members',
-    body: { members: [{ account: 'nina', password: newSecret('m'), name: 'Nina' }] },
-    scopes: ['members:write'],
-  },
-  {
-    id: 'updateMember',
-    upstream: 'editMember',
-    effect: 'repeatable',
-    method: 'PATCH',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna',
-    body: { account: 'anna', name: 'Anna Berg' },
-    scopes: ['members:write'],
-  },
-  {
-    id: 'resetMemberPassword',
-    upstream: 'resetPassword',
-    effect: 'repeatable',
-    method: 'PUT',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna/password',
-    body: { password: newSecret('m') },
-    scopes: ['members:write'],
-  },
-  {
-    id: 'deleteMember',
-    upstream: 'deleteMember',
-    effect: 'repeatable',
-    method: 'DELETE',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-dora',
-    scopes: ['members:write'],
-  },
-  {
-    id: 'listMembers',
-    upstream: 'listMembers',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/members',
-    scopes: ['members:read'],
-  },
-  {
-    id: 'getMember',
-    upstream: 'listMembers',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna',
-    scopes: ['members:read'],
-  },
-  {
-    id: 'listAssetNums',
-    upstream: 'listAssetNums',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/asset-nums',
-    scopes: ['members:read'],
-  },
-  {
-    id: 'getAssetProducts',
-    upstream: 'listAssetProducts',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/assets/ast-1002/products',
-    scopes: ['members:read'],
-  },
-  {
-    id: 'listLentLocks',
-    upstream: 'listLentLocks',
-    effect: 'read',
-    method: 'GET',
-    path: '/v1/enterprises/ent-harbour/lent-locks',
-    scopes: ['members:read'],
-  },
-  {
-    id: 'setMemberAssetNums',
-    upstream: 'changePrivileges',
-    effect: 'repeatable',
-    method: 'PUT',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums',
-    body: { assetNums: ['8000001002', '8000001009'] },
-    scopes: ['members:write'],
-  },
-  {
-    id: 'changeMemberAssetNums',
-    upstream: 'changePrivileges',
-    effect: 'repeatable',
-    method: 'PATCH',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums',
-    body: { assign: ['8000001009'] },
-    scopes: ['members:write'],
-  },
-  {
-    id: 'lendAssets',
-    upstream: 'borrowAssets',
-    effect: 'once',
-    method: 'POST',
-    path: '/v1/enterprises/ent-harbour/members/mem-harbour-anna/loans',
-    body: { lentLockNum: '8000001006', assetIds: ['ast-1002'] },
-    scopes: ['members:write'],
-  },
+  row('bindCustomer', 'customers:write', 'POST /v1/customers', {
+    channelCode: 'crm',
+    channelCustomerId: 'CH-9',
+    customerName: 'Nine',
+    enterpriseName: 'Nine',
+  }),
+  row('findCustomers', 'orders:read', 'GET /v1/customers?channelCode=crm&channelCustomerId=CH-1001'),
+  row('updateCustomer', 'customers:write', 'PATCH /v1/crm-customers/CRM-1001', { address: '2 Quay Street' }),
+  row('createEnterprise', 'customers:write', 'POST /v1/enterprises', {
+    crmCustomerId: 'CRM-9',
+    customerName: 'Nine',
+  }),
+  row('listAssets', 'orders:read', 'GET /v1/enterprises/ent-harbour/assets'),
+  row('getAsset', 'orders:read', 'GET /v1/enterprises/ent-harbour/assets/ast-1002', undefined, 'listAssets'),
+  row('placeOrder', 'orders:write', 'POST /v1/license-orders', {
+    channelCode: 'crm',
+    channelOrderId: 'SO-9',
+    items: [purchase],
+  }),
+  row('disableLocks', 'locks:write', 'POST /v1/enterprises/ent-harbour/locks/disable', {
+    assetNums: ['8000001003'],
+  }),
+  row('enableLocks', 'locks:write', 'POST /v1/enterprises/ent-harbour/locks/enable', {
+    assetNums: ['8000001003'],
+  }),
+  row('reserveAssetNums', 'orders:write', 'POST /v1/asset-num-reservations', { size: 1 }),
+  row('addMembers', 'members:write', 'POST /v1/enterprises/ent-harbour/members', {
+    members: [{ account: 'nina', password: newSecret('m'), name: 'Nina' }],
+  }),
+  row('updateMember', 'members:write', 'PATCH /v1/enterprises/ent-harbour/members/mem-harbour-anna', {
+    account: 'anna',
+    name: 'Anna Berg',
+  }),
+  row(
+    'resetMemberPassword',
+    'members:write',
+    'PUT /v1/enterprises/ent-harbour/members/mem-harbour-anna/password',
+    { password: newSecret('m') },
+  ),
+  row('deleteMember', 'members:write', 'DELETE /v1/enterprises/ent-harbour/members/mem-harbour-dora'),
+  row('listMembers', 'members:read', 'GET /v1/enterprises/ent-harbour/members'),
+  row(
+    'getMember',
+    'members:read',
+    'GET /v1/enterprises/ent-harbour/members/mem-harbour-anna',
+    undefined,
+    'listMembers',
+  ),
+  row('listAssetNums', 'members:read', 'GET /v1/enterprises/ent-harbour/asset-nums'),
+  row('getAssetProducts', 'members:read', 'GET /v1/enterprises/ent-harbour/assets/ast-1002/products'),
+  row('listLentLocks', 'members:read', 'GET /v1/enterprises/ent-harbour/lent-locks'),
+  row(
+    'setMemberAssetNums',
+    'members:write',
+    'PUT /v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums',
+    { assetNums: ['8000001002', '8000001009'] },
+    'changePrivileges',
+  ),
+  row(
+    'changeMemberAssetNums',
+    'members:write',
+    'PATCH /v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums',
+    { assign: ['8000001009'] },
+  ),
+  row('lendAssets', 'members:write', 'POST /v1/enterprises/ent-harbour/members/mem-harbour-anna/loans', {
+    lentLockNum: '8000001006',
+    assetIds: ['ast-1002'],
+  }),
 ];
 
 let orders = 0;

@@ -8,7 +8,11 @@ export interface UpstreamCode {
   readonly speaks?: true;
   /** The field of the request body that the code concerns. */
   readonly field?: string;
-  /** Operations whose documentation has the code. */
+  /** The platform itself failed, and may work again a moment later. The code does not say whether a write was carried out. */
+  readonly transient?: true;
+  /** The code refuses this part of the call, not the request. A further attempt carries a new one. */
+  readonly refuses?: 'token' | 'userToken' | 'nonce';
+  /** Operations whose documentation has the code; empty where every operation has it. */
   readonly of: readonly OperationName[];
 }
 
@@ -32,10 +36,7 @@ const rejected = (of: readonly OperationName[], field?: string): UpstreamCode =>
 });
 const state = (slug: ProblemSlug, ...of: OperationName[]): UpstreamCode => ({ slug, of });
 
-/**
- * The codes whose meaning does not depend on read or write. 500, 80001 and 70001 depend on it, and are with 60000 and 60005 in
- * `upstream-failure.problem.ts`; 60027 is no failure.
- */
+/** Every documented code. 60027 is no failure: see `partialCode` of its operation. */
 export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
   ['13004', rejected(ORDER)],
   ['40000', rejected(['addMembers', 'editMember', 'resetPassword', 'listMembers', 'borrowAssets'])],
@@ -64,4 +65,10 @@ export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
   ['33007', state('already-lent', 'borrowAssets')],
   ['33008', state('lent-lock-abnormal', 'borrowAssets')],
   ['33018', state('lent-to-other-member', 'borrowAssets')],
+  ['33009', state('outcome-unknown', 'borrowAssets')],
+  ['500', { slug: 'upstream-unavailable', transient: true, of: [] }],
+  ['80001', { slug: 'upstream-unavailable', transient: true, of: [] }],
+  ['60000', { slug: 'upstream-credential-rejected', refuses: 'token', of: [] }],
+  ['60005', { slug: 'upstream-credential-rejected', refuses: 'userToken', of: [] }],
+  ['70001', { slug: 'upstream-credential-rejected', refuses: 'nonce', of: [] }],
 ]);

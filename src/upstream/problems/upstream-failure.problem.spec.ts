@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { refusalCodes } from '../../../test/support/upstream-codes.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
 import { type Effect, type UpstreamOperation, operationList, operations } from '../operations.ts';
@@ -40,35 +41,13 @@ const said = (slug: string, status: number, outcome: Said['outcome'], retryable:
   retryable,
 });
 
-/** Interface section 7, row by row: the rows that say the same for reads and writes. */
 const rows: [code: string, slug: string, status: number, speaks: boolean][] = [
-  ['13004', 'upstream-rejected', 422, true],
-  ['40000', 'upstream-rejected', 422, true],
-  ['40001', 'upstream-rejected', 422, true],
-  ['40006', 'upstream-rejected', 422, true],
-  ['40008', 'upstream-rejected', 422, true],
-  ['40009', 'upstream-rejected', 422, true],
-  ['40021', 'upstream-rejected', 422, true],
-  ['40022', 'upstream-rejected', 422, true],
-  ['10003', 'upstream-rejected', 422, true],
-  ['10004', 'upstream-rejected', 422, true],
-  ['30002', 'upstream-rejected', 422, true],
-  ['30003', 'upstream-rejected', 422, true],
-  ['50003', 'upstream-rejected', 422, true],
-  ['60013', 'upstream-rejected', 422, true],
-  ['60009', 'trial-member-limit', 409, true],
-  ['60002', 'member-not-found', 404, false],
-  ['60026', 'member-not-found', 404, false],
-  ['60023', 'member-ambiguous', 409, false],
-  ['60024', 'asset-not-found', 404, false],
-  ['60025', 'asset-of-other-customer', 409, false],
-  ['60028', 'asset-assigned-twice', 409, false],
-  ['60017', 'account-not-bound', 409, false],
-  ['33003', 'member-permission-insufficient', 403, false],
-  ['33006', 'not-enough-nodes', 409, false],
-  ['33007', 'already-lent', 409, false],
-  ['33008', 'lent-lock-abnormal', 409, false],
-  ['33018', 'lent-to-other-member', 409, false],
+  ...refusalCodes.map(({ code, slug, status, speaks }): (typeof rows)[number] => [
+    code,
+    slug,
+    status,
+    speaks,
+  ]),
   ['60000', 'upstream-credential-rejected', 502, false],
   // The acting user is an alias here; a session's end is `session-expired` and known to the session only.
   ['60005', 'upstream-credential-rejected', 502, false],
@@ -195,7 +174,7 @@ describe('every kind of failure without a business code', () => {
   const table: Row[] = [
     { when: 'no connection', kind: 'unreachable', sent: false, ...all(unavailable) },
     { when: 'a process that was busy for too long', kind: 'delayed', sent: false, ...all(unavailable) },
-    { when: 'a group that is shut', kind: 'shut', sent: false, ...all(unavailable) },
+    { when: 'a group that is shut', kind: 'circuit-open', sent: false, ...all(unavailable) },
     {
       when: 'no connection in time',
       kind: 'connect-timeout',

@@ -20,7 +20,7 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
     case 'unauthorized':
       return write ? unknown(failure, 502) : problem('upstream-credential-rejected', failure);
     case 'unreachable':
-    case 'shut':
+    case 'circuit-open':
     case 'delayed':
     case 'abandoned':
       return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
@@ -50,38 +50,23 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
 function refusal(failure: UpstreamFailure): ProblemException {
   const { operation, details } = failure;
   const write = operation.effect !== 'read';
+  const outcome = write ? 'unknown' : 'not_processed';
   const known = upstreamCodes.get(details.code ?? '');
-  if (known) {
-    const spoken = known.speaks && details.message ? inOurWords(operation, details.message) : undefined;
-    const pointers =
-      known.field === undefined ? (spoken?.pointers ?? []) : [pointerTo(known.field, operation)];
-    const detail = spoken?.text ?? 'is refused by the platform';
-    return problem(known.slug, failure, {
-      detail: spoken?.text,
-      errors: pointers.length > 0 ? pointers.map((pointer) => ({ pointer, detail })) : undefined,
-    });
-  }
-  switch (details.code) {
-    case '60000':
-      return problem('upstream-credential-rejected', failure);
-    case '60005':
-      return problem(
-        details.actingAs === 'session' ? 'session-expired' : 'upstream-credential-rejected',
-        failure,
-      );
-    case '70001':
-      return problem('upstream-credential-rejected', failure, {
-        outcome: write ? 'unknown' : 'not_processed',
-      });
-    case '500':
-    case '80001':
-      // The platform's own text says "retry". A retry of a write would place orders twice.
-      return write ? unknown(failure, 502) : problem('upstream-unavailable', failure, { retryAfter: 1 });
-    case '33009':
-      return problem('outcome-unknown', failure, { status: 502, retryable: false });
-    default:
-      return problem('upstream-unmapped-error', failure, { outcome: write ? 'unknown' : 'not_processed' });
-  }
+  if (!known) return problem('upstream-unmapped-error', failure, { outcome });
+  // The platform's own text says "retry". A retry of a write would place orders twice.
+  if (known.transient) return write ? unknown(failure, 502) : problem(known.slug, failure, { retryAfter: 1 });
+  if (known.refuses === 'userToken' && details.actingAs === 'session')
+    return problem('session-expired', failure);
+  if (known.refuses) return problem(known.slug, failure, known.refuses === 'nonce' ? { outcome } : {});
+  if (known.slug === 'outcome-unknown')
+    return problem(known.slug, failure, { status: 502, retryable: false });
+  const spoken = known.speaks && details.message ? inOurWords(operation, details.message) : undefined;
+  const pointers = known.field === undefined ? (spoken?.pointers ?? []) : [pointerTo(known.field, operation)];
+  const detail = spoken?.text ?? 'is refused by the platform';
+  return problem(known.slug, failure, {
+    detail: spoken?.text,
+    errors: pointers.length > 0 ? pointers.map((pointer) => ({ pointer, detail })) : undefined,
+  });
 }
 
 /** The platform does not say which row of a list it means, so the pointer goes to the list. */

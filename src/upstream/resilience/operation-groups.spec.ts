@@ -79,7 +79,7 @@ describe('a group that is shut', () => {
 
   it('refuses all of its operations as not sent, with the time to wait, and no other group', async () => {
     const failure = refusalOf(() => group.enter(listAssetNums));
-    expect(failure).toMatchObject({ kind: 'shut', sent: false, details: { retryAfter: 1 } });
+    expect(failure).toMatchObject({ kind: 'circuit-open', sent: false, details: { retryAfter: 1 } });
     expect(() => groups.of(addMembers).enter(addMembers)).not.toThrow();
     const text = await metrics.registry.metrics();
     expect(text).toContain('gateway_upstream_breaker_state{group="memberReads"} 2');
@@ -99,7 +99,7 @@ describe('the gate of an operation', () => {
   it.each([429, 503])('closes on HTTP %s with a time, for that operation alone', async (status) => {
     attempts(1, { kind: 'unavailable', details: { status, retryAfter: 7 } });
     expect(refusalOf(() => group.enter(listMembers))).toMatchObject({
-      kind: 'shut',
+      kind: 'circuit-open',
       sent: false,
       details: { retryAfter: 7 },
     });
@@ -122,7 +122,7 @@ describe('the gate of an operation', () => {
 describe('the queue of a group', () => {
   it('ends 3,000 calls behind its connections, and moves on when one leaves', async () => {
     const passes = Array.from({ length: connections.memberReads + 3_000 }, () => group.enter(listMembers));
-    expect(refusalOf(() => group.enter(listMembers))).toMatchObject({ kind: 'shut', sent: false });
+    expect(refusalOf(() => group.enter(listMembers))).toMatchObject({ kind: 'circuit-open', sent: false });
     expect(() => groups.of(addMembers).enter(addMembers)).not.toThrow();
     group.leave(passes[0] as Pass, listMembers, undefined);
     expect(() => group.enter(listMembers)).not.toThrow();

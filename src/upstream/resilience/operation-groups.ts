@@ -6,6 +6,7 @@ import { type GroupName, groupNames } from '../../transport/connection-groups.ts
 import type { UpstreamOperation, OperationName } from '../operations.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { connections } from '../../transport/upstream-pools.ts';
+import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 
 /**
@@ -95,7 +96,7 @@ export class OperationGroup {
   ): UpstreamFailure {
     this.metrics.upstreamRefused(this.name, reason);
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
-    return new UpstreamFailure(operation, 'shut', false, { retryAfter });
+    return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter });
   }
 }
 
@@ -134,7 +135,7 @@ function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined
     case 'unavailable':
       return status >= 500;
     default:
-      return code === '500' || code === '80001';
+      return upstreamCodes.get(code ?? '')?.transient === true;
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ReconciliationSchedule } from '../../src/reconciliation/schedule.ts';
 import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
-import type { Evidence, LedgerRecord } from '../../src/order-ledger/ledger-record.ts';
+import type { OrderSearch, LedgerRecord } from '../../src/order-ledger/ledger-record.ts';
 import { OrderLedger } from '../../src/order-ledger/order-ledger.service.ts';
 import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { toPlacedItems } from '../../src/order/license-order.mapper.ts';
@@ -43,7 +43,7 @@ afterAll(async () => {
 async function newGateway(times: number[], url: string | undefined = redis.url): Promise<TestGateway> {
   const gateway = await TestGateway.start(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
   ended(gateway);
-  Object.assign(gateway.app.get(ReconciliationSchedule), { looks: times });
+  Object.assign(gateway.app.get(ReconciliationSchedule), { attempts: times });
   return gateway;
 }
 
@@ -76,7 +76,7 @@ interface Sent {
 }
 
 /** Sends an order through the order ledger, as the order area does. */
-async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?: Evidence): Promise<Sent> {
+async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: OrderSearch): Promise<Sent> {
   const channelOrderId = `SO-${++last}`;
   const body: WireBatchOrder = { channelCode: 'crm', channelOrderId, syncMode: 'sync', orderList };
   const call: CallContext = {
@@ -97,12 +97,12 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?:
         ordered: body.orderList.map(({ sequence }) => ({
           sequence,
           orderType: 'new_buy',
-          enterpriseGlobalId: evidence?.enterpriseGlobalId ?? null,
+          enterpriseGlobalId: search?.enterpriseGlobalId ?? null,
         })),
         payload: body,
         idempotencyKey: undefined,
         deadlineMs: 10_000,
-        ...(evidence && { evidence }),
+        ...(search && { search }),
       },
       (once) =>
         upstream.call('batchOrder', call, { query, body, once }, (data) =>
@@ -121,14 +121,14 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], evidence?:
   };
 }
 
-const one: Evidence = { enterpriseGlobalId: 'ent-harbour', items: 1 };
+const one: OrderSearch = { enterpriseGlobalId: 'ent-harbour', items: 1 };
 
 /** How many attempts are done, by result. */
-async function looks(...gateways: TestGateway[]): Promise<Record<string, number>> {
+async function attempts(...gateways: TestGateway[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const gateway of gateways) {
     for (const [, result, count] of (await gateway.metrics()).matchAll(
-      /^gateway_order_evidence_total\{result="(\w+)"\} (\d+)$/gm,
+      /^gateway_order_reconciliation_attempts_total\{result="(\w+)"\} (\d+)$/gm,
     ))
       counts[result as string] = (counts[result as string] ?? 0) + Number(count);
   }
@@ -166,19 +166,19 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
         ],
         ordered: [{ sequence: 3, orderType: 'new_buy', enterpriseGlobalId: 'ent-harbour' }],
         reason: 'found at the platform',
-        evidence: { ...one, sequences: [3] },
+        search: { ...one, sequences: [3] },
       },
     });
     expect(record?.settledAt).toBeGreaterThanOrEqual(record?.submittedAt as number);
     expect(await callsOf('batchOrder')).toBe(1);
-    await until('the look is counted', async () => (await looks(gateway))['settled'] === 1);
+    await until('the attempt is counted', async () => (await attempts(gateway))['settled'] === 1);
   });
 
   it('stays in doubt while the platform does not show it, and is found when it appears late', async () => {
     const gateway = await start([1, 3_000]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
-    await until('it was looked for', async () => (await looks(gateway))['not_found'] === 1);
+    await until('it was looked for', async () => (await attempts(gateway))['not_found'] === 1);
     expect(await order.state()).toBe('in_doubt');
     await order.again();
     await until('it is found', async () => (await order.state()) === 'succeeded');
@@ -195,7 +195,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
     const line = gateway.logLines.find((text) => text.includes('order-placed-twice')) as string;
     expect(JSON.parse(line)).toMatchObject({ level: 'error', write: order.name });
     for (const { licenseOrderIds } of await sandbox.commits()) expect(line).toContain(licenseOrderIds[0]);
-    expect(await looks(gateway)).toEqual({ placed_twice: 1 });
+    expect(await attempts(gateway)).toEqual({ placed_twice: 1 });
   });
 
   it('U33 is not confused with one that the platform had under its number before the send', async () => {
@@ -205,7 +205,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
     await sandbox.advance(-2 * 60_000);
     await order.again();
     await sandbox.advance(2 * 60_000);
-    await until('it was looked for twice', async () => (await looks(gateway))['not_found'] === 2);
+    await until('it was looked for twice', async () => (await attempts(gateway))['not_found'] === 2);
     expect(await order.state()).toBe('in_doubt');
   });
 
@@ -308,7 +308,7 @@ describe('the reconciliation of an order', () => {
     await sandbox.fault({ ...LOST, phase: 'after' });
     await sandbox.fault({ operation: 'listAssetProducts', times: 2, action: { code: '500' } });
     const order = await send(gateway, [purchase(1)], one);
-    await until('a look failed', async () => (await looks(gateway))['failed'] === 1);
+    await until('an attempt failed', async () => (await attempts(gateway))['failed'] === 1);
     expect(await order.state()).toBe('in_doubt');
     await until('it is found', async () => (await order.state()) === 'succeeded');
     const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
@@ -336,9 +336,12 @@ describe('the reconciliation of an order', () => {
     ]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateways[0] as TestGateway, [purchase(1)], one);
-    await until('it was looked for twice', async () => ((await looks(...gateways))['not_found'] ?? 0) >= 2);
+    await until(
+      'it was looked for twice',
+      async () => ((await attempts(...gateways))['not_found'] ?? 0) >= 2,
+    );
     expect(await callsOf('listAssets')).toBe(2);
-    expect(await looks(...gateways)).toEqual({ not_found: 2 });
+    expect(await attempts(...gateways)).toEqual({ not_found: 2 });
     expect(await order.state()).toBe('in_doubt');
   });
 
@@ -355,10 +358,10 @@ describe('the reconciliation of an order', () => {
     const gateway = await newGateway([1]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
-    await until('it was looked for', async () => (await looks(gateway))['not_found'] === 1);
+    await until('it was looked for', async () => (await attempts(gateway))['not_found'] === 1);
     const { Redis } = await import('ioredis');
     const client = new Redis(redis.url);
-    const keys = await client.keys(`*:evidence}:looks:${order.name}@*`);
+    const keys = await client.keys(`*:reconciliation}:attempts:${order.name}@*`);
     expect(keys).toHaveLength(1);
     expect(await client.hget(keys[0] as string, 'data')).toBe(JSON.stringify({ write: order.name }));
     client.disconnect();
@@ -381,7 +384,7 @@ describe('the process', () => {
       const atWork = () =>
         ask(own, async (client) => String(await client.client('LIST')).includes('cmd=bzpopmin'));
       const there = await start();
-      expect(await ask(own, (client) => client.keys('*:evidence}*'))).toEqual([]);
+      expect(await ask(own, (client) => client.keys('*:reconciliation}*'))).toEqual([]);
       await sandbox.fault({ ...LOST, phase: 'before' });
       const order = await send(gateway, [purchase(1)], one);
       await until('it is looked for', async () => (await callsOf('listAssets')) > 0);

@@ -60,7 +60,7 @@ export class PlatformSearch {
     const call: CallContext = {
       requestId: randomUUID(),
       caller: {
-        name: 'evidence',
+        name: 'reconciliation',
         grants: { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING },
       },
       user: this.users.find(ALIAS),

@@ -1,4 +1,4 @@
-/** One look for one order. */
+/** One attempt to find one order at the platform. */
 export interface ReconciliationAttempt {
   /** The same for all who ask for it: it is made once. */
   readonly id: string;
@@ -6,32 +6,32 @@ export interface ReconciliationAttempt {
   readonly write: string;
 }
 
-/** How a look is made: settles when it is over, and ends early when told to. */
+/** How an attempt is made: settles when it is over, and ends early when told to. */
 export type RunAttempt = (write: string, abandon: AbortSignal) => Promise<unknown>;
 
 /** Ensures that each attempt is made once: by a queue of all replicas, or in this process. */
 export interface AttemptRunner {
-  start(lookAt: RunAttempt): void;
+  start(run: RunAttempt): void;
   /** Resolves once they will be made, or were before. */
-  ask(looks: readonly ReconciliationAttempt[]): Promise<void>;
+  ask(attempts: readonly ReconciliationAttempt[]): Promise<void>;
   /** Ends what is under way, in bounded time. */
   close(): Promise<void>;
 }
 
-/** Without Redis there is one process: one look after the other, each asked for once by the job. */
+/** Without Redis there is one process: one attempt after the other, each asked for once by the job. */
 export class ProcessRunner implements AttemptRunner {
   readonly #abandon = new AbortController();
-  #lookAt: RunAttempt = () => Promise.resolve();
+  #run: RunAttempt = () => Promise.resolve();
   #last: Promise<unknown> = Promise.resolve();
 
-  start(lookAt: RunAttempt): void {
-    this.#lookAt = lookAt;
+  start(run: RunAttempt): void {
+    this.#run = run;
   }
 
-  ask(looks: readonly ReconciliationAttempt[]): Promise<void> {
-    for (const { write } of looks) {
+  ask(attempts: readonly ReconciliationAttempt[]): Promise<void> {
+    for (const { write } of attempts) {
       this.#last = this.#last.then(
-        () => this.#abandon.signal.aborted || this.#lookAt(write, this.#abandon.signal),
+        () => this.#abandon.signal.aborted || this.#run(write, this.#abandon.signal),
       );
     }
     return Promise.resolve();
