@@ -222,7 +222,9 @@ describe('S1 reserved numbers', () => {
         expect((await place([ontoMeridian(number)], 'both', one)).status).toBe(201);
         await isUnknown(number, [onto(number)], two);
         // The grant of the enterprise that has it now is taken away.
-        two.callers.find(({ name }) => name === 'both')!.enterprises = ['ent-harbour'];
+        two.callers = two.callers.map((each) =>
+          each.name === 'both' ? { ...each, enterprises: ['ent-harbour'] } : each,
+        );
         two.writeCallers();
         await until('the grant is gone', async () => {
           const answer = await two.get('/v1/enterprises/ent-meridian/assets', key('both', two));
