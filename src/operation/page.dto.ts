@@ -9,7 +9,7 @@ const DEFAULT_PAGE_SIZE = 100;
 /** Which page of a list is wanted. */
 export abstract class PageQuery {
   @Optional()
-  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1', example: 1 })
+  @WholeNumberParameter(1, MAX_PAGE, { example: 1 })
   page: number = 1;
 
   @Optional()
@@ -19,13 +19,13 @@ export abstract class PageQuery {
 
 /** What every page says of itself, beside its `items`. */
 export abstract class PageDto {
-  @Count('Counted from 1')
+  @Count()
   page!: number;
 
   @Count()
   pageSize!: number;
 
-  @Count('Number of matching items on all pages')
+  @Count()
   total!: number;
 
   @Count()
