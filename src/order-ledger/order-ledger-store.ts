@@ -90,10 +90,11 @@ export class OrderLedgerUnavailable extends ProblemException {
 
   constructor(
     /**
-     * `away`: no response; `stopped`: it cannot be believed; `unacknowledged`: no replica has what was written; `broken`: a record is
-     * damaged; `sealed`: a record is sealed under a key that the gateway does not have; `abandoned`: its caller hung up.
+     * `away`: no response; `refused`: Redis denies the gateway a right; `stopped`: it cannot be believed; `unacknowledged`: no
+     * replica has what was written; `broken`: a record is damaged; `sealed`: a record is sealed under a key that the gateway does not
+     * have; `abandoned`: its caller hung up.
      */
-    readonly reason: 'away' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
+    readonly reason: 'away' | 'refused' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
     super('dependency-unavailable', {

@@ -196,7 +196,10 @@ export class OrderLedger implements OnApplicationShutdown {
       });
     } catch (error) {
       // It may be recorded all the same: then its number is free again at once, and not when the lease has ended.
-      if (error instanceof OrderLedgerUnavailable && ['away', 'unacknowledged'].includes(error.reason))
+      if (
+        error instanceof OrderLedgerUnavailable &&
+        ['away', 'refused', 'unacknowledged'].includes(error.reason)
+      )
         void this.#record({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }

@@ -264,6 +264,8 @@ export function stateKey(environment: string, state: State): string {
 export interface KnownStore {
   /** As the gateway found it when it started, or an operator made it; undefined: the store cannot be believed. */
   readonly epoch: string | undefined;
+  /** Redis denies a right that a write needs. */
+  readonly lacksRights: boolean;
   /** So many writes have begun in it, at least. */
   readonly count: number;
   /** It has replicas: a write has begun once one of them has it too. */
@@ -314,6 +316,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
   }
 
   async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
+    if (this.known.lacksRights) throw new OrderLedgerUnavailable('refused');
     const values = [
       VERSION,
       owner,
@@ -456,7 +459,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal !== undefined) this.known.refused(refusal);
-      throw new OrderLedgerUnavailable('away', error);
+      // A script that was denied in its midst may have written: repeated by the same owner it would count as begun.
+      throw new OrderLedgerUnavailable(refusal === 'NOPERM' ? 'refused' : 'away', error);
     }
     if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');
     if (answer[0] === 'broken') throw this.#unreadable((keys[1] ?? '').slice(this.#prefix.length), 'broken');
