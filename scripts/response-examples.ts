@@ -2,17 +2,18 @@
  * Examples of responses, made by sending the document's own examples of requests to a gateway in front of the demo's seed. The clock
  * stands still and every operation begins with the seed, so that the same code gives the same bytes.
  */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mock } from 'node:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { prepareDemo } from './demo-state.ts';
 import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';
 
 const NOW = new Date('2026-11-20T08:00:00.000Z');
 const PAGE_SIZE = '2';
-const PASSWORD = 'as printed by the demo';
 
 type Examples = Record<string, Record<string, unknown>>;
 
@@ -92,14 +93,15 @@ const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = { ready: ['503'] 
 
 export async function responseExamples(build: Build): Promise<Examples> {
   mock.timers.enable({ apis: ['Date'], now: NOW });
+  const password = randomBytes(12).toString('base64url');
   const folder = mkdtempSync(join(tmpdir(), 'gateway-examples-'));
-  const sandbox = await startSandbox({ appKey: 'demo', appSecret: 'demo', seedPassword: PASSWORD });
+  const sandbox = await startSandbox({ appKey: 'demo', appSecret: 'demo', seedPassword: password });
   const { key, hash } = newApiKey();
   const callersFile = join(folder, 'callers.json');
   const usersFile = join(folder, 'users.json');
   const caller = { name: 'demo', scopes, enterprises: ['*'], channels: ['crm'], users: ['default'] };
   writeFileSync(callersFile, JSON.stringify({ callers: [{ ...caller, keys: [hash] }] }));
-  writeFileSync(usersFile, JSON.stringify({ default: { username: 'admin@harbour', password: PASSWORD } }));
+  writeFileSync(usersFile, JSON.stringify({ default: { username: 'admin@harbour', password } }));
   const gateway = await build.makeGateway({
     LOG_LEVEL: 'silent',
     PORT: '0',
@@ -124,7 +126,9 @@ export async function responseExamples(build: Build): Promise<Examples> {
     return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
   };
   try {
-    return await collect(build.documentOf(gateway), send, sandbox.url);
+    const prepare = () => prepareDemo({ gatewayUrl: url, key, sandboxUrl: sandbox.url });
+    await prepare();
+    return await collect(build.documentOf(gateway), send, prepare, sandbox.url);
   } finally {
     await gateway.close();
     await sandbox.close();
@@ -136,16 +140,20 @@ export async function responseExamples(build: Build): Promise<Examples> {
 async function collect(
   document: Document,
   send: (sent: Sent) => Promise<{ status: number; body: unknown }>,
+  prepare: () => Promise<void>,
   sandboxUrl: string,
 ): Promise<Examples> {
   const control = (path: string, body: object) =>
     fetch(`${sandboxUrl}/__sandbox${path}`, { method: 'POST', body: JSON.stringify(body) });
   const examples: Examples = {};
+  const login = requestOf(
+    'post',
+    '/v1/sessions',
+    document.paths['/v1/sessions']?.['post'] ?? { operationId: '', responses: {} },
+  );
   const operations = Object.entries(document.paths).flatMap(([template, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, template, operation })),
   );
-  const placed = operations.find(({ operation }) => operation.operationId === 'placeOrder');
-  if (placed) await send(requestOf(placed.method, placed.template, placed.operation));
   // Operations on the order come first: the gateway keeps its record after a reset of the platform, but the platform forgets the assets.
   const onOrders = ({ template }: { template: string }) => template.startsWith('/v1/license-orders');
   for (const { method, template, operation } of [
@@ -156,10 +164,13 @@ async function collect(
     const usual = requestOf(method, template, operation);
     const found: Record<string, unknown> = {};
     for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? [])]) {
-      if (!onOrders({ template })) await control('/reset', {});
+      if (!onOrders({ template })) {
+        await control('/reset', {});
+        await prepare();
+      }
       if (operationId === 'listGaps') await departFromInterface(send, control);
       const session = operation.parameters?.some(({ name, required }) => name === 'X-Session-Id' && required)
-        ? await send({ method: 'POST', path: '/v1/sessions', body: LOGIN })
+        ? await send(login)
         : undefined;
       const headers = session && {
         'x-session-id': (session.body as { sessionId: string }).sessionId,
@@ -181,8 +192,6 @@ async function collect(
   }
   return examples;
 }
-
-const LOGIN = { username: 'admin@harbour', password: PASSWORD };
 
 /** The request that the document's examples make; pages are short. */
 function requestOf(method: string, template: string, { parameters = [], requestBody }: Operation): Sent {

@@ -53,7 +53,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "sequence": 1,
           "orderType": "new_buy",
           "enterpriseGlobalId": "ent-harbour",
-          "licenseOrderId": "9007199254740993",
+          "licenseOrderId": "9007199254740995",
           "customerId": "cus-harbour-default"
         }
       ],
@@ -71,7 +71,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "sequence": 1,
           "orderType": "new_buy",
           "enterpriseGlobalId": "ent-harbour",
-          "licenseOrderId": "9007199254740995",
+          "licenseOrderId": "9007199254740997",
           "customerId": "cus-harbour-default"
         }
       ],
@@ -93,7 +93,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
               "sequence": 1,
               "orderType": "new_buy",
               "enterpriseGlobalId": "ent-harbour",
-              "licenseOrderId": "9007199254740995",
+              "licenseOrderId": "9007199254740997",
               "customerId": "cus-harbour-default"
             }
           ],
@@ -111,7 +111,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
               "sequence": 1,
               "orderType": "new_buy",
               "enterpriseGlobalId": "ent-harbour",
-              "licenseOrderId": "9007199254740993",
+              "licenseOrderId": "9007199254740995",
               "customerId": "cus-harbour-default"
             }
           ],
@@ -122,14 +122,14 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
       ],
       "page": 1,
       "pageSize": 2,
-      "total": 2,
-      "totalPages": 1
+      "total": 3,
+      "totalPages": 2
     }
   },
   "getOrder": {
     "200": {
       "channelCode": "crm",
-      "channelOrderId": "SO-2001",
+      "channelOrderId": "SO-2000",
       "state": "succeeded",
       "syncMode": "sync",
       "items": [
@@ -155,7 +155,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "assetId": "9307199254740993",
           "assetNum": "8500000001",
           "productUris": [
-            "draft.pro"
+            "draft.view"
           ]
         }
       ],
@@ -168,7 +168,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   "settleOrder": {
     "200": {
       "channelCode": "crm",
-      "channelOrderId": "SO-2001",
+      "channelOrderId": "SO-2000",
       "state": "succeeded",
       "syncMode": "sync",
       "items": [
@@ -301,7 +301,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   },
   "getSession": {
     "200": {
-      "username": "admin@harbour",
+      "username": "chen@harbour",
       "createdAt": "2026-11-20T08:00:00.000Z",
       "expiresAt": "2026-11-20T20:00:00.000Z"
     }
@@ -889,7 +889,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   "setMemberAssetNums": {
     "200": {
       "assigned": [
-        "8000001009"
+        "8000001004"
       ],
       "withdrawn": [],
       "kept": [
@@ -900,7 +900,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   "changeMemberAssetNums": {
     "200": {
       "assigned": [
-        "8000001009"
+        "8000001004"
       ],
       "withdrawn": [],
       "kept": []
