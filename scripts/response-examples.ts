@@ -224,7 +224,7 @@ async function departFromInterface(
 function presentable(operationId: string, body: unknown): unknown {
   if (operationId === 'listProblems') return { items: (body as { items: unknown[] }).items.slice(0, 2) };
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
-    if (key === 'sessionId') return 'zk3-Jt0XvQe7p9hWm2sYbA';
+    if (key === 'sessionId') return 'example-session';
     return value !== null && (key === 'submittedAt' || key === 'settledAt') ? NOW.toISOString() : value;
   });
 }

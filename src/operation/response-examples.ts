@@ -295,7 +295,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   },
   "createSession": {
     "201": {
-      "sessionId": "zk3-Jt0XvQe7p9hWm2sYbA",
+      "sessionId": "example-session",
       "expiresAt": "2026-11-20T20:00:00.000Z"
     }
   },
