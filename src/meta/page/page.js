@@ -48,8 +48,6 @@ document.addEventListener('click', (event) => {
   if (/^\/(problems|openapi\.json|docs\/changelog)/.test(path)) link.target = '_blank';
   if (path === '#any-request') {
     event.preventDefault();
-    const section = document.getElementById('any-request');
-    section.open = true;
-    section.scrollIntoView();
+    document.getElementById('any-request').scrollIntoView();
   }
 });

@@ -28,7 +28,11 @@ export function prepare(document) {
     delete operation.security;
   }
   delete spec.components?.securitySchemes;
-  if (common.size > 0) spec.info.description += sectionOf(common);
+  // Links of the operations lead there.
+  spec.info.description = spec.info.description.replace(
+    /^## (Problems .*)$/m,
+    '<h2 id="any-request">$1</h2>',
+  );
   return spec;
 }
 
@@ -77,18 +81,9 @@ function descriptionOf(own, common) {
   const list = rows.map(
     ([slug, { status, title }]) => `- ${status} [\`${slug}\`](/problems/${slug}) ${title}`,
   );
-  const others =
-    common.size > 0 ? '[The problems that any request can get](#any-request) stand at the top.' : '';
+  const others = common.size > 0 ? '[The problems of any operation](#any-request) stand at the top.' : '';
   if (list.length === 0) return `No problem of its own. ${others}`;
   return `Problems of this operation:\n\n${list.join('\n')}\n\n${others}`;
-}
-
-function sectionOf(common) {
-  const items = [...common].map(
-    ([slug, { status, title }]) =>
-      `<li>${status} <a href="/problems/${slug}"><code>${slug}</code></a> ${title}</li>`,
-  );
-  return `\n\n<details id="any-request"><summary>Problems that any request can get</summary><ul>${items.join('')}</ul></details>\n`;
 }
 
 /** Swagger UI fills in every example: an optional parameter would narrow each list to next to nothing. */
