@@ -45,7 +45,7 @@ export class JwtConfig {
 }
 
 /** The store of the order ledger. Without `url` the records stay in this process. */
-export class GuardConfig extends RedisConfig {
+export class OrderStoreConfig extends RedisConfig {
   /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty store ready. */
   init!: 'auto' | 'manual';
   /** The file in which this process remembers how many writes the store has begun. Undefined: it does not remember. */
@@ -67,7 +67,7 @@ export interface AppConfig {
   readonly listen: ListenConfig;
   readonly upstream: UpstreamConfig;
   readonly redis: RedisConfig;
-  readonly guard: GuardConfig;
+  readonly orderStore: OrderStoreConfig;
   readonly callers: CallersConfig;
   readonly jwt: JwtConfig;
   readonly users: UsersConfig;
@@ -176,7 +176,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
     },
     redis: { url: values.REDIS_URL, encryptionKeys: values.ENCRYPTION_KEYS ?? [] },
-    guard: {
+    orderStore: {
       url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
@@ -194,8 +194,8 @@ function isLoopback(url: URL): boolean {
 }
 
 /** Returns the current secrets at each call, because the application's secret may be replaced while the process runs. */
-export function secretsOf({ upstream, redis, guard }: AppConfig): () => string[] {
-  const urls = [redis.url, guard.url].flatMap((url) => url?.reveal() ?? []);
+export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => string[] {
+  const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [
     upstream.appKey.reveal(),
     ...urls,

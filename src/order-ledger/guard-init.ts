@@ -24,9 +24,9 @@ class Refused extends Error {}
 async function main(options: readonly string[]): Promise<void> {
   if (options.some((option) => option !== OPTION))
     throw new Refused(`usage: npm run guard-init [-- ${OPTION}]`);
-  const { guard, upstream } = loadConfig(process.env);
-  if (!guard.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no order store');
-  const redis = new OrderLedgerRedis(guard, createLog('silent'), new Metrics());
+  const { orderStore, upstream } = loadConfig(process.env);
+  if (!orderStore.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no order store');
+  const redis = new OrderLedgerRedis(orderStore, createLog('silent'), new Metrics());
   try {
     await redis.onModuleInit();
     if (redis.status !== 'up')

@@ -46,7 +46,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
       this.#measure();
     } else {
       this.log.warn(
-        { event: 'guard-in-process' },
+        { event: 'order-store-in-process' },
         'No Redis: orders are recorded in this process only, and forgotten with it',
       );
     }

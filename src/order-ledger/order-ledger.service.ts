@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { GuardConfig } from '../config/app-config.ts';
+import { OrderStoreConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -76,7 +76,7 @@ export class OrderLedger implements OnApplicationShutdown {
   readonly #unrecorded = new Set<Move>();
 
   constructor(
-    config: GuardConfig,
+    config: OrderStoreConfig,
     private readonly keeper: OrderLedgerKeeper,
     private readonly log: Log,
     private readonly metrics: Metrics,

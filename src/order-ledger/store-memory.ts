@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, renameSync, writeFileS
 import { rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { ConfigError, GuardConfig, RedisConfig, UpstreamConfig } from '../config/app-config.ts';
+import { ConfigError, OrderStoreConfig, RedisConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
@@ -39,15 +39,15 @@ export class StoreMemory implements OnApplicationShutdown {
   #isFileTold = false;
 
   constructor(
-    guard: GuardConfig,
+    orderStore: OrderStoreConfig,
     shared: RedisConfig,
     upstream: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly log: Log,
   ) {
-    this.#file = guard.countFile;
+    this.#file = orderStore.countFile;
     this.#key = `${environmentName(upstream.baseUrl)}:order-store`;
-    this.#isElsewhere = shared.url !== undefined && shared.url.reveal() !== guard.url?.reveal();
+    this.#isElsewhere = shared.url !== undefined && shared.url.reveal() !== orderStore.url?.reveal();
   }
 
   /** What was remembered, by each place that has it. Throws {@link ConfigError} where the file cannot be used. */
@@ -91,7 +91,7 @@ export class StoreMemory implements OnApplicationShutdown {
       if (this.#isFileTold) return;
       this.#isFileTold = true;
       const { code } = error as { code?: string };
-      this.log.error({ event: 'guard-count-file', code }, 'GUARD_COUNT_FILE could not be written');
+      this.log.error({ event: 'order-store-count-file', code }, 'GUARD_COUNT_FILE could not be written');
     }
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { ConfigError, GuardConfig, UpstreamConfig } from '../config/app-config.ts';
+import { ConfigError, OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
@@ -76,7 +76,7 @@ export class StoreWatch implements KnownStore {
   readonly #unreadable = new Set<string>();
 
   constructor(
-    private readonly config: GuardConfig,
+    private readonly config: OrderStoreConfig,
     upstream: UpstreamConfig,
     private readonly redis: OrderLedgerRedis,
     private readonly memory: StoreMemory,
@@ -204,14 +204,14 @@ export class StoreWatch implements KnownStore {
 
   #sayWeaknesses({ warn, replicas, replicated }: StoreFindings): void {
     for (const fault of warn.filter((each) => !this.#warned.includes(each)))
-      this.log.warn({ event: 'guard-weak', fault }, `The order store ${fault}`);
+      this.log.warn({ event: 'order-store-weak', fault }, `The order store ${fault}`);
     this.#warned = warn;
     if (replicas === this.#replicas) return;
     this.#replicas = replicas;
     const what = replicated
       ? 'an order is sent once a replica has its record, and refused where none answers within 150 ms'
       : 'an order is sent once this one server has its record, and what the server loses is lost';
-    this.log.info({ event: 'guard-replicas', replicas }, `The order store has ${replicas} replicas: ${what}`);
+    this.log.info({ event: 'order-store-replicas', replicas }, `The order store has ${replicas} replicas: ${what}`);
   }
 
   /** An order that cannot be read any more could be neither answered nor settled. */
@@ -229,7 +229,7 @@ export class StoreWatch implements KnownStore {
     if (count === 0) return true;
     const fault = `lacks a key under which ${count} orders are sealed that are not settled: add it at the end`;
     if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
-    this.log.error({ event: 'guard-keys', count }, `ENCRYPTION_KEYS ${fault}`);
+    this.log.error({ event: 'order-store-keys', count }, `ENCRYPTION_KEYS ${fault}`);
     return true;
   }
 
@@ -299,7 +299,7 @@ export class StoreWatch implements KnownStore {
     this.#triedAt = -Infinity;
     if (this.#reported === message) return;
     this.#reported = message;
-    this.log.error({ event: reason === 'away' ? 'guard-away' : 'guard-stopped', reason }, message);
+    this.log.error({ event: reason === 'away' ? 'order-store-away' : 'order-store-stopped', reason }, message);
   }
 }
 

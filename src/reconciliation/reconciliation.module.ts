@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { GuardConfig, UpstreamConfig } from '../config/app-config.ts';
+import { OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
@@ -23,8 +23,8 @@ import { QueuedRunner } from './queued-runner.ts';
     ReconciliationJob,
     {
       provide: ATTEMPT_RUNNER,
-      inject: [GuardConfig, UpstreamConfig, Log],
-      useFactory: ({ url }: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
+      inject: [OrderStoreConfig, UpstreamConfig, Log],
+      useFactory: ({ url }: OrderStoreConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
         const address = url && parseRedisUrl(url.reveal());
         return address ? new QueuedRunner(address, environmentName(baseUrl), log) : new ProcessRunner();
       },

@@ -63,7 +63,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The name of this connection, for logs and metrics. */
-  protected get store(): 'shared' | 'guard' {
+  protected get store(): 'shared' | 'orders' {
     return 'shared';
   }
 
@@ -171,7 +171,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Where Redis may evict keys, users lose their sessions and locks are lost. Not every server reveals its policy. */
   async #checkEviction(): Promise<void> {
-    if (this.#evictionChecked || this.store === 'guard') return;
+    if (this.#evictionChecked || this.store === 'orders') return;
     const info = await this.run((client) => client.info('memory'));
     this.#evictionChecked = true;
     const policy = /^maxmemory_policy:([\w-]{1,40})/m.exec(info)?.[1];
