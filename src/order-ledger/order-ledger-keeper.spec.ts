@@ -13,7 +13,7 @@ import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
 import { StoreMemory } from './store-memory.ts';
 import { StoreWatch } from './store-watch.ts';
-import { storeKeys } from './redis-order-ledger.ts';
+import { storeKeys } from './store-keys.ts';
 
 jest.setTimeout(120_000);
 

@@ -17,7 +17,8 @@ import {
   type OrderQuery,
 } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
-import { storeKeys, RedisOrderLedger } from './redis-order-ledger.ts';
+import { RedisOrderLedger } from './redis-order-ledger.ts';
+import { storeKeys } from './store-keys.ts';
 
 /** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
 

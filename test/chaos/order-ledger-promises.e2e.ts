@@ -8,7 +8,8 @@ import {
   OrderLedgerUnavailable,
   orderName,
 } from '../../src/order-ledger/order-ledger-store.ts';
-import { storeKeys, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { storeKeys } from '../../src/order-ledger/store-keys.ts';
 import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';

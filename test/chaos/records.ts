@@ -5,6 +5,7 @@ import type { State } from '../../src/order-ledger/ledger-record.ts';
 import type * as OrderLedgerRedisModule from '../../src/order-ledger/order-ledger-redis.ts';
 import type * as OrderLedgerStoreModule from '../../src/order-ledger/order-ledger-store.ts';
 import type * as RedisOrderLedgerModule from '../../src/order-ledger/redis-order-ledger.ts';
+import type * as StoreKeysModule from '../../src/order-ledger/store-keys.ts';
 import type * as LogModule from '../../src/observability/log.ts';
 import type * as MetricsModule from '../../src/observability/metrics.ts';
 import type * as KeyNamesModule from '../../src/redis/key-names.ts';
@@ -31,10 +32,13 @@ export class Records {
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
-    const { OrderLedgerRedis } = await built<typeof OrderLedgerRedisModule>('order-ledger/order-ledger-redis.js');
-    const { RedisOrderLedger, storeKeys } = await built<typeof RedisOrderLedgerModule>(
+    const { OrderLedgerRedis } = await built<typeof OrderLedgerRedisModule>(
+      'order-ledger/order-ledger-redis.js',
+    );
+    const { RedisOrderLedger } = await built<typeof RedisOrderLedgerModule>(
       'order-ledger/redis-order-ledger.js',
     );
+    const { storeKeys } = await built<typeof StoreKeysModule>('order-ledger/store-keys.js');
     const { orderName } = await built<typeof OrderLedgerStoreModule>('order-ledger/order-ledger-store.js');
     const { environmentName } = await built<typeof KeyNamesModule>('redis/key-names.js');
     const { createLog } = await built<typeof LogModule>('observability/log.js');

@@ -47,7 +47,7 @@ function around<R>(
 
 /** The order ledger's scripts with a changed part. A script without that part would not be a variant, so this throws. */
 async function inScripts(piece: string, other: string): Promise<void> {
-  const source = await readFile(resolve('dist/order-ledger/redis-order-ledger.js'), 'utf8');
+  const source = await readFile(resolve('dist/order-ledger/ledger-scripts.js'), 'utf8');
   if (!source.includes(piece)) throw new Error(`the order ledger's scripts no longer contain: ${piece}`);
   // Redis then knows no script by its hash, so every call carries the text.
   around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));
