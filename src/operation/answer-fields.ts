@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Enumeration } from '../shared/enumeration.ts';
 
-/** What the document says of a field of an answer beyond its type, which the build takes from the class. */
+/** What the OpenAPI document says about a field of a response besides its type, which the build takes from the class. */
 
 function documented(
   doc: Parameters<typeof ApiProperty>[0] & Record<`x-${string}`, string>,
@@ -9,7 +9,7 @@ function documented(
   return ApiProperty(doc);
 }
 
-/** The field's name on the platform, where it is another one. */
+/** The field's name on the platform, where it differs. */
 export function UpstreamName(name: string): PropertyDecorator {
   return documented({ 'x-upstream': name });
 }
@@ -41,7 +41,7 @@ export function Count(description?: string): PropertyDecorator {
   return ApiProperty({ type: 'integer', minimum: 0, ...(description !== undefined && { description }) });
 }
 
-/** A value whose shape the platform does not document: handed through as it comes, null where there is none. */
+/** A value whose shape the platform does not document: passed on unchanged; null where it is absent. */
 export function Opaque(): PropertyDecorator {
   return ApiProperty({
     oneOf: [

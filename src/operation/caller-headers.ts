@@ -28,8 +28,8 @@ interface Described {
 }
 
 /**
- * The headers of responses to callers, for every operation. Errors have the limits as well, but the document has them for successes
- * and 429 only, since it would be a quarter longer.
+ * The headers of responses to callers, for every operation. Errors have the limits too, but the document shows them for successes
+ * and 429 only: otherwise it would be a quarter longer.
  */
 export function addCallerHeaders(document: OpenAPIObject): void {
   document.components = { ...document.components, headers: structuredClone(headers) };

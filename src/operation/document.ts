@@ -60,7 +60,7 @@ interface Schema {
 }
 type Schemas = Record<string, Schema>;
 
-/** The schemas of what callers send: unknown fields are refused, so they are closed. */
+/** Schemas of requests allow no further fields, because the gateway refuses unknown ones. */
 function closeRequestSchemas(document: OpenAPIObject): ReadonlySet<Schema> {
   const schemas = (document.components?.schemas ?? {}) as Schemas;
   const closed = new Set<Schema>();
@@ -80,8 +80,8 @@ function closeRequestSchemas(document: OpenAPIObject): ReadonlySet<Schema> {
 }
 
 /**
- * Every enumeration is a schema of its own. A request refers to it; so does an answer, which allows any other text beside, since
- * the platform may extend it: the known words then stand in `x-extensible-enum` as well.
+ * Every enumeration is a schema of its own. Requests refer to it. Responses refer to it and allow any other text too, since the platform
+ * may add words: then `x-extensible-enum` has the known words as well.
  */
 function nameEnumerations(document: OpenAPIObject, requests: ReadonlySet<Schema>): void {
   const schemas = (document.components?.schemas ?? {}) as Schemas;
@@ -121,7 +121,7 @@ function nameParameter(parameter: Parameter, replaced: (schema: Schema, isOpen: 
   if (schema) parameter.schema = replaced(schema, false);
 }
 
-/** `Customer` instead of `CustomerDto`: generated clients carry the names of the contract. */
+/** `Customer` instead of `CustomerDto`: generated clients use the names of the contract. */
 function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {});
   const renamed = Object.fromEntries(schemas.map(([name, schema]) => [name.replace(/Dto$/, ''), schema]));

@@ -27,7 +27,7 @@ const UPSTREAM: readonly ProblemSlug[] = [
 
 const problem = 'application/problem+json';
 
-/** Every problem that an operation with this one behind it can answer with. */
+/** Every problem that an operation can answer with which calls this operation of the platform. */
 export function problemsOf(upstream: OperationName | undefined, hasBody: boolean): ProblemSlug[] {
   const own = [...ALWAYS, ...(hasBody ? WITH_BODY : [])];
   if (!upstream) return own;
@@ -40,7 +40,7 @@ export function problemsOf(upstream: OperationName | undefined, hasBody: boolean
   ];
 }
 
-/** One response a status, each with an example a problem; `default` covers codes that the platform does not document here. */
+/** One response for each status, with one example for each problem; `default` covers undocumented codes of the platform. */
 export function problemResponses(
   slugs: readonly ProblemSlug[],
   headersOf: (status: number) => ResponseHeaders | undefined = () => undefined,
@@ -76,6 +76,6 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
         ? [{ pointer: '/channelCode', detail: 'is not a known field' }]
         : undefined,
   }).answer('example-1');
-  // As it is sent: without the members that are absent.
+  // As it is sent: without absent members.
   return { summary: answer.title, value: JSON.parse(JSON.stringify(answer)) as object };
 }

@@ -13,7 +13,7 @@ import { OrderReconciler } from './reconcile-order.ts';
 import { PlatformSearch } from './platform-search.ts';
 import { QueuedRunner } from './queued-runner.ts';
 
-/** Looks for orders with an unknown outcome at the platform. */
+/** Searches the platform for orders with an unknown outcome. */
 @Module({
   imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
   providers: [
