@@ -1,28 +1,44 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { scopes } from '../caller/scopes.ts';
+import { enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { Count } from '../operation/answer-fields.ts';
 
-/** So many requests in a window of so many seconds. */
+const scopeWords = enumeration(
+  'Scope',
+  scopes,
+  'What a caller may do; each operation names the scope that it needs',
+);
+
+@ApiSchema({ description: 'So many requests in a window of so many seconds' })
 export class RateLimitDto {
-  @Count()
+  @Count('Number of requests in a window')
   requests!: number;
 
-  @Count()
+  @Count('Length of the window in seconds; it begins with its first request')
   perSeconds!: number;
 }
 
-/** The caller of a key or token, as the callers file has it. `*` stands for all. */
+@ApiSchema({ description: 'The caller of a key or token, as the callers file has it. `*` stands for all' })
 export class CallerDto {
+  /** Name of the caller in the callers file. */
   name!: string;
 
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', ...enumerationSchema(scopeWords) },
+    description: 'The scopes that it has',
+  })
   scopes!: string[];
 
+  /** Global ids of the enterprises that it reaches. */
   enterprises!: string[];
 
-  /** Channels of orders and customers. */
+  /** Codes of the channels whose orders and customers it reaches. */
   channels!: string[];
 
-  /** Aliases for `X-Acting-User`. */
+  /** Aliases that it may name in `X-Acting-User`. */
   users!: string[];
 
-  /** null: its rate is not limited. */
+  /** The limit of its requests; null where it has none. */
   rateLimit!: RateLimitDto | null;
 }

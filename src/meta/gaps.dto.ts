@@ -1,12 +1,18 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { enumeration } from '../shared/enumeration.ts';
 import { Count, OpenWord, Time } from '../operation/answer-fields.ts';
 import { PageDto } from '../operation/page.dto.ts';
 import { gapKinds } from '../upstream/wire/reader.ts';
 
-const kinds = enumeration('GapKind', gapKinds);
+const kinds = enumeration(
+  'GapKind',
+  gapKinds,
+  'In which way an answer of the platform departs from its interface',
+);
 
-/** A departure of the platform's answers from its interface, for the platform's owner. */
+@ApiSchema({
+  description: "A departure of the platform's answers from its interface, for the platform's owner",
+})
 export class GapDto {
   @ApiProperty({ description: 'The operation of the gateway in which it occurs', example: 'listAssets' })
   operation!: string;
@@ -17,19 +23,21 @@ export class GapDto {
   })
   path!: string;
 
-  @OpenWord(kinds, 'In which way the field departs')
+  @OpenWord(kinds, 'In which way the field departs from the interface')
   kind!: string;
 
   @Count('Number of answers that had it')
   count!: number;
 
-  @Time()
+  @Time(undefined, 'When it was first seen')
   firstSeenAt!: string;
 
-  @Time()
+  @Time(undefined, 'When it was last seen')
   lastSeenAt!: string;
 }
 
+@ApiSchema({ description: 'One page of departures' })
 export class GapPageDto extends PageDto {
+  /** The departures of the page, by operation and path. */
   items!: GapDto[];
 }

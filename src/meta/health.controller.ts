@@ -1,6 +1,8 @@
 import { Controller, Get, Res } from '@nestjs/common';
-import { ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiResponse, ApiSchema, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { OpenWord } from '../operation/answer-fields.ts';
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { Admission } from '../http/admission.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
@@ -8,45 +10,50 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
 
+const statuses = enumeration(
+  'HealthStatus',
+  ['ok', 'degraded', 'down'],
+  '`down` has the status 503: send no requests',
+);
+const partStatuses = enumeration(
+  'PartStatus',
+  ['up', 'degraded', 'down', 'off'],
+  'State of a part; `off` where it is not configured',
+);
+const loads = enumeration(
+  'Load',
+  ['ok', 'overloaded'],
+  '`overloaded` while new requests are refused with 503 `overloaded`',
+);
+
+@ApiSchema({ description: 'Whether the process works' })
 export class LivenessDto {
-  @ApiProperty({ enum: ['ok'] })
+  @OpenWord(statuses, 'Always `ok`: a process that does not work does not respond')
   status!: 'ok';
 }
 
+@ApiSchema({ description: 'Whether the gateway admits requests, and the states of its parts' })
 export class ReadinessDto {
-  @ApiProperty({
-    enum: ['ok', 'degraded', 'down'],
-    description: '`down` has the status 503: send no requests',
-  })
-  status!: 'ok' | 'degraded' | 'down';
+  @OpenWord(statuses, 'Whether the gateway admits requests')
+  status!: WordOf<typeof statuses>;
 
-  @ApiProperty({ enum: ['up', 'down', 'off'], description: '`off` where no Redis is configured' })
+  @OpenWord(partStatuses, 'The Redis that replicas share')
   redis!: 'up' | 'down' | 'off';
 
-  @ApiProperty({
-    enum: ['up', 'down'],
-    description: 'Whether the order ledger can be used: without it the gateway places no order',
-  })
+  @OpenWord(partStatuses, 'Whether the order ledger can be used: without it the gateway places no order')
   orders!: 'up' | 'down';
 
-  @ApiProperty({
-    enum: ['up', 'down'],
-    description: 'Whether the last token request to the platform succeeded',
-  })
+  @OpenWord(partStatuses, 'Whether the last token request to the platform succeeded')
   tokens!: 'up' | 'down';
 
-  @ApiProperty({
-    enum: ['up', 'degraded', 'down'],
-    description:
-      'The circuit of a group of operations that fail at the platform opens for a moment: `degraded` where some circuits are open, `down` where those of all groups in use are',
-  })
+  @OpenWord(
+    partStatuses,
+    'The circuit of a group of operations that fail at the platform opens for a moment: `degraded` where some circuits are open, `down` where those of all groups in use are',
+  )
   upstream!: 'up' | 'degraded' | 'down';
 
-  @ApiProperty({
-    enum: ['ok', 'overloaded'],
-    description: '`overloaded` while new requests are refused with 503 `overloaded`',
-  })
-  load!: 'ok' | 'overloaded';
+  @OpenWord(loads, 'Whether new requests are refused')
+  load!: WordOf<typeof loads>;
 }
 
 /** Shows states only. Details are in the log and the metrics, which not every caller may see. */
@@ -62,14 +69,22 @@ export class HealthController {
   ) {}
 
   @Get('live')
-  @PublicOperation('live', 'Whether the process works')
+  @PublicOperation(
+    'live',
+    'Whether the process works',
+    'For the probe that restarts a process. It needs no key.',
+  )
   @ApiResponse({ status: 200, type: LivenessDto, description: 'It does' })
   live(): LivenessDto {
     return { status: 'ok' };
   }
 
   @Get('ready')
-  @PublicOperation('ready', 'Whether the gateway admits requests')
+  @PublicOperation(
+    'ready',
+    'Whether the gateway admits requests',
+    'For the probe of a load balancer. It shows states only and needs no key.',
+  )
   @ApiResponse({ status: 200, type: ReadinessDto, description: 'It admits requests, perhaps degraded' })
   @ApiResponse({ status: 503, type: ReadinessDto, description: 'It does not admit requests' })
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessDto {

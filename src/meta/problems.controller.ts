@@ -27,7 +27,11 @@ export class ProblemsController {
   );
 
   @Get()
-  @PublicOperation('listProblems', 'All problems that this gateway sends')
+  @PublicOperation(
+    'listProblems',
+    'All problems that this gateway sends',
+    'JSON, or a page for a browser. It needs no key.',
+  )
   @ApiFixedContent('The catalogue', ProblemListDto)
   listProblems(
     @Req() request: FastifyRequest,
@@ -37,10 +41,12 @@ export class ProblemsController {
   }
 
   @Get(':slug')
-  @PublicOperation('getProblem', 'One problem: what it means and what to do', [
-    'validation-failed',
-    'not-found',
-  ])
+  @PublicOperation(
+    'getProblem',
+    'One problem: what it means and what to do',
+    'JSON, or a page for a browser: the `type` of a problem leads here. It needs no key.',
+    ['not-found'],
+  )
   @ApiFixedContent('The problem', ProblemDescriptionDto)
   getProblem(
     @Param() { slug }: ProblemParams,

@@ -1,17 +1,21 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { OpenWord } from '../operation/answer-fields.ts';
 import { PathId } from '../validation/rules.ts';
-import type { Outcome } from '../problem/definition.ts';
+import { problemCodes } from '../problem/catalogue.ts';
+import { type Outcome, outcomes } from '../problem/definition.ts';
 
 export class ProblemParams {
+  /** The `code` of the problem. */
   @PathId({ example: 'outcome-unknown' })
   slug!: string;
 }
 
+@ApiSchema({ description: 'What a problem means, and what to do' })
 export class ProblemDescriptionDto {
   /** The `type` of such problems. */
   type!: string;
 
-  /** The `code` for programs to decide on. */
+  @OpenWord(problemCodes, 'The code for programs to decide on; it never changes once published')
   code!: string;
 
   title!: string;
@@ -23,7 +27,7 @@ export class ProblemDescriptionDto {
   })
   statuses!: number[];
 
-  @ApiProperty({ enum: ['not_processed', 'processed', 'unknown'] })
+  @OpenWord(outcomes, 'The usual outcome: what is known about the effect on the platform')
   outcome!: Outcome;
 
   /** Whether one occurrence may have another outcome: `unknown` after a write, or `processed` where `unknown` is usual. */
@@ -39,6 +43,8 @@ export class ProblemDescriptionDto {
   remedy!: string;
 }
 
+@ApiSchema({ description: 'The catalogue of problems' })
 export class ProblemListDto {
+  /** All problems that the gateway sends. */
   items!: ProblemDescriptionDto[];
 }

@@ -1,17 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Enumeration } from '../shared/enumeration.ts';
+import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 
 /** What the OpenAPI document says about a field of a response besides its type, which the build takes from the class. */
 
-function documented(
-  doc: Parameters<typeof ApiProperty>[0] & Record<`x-${string}`, string>,
-): PropertyDecorator {
-  return ApiProperty(doc);
-}
+type FieldDoc = Parameters<typeof ApiProperty>[0] & Record<`x-${string}`, string>;
 
 /** The field's name on the platform, where it differs. */
 export function UpstreamName(name: string): PropertyDecorator {
-  return documented({ 'x-upstream': name });
+  const doc: FieldDoc = { 'x-upstream': name };
+  return ApiProperty(doc);
 }
 
 /** RFC 3339 in UTC with milliseconds; `upstream` is the field's name there. */
@@ -29,12 +26,8 @@ export function Int64(upstream?: string): PropertyDecorator {
 }
 
 /** A word of an enumeration that may grow. */
-export function OpenWord({ name, words }: Enumeration, description?: string): PropertyDecorator {
-  return documented({
-    enum: [...words],
-    'x-enumeration': name,
-    ...(description !== undefined && { description }),
-  });
+export function OpenWord(words: Enumeration, description?: string): PropertyDecorator {
+  return ApiProperty({ ...enumerationSchema(words), ...(description !== undefined && { description }) });
 }
 
 export function Count(description?: string): PropertyDecorator {

@@ -14,38 +14,43 @@ const headers = {
     schema: { ...text, examples: ['"default";r=599;t=42'] },
   },
   RetryAfter: {
-    description: 'Seconds until the same request may succeed',
+    description: 'Seconds until the same request may succeed, where it may and the time is known',
     schema: { type: 'integer', minimum: 1 },
   },
-  WwwAuthenticate: { description: 'The credentials that the gateway accepts', schema: text },
+  WwwAuthenticate: { description: 'Of 401: the credentials that the gateway accepts', schema: text },
 } as const;
 
 const ref = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
+const LIMITS = { 'RateLimit-Policy': ref('RateLimitPolicy'), RateLimit: ref('RateLimit') };
+const OF_PROBLEMS = {
+  ...LIMITS,
+  'Retry-After': ref('RetryAfter'),
+  'WWW-Authenticate': ref('WwwAuthenticate'),
+};
 
+interface Response {
+  readonly $ref?: string;
+  headers?: Record<string, object>;
+}
 interface Described {
   readonly security?: readonly object[];
-  readonly responses: Record<string, { headers?: Record<string, object> }>;
+  readonly responses: Record<string, Response>;
 }
 
-/**
- * The headers of responses to callers, for every operation. Errors have the limits too, but the document shows them for successes
- * and 429 only: otherwise it would be a quarter longer.
- */
+/** The headers of responses to callers: of successes, and of the common problems. */
 export function addCallerHeaders(document: OpenAPIObject): void {
   document.components = { ...document.components, headers: structuredClone(headers) };
+  const add = (response: Response, own: object) => {
+    response.headers = { ...response.headers, ...own };
+  };
+  for (const response of Object.values(document.components.responses ?? {}) as Response[])
+    add(response, OF_PROBLEMS);
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path) as Described[]);
   for (const { security = [], responses } of operations) {
     if (security.length === 0) continue;
     for (const [status, response] of Object.entries(responses)) {
-      const own = {
-        ...((status.startsWith('2') || status === '429') && {
-          'RateLimit-Policy': ref('RateLimitPolicy'),
-          RateLimit: ref('RateLimit'),
-        }),
-        ...(status === '401' && { 'WWW-Authenticate': ref('WwwAuthenticate') }),
-        ...(status === '429' && { 'Retry-After': ref('RetryAfter') }),
-      };
-      if (Object.keys(own).length > 0) response.headers = { ...response.headers, ...own };
+      if (status.startsWith('2')) add(response, LIMITS);
+      if (status === '401') add(response, { 'WWW-Authenticate': ref('WwwAuthenticate') });
     }
   }
 }

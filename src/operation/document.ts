@@ -1,8 +1,13 @@
+import { createRequire } from 'node:module';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
 import { addCallerHeaders } from './caller-headers.ts';
+import { finishSchemas } from './document-schemas.ts';
 import { API_KEY, BEARER } from './operation.decorator.ts';
+import { addCommonProblems } from './problem-responses.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
 
@@ -15,7 +20,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Licensing gateway')
     .setDescription(DESCRIPTION)
-    .setVersion('1')
+    .setVersion(version)
     .addApiKey(
       { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'A key from the callers file' },
       API_KEY,
@@ -29,11 +34,13 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('Locks and asset numbers', 'Disable and enable physical locks, and reserve numbers')
     .addTag('Sessions', 'Log users of the platform in and out')
     .addTag('Members', 'The employees of an enterprise, and their asset numbers and lent locks')
+    .addTag('Gateway', 'What a key may do, and where the platform departs from its interface')
     .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');
   const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
   dropUndescribedResponses(document);
-  nameEnumerations(document, closeRequestSchemas(document));
+  finishSchemas(document);
+  addCommonProblems(document);
   addCallerHeaders(document);
   return withPlainNames(document);
 }
@@ -48,77 +55,6 @@ function dropUndescribedResponses(document: OpenAPIObject): void {
         if (description === '') delete responses[status];
     }
   }
-}
-
-interface Schema {
-  type?: string | string[];
-  enum?: unknown[];
-  properties?: Record<string, Schema>;
-  additionalProperties?: boolean;
-  nullable?: boolean;
-  'x-enumeration'?: string;
-}
-type Schemas = Record<string, Schema>;
-
-/** Schemas of requests allow no further fields, because the gateway refuses unknown ones. */
-function closeRequestSchemas(document: OpenAPIObject): ReadonlySet<Schema> {
-  const schemas = (document.components?.schemas ?? {}) as Schemas;
-  const closed = new Set<Schema>();
-  const visit = (part: unknown): void => {
-    for (const [, name = ''] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
-      const schema = schemas[name];
-      if (!schema || closed.has(schema)) continue;
-      closed.add(schema);
-      if (schema.type === 'object') schema.additionalProperties = false;
-      visit(schema);
-    }
-  };
-  for (const path of Object.values(document.paths))
-    for (const { requestBody = {} } of Object.values(path as object) as { requestBody?: object }[])
-      visit(requestBody);
-  return closed;
-}
-
-/**
- * Every enumeration is a schema of its own. Requests refer to it. Responses refer to it and allow any other text too, since the platform
- * may add words: then `x-extensible-enum` has the known words as well.
- */
-function nameEnumerations(document: OpenAPIObject, requests: ReadonlySet<Schema>): void {
-  const schemas = (document.components?.schemas ?? {}) as Schemas;
-  const named: Schemas = {};
-  const replaced = (schema: Schema, isOpen: boolean): Schema => {
-    const { 'x-enumeration': name, enum: all = [], type, nullable, ...others } = schema;
-    if (name === undefined) return schema;
-    const words = all.filter((word) => word !== null);
-    named[name] = { type: 'string', enum: words };
-    const $ref = `#/components/schemas/${name}`;
-    if (!isOpen) return { ...others, $ref } as Schema;
-    const isNullable =
-      nullable === true || all.includes(null) || (Array.isArray(type) && type.includes('null'));
-    const choices = [{ $ref }, { type: 'string' }, ...(isNullable ? [{ type: 'null' }] : [])];
-    return { ...others, anyOf: choices, 'x-extensible-enum': words } as Schema;
-  };
-  for (const schema of Object.values(schemas))
-    for (const [field, own] of Object.entries(schema.properties ?? {}))
-      if (schema.properties) schema.properties[field] = replaced(own, !requests.has(schema));
-  for (const path of Object.values(document.paths))
-    for (const { parameters = [] } of Object.values(path as object) as { parameters?: Parameter[] }[])
-      for (const parameter of parameters) nameParameter(parameter, replaced);
-  Object.assign(schemas, named);
-}
-
-interface Parameter {
-  schema?: Schema;
-  'x-enumeration'?: string;
-}
-
-function nameParameter(parameter: Parameter, replaced: (schema: Schema, isOpen: boolean) => Schema): void {
-  const { 'x-enumeration': name, schema } = parameter;
-  if (schema && name !== undefined) {
-    delete parameter['x-enumeration'];
-    schema['x-enumeration'] = name;
-  }
-  if (schema) parameter.schema = replaced(schema, false);
 }
 
 /** `Customer` instead of `CustomerDto`: generated clients use the names of the contract. */

@@ -10,15 +10,13 @@ import {
   operations,
 } from '../upstream/operations.ts';
 import { idempotencyHeaders, idempotencyParameter, idempotencyProblems } from './idempotency-responses.ts';
-import { OF_ANY_REQUEST, problemResponses, problemsOf } from './problem-responses.ts';
+import { problemResponses, problemsOf } from './problem-responses.ts';
 import { ReadInterceptor } from './read.interceptor.ts';
 import { readResponses } from './read-responses.ts';
 import { WriteInterceptor } from './write.interceptor.ts';
 
 export const API_KEY = 'apiKey';
 export const BEARER = 'bearer';
-
-const USER_PROBLEMS: readonly ProblemSlug[] = ['user-required', 'session-expired'];
 
 /** The acting user on the platform; without either header the alias `default` (docs/api.md, section 1). */
 const userHeaders = [
@@ -71,7 +69,7 @@ export interface OperationSpec {
   readonly looksUpAsUser?: OperationPolicy['looksUpAsUser'];
   /** Whether the response is a page, with a `Link` to other pages. */
   readonly paged?: boolean;
-  /** Problems besides those of every operation, and of the platform's operation. */
+  /** Problems besides the common ones and those of the platform's operation. */
   readonly problems?: readonly ProblemSlug[];
   /** The statuses of success, the usual one first. */
   readonly success: readonly [Success, ...Success[]];
@@ -128,8 +126,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
         )),
     ...problemResponses(
       [
-        ...problemsOf(spec.upstream, spec.body !== undefined),
-        ...(actsAsUser ? USER_PROBLEMS : []),
+        ...problemsOf(spec.upstream),
         ...(spec.idempotency ? idempotencyProblems : []),
         ...(spec.problems ?? []),
       ],
@@ -146,12 +143,13 @@ function upstreamRoute({ name, method, module, path }: UpstreamOperation): objec
 export function PublicOperation(
   id: string,
   summary: string,
+  description: string,
   problems: readonly ProblemSlug[] = [],
 ): MethodDecorator {
   const policy: OperationPolicy = { operationId: id, scope: 'public' };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
-    ApiOperation({ operationId: id, summary, security: [] }),
-    ...problemResponses([...OF_ANY_REQUEST, ...problems]),
+    ApiOperation({ operationId: id, summary, description, security: [] }),
+    ...problemResponses(problems),
   );
 }

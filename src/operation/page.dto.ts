@@ -9,7 +9,7 @@ const DEFAULT_PAGE_SIZE = 100;
 /** The page of a list that a caller asks for. */
 export abstract class PageQuery {
   @Optional()
-  @WholeNumberParameter(1, MAX_PAGE, { description: 'Counted from 1', example: 1 })
+  @WholeNumberParameter(1, MAX_PAGE, { example: 1 })
   page: number = 1;
 
   @Optional()
@@ -19,13 +19,13 @@ export abstract class PageQuery {
 
 /** The fields of every page besides its `items`. */
 export abstract class PageDto {
-  @Count('Counted from 1')
+  @Count()
   page!: number;
 
   @Count()
   pageSize!: number;
 
-  @Count('Number of matching items on all pages')
+  @Count()
   total!: number;
 
   @Count()

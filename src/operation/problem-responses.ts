@@ -1,71 +1,119 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { problemDefinition, type ProblemSlug } from '../problem/catalogue.ts';
+import { problemDefinition, problemSlugs, problemType, type ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemDto } from '../problem/problem.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import type { ResponseHeaders } from './idempotency-responses.ts';
 import { type OperationName, operations } from '../upstream/operations.ts';
 
-/** The problems of every operation. */
-export const OF_ANY_REQUEST: readonly ProblemSlug[] = [
-  'validation-failed',
-  'not-acceptable',
-  'uri-too-long',
-  'too-many-requests',
-  'headers-too-large',
-  'internal-error',
-  'dependency-unavailable',
-];
-const ALWAYS: readonly ProblemSlug[] = ['unauthenticated', 'forbidden', ...OF_ANY_REQUEST];
-const WITH_BODY: readonly ProblemSlug[] = ['payload-too-large', 'unsupported-media-type'];
-const UPSTREAM: readonly ProblemSlug[] = [
-  'upstream-credential-rejected',
-  'upstream-unmapped-error',
-  'upstream-contract-violation',
-  'upstream-unavailable',
-];
+/** Problems that are not particular to an operation. They stand once in the document, which is a third as long in this way. */
+const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
+  'Any operation': [
+    'validation-failed',
+    'not-acceptable',
+    'uri-too-long',
+    'too-many-requests',
+    'headers-too-large',
+    'internal-error',
+    'dependency-unavailable',
+    'overloaded',
+  ],
+  'Operations that need a key or a token': ['unauthenticated', 'forbidden'],
+  'Operations with a body': ['payload-too-large', 'unsupported-media-type'],
+  'Operations on behalf of a user of the platform': ['user-required', 'session-expired'],
+  'Operations that call the platform': [
+    'upstream-credential-rejected',
+    'upstream-unmapped-error',
+    'upstream-contract-violation',
+    'upstream-unavailable',
+    'upstream-timeout',
+  ],
+};
+const common = Object.values(commonProblems).flat();
 
 const problem = 'application/problem+json';
+const schema = { $ref: getSchemaPath(ProblemDto) };
 
-/** Every problem that an operation can answer with which calls this operation of the platform. */
-export function problemsOf(upstream: OperationName | undefined, hasBody: boolean): ProblemSlug[] {
-  const own = [...ALWAYS, ...(hasBody ? WITH_BODY : [])];
-  if (!upstream) return own;
-  const read = operations[upstream].effect === 'read';
-  return [
-    ...own,
-    ...[...upstreamCodes.values()].filter((code) => code.of.includes(upstream)).map((code) => code.slug),
-    ...UPSTREAM,
-    read ? 'upstream-timeout' : 'outcome-unknown',
-  ];
+/** The problems that an operation has because of the platform's operation behind it. */
+export function problemsOf(upstream: OperationName | undefined): ProblemSlug[] {
+  if (!upstream) return [];
+  const refusals = [...upstreamCodes.values()].filter((code) => code.of.includes(upstream));
+  const lost = operations[upstream].effect === 'read' ? [] : (['outcome-unknown'] as const);
+  return [...refusals.map(({ slug }) => slug), ...lost];
 }
 
-/** One response for each status, with one example for each problem; `default` covers undocumented codes of the platform. */
+/** One response for each status of the operation's own problems, with all problems of that status. */
 export function problemResponses(
   slugs: readonly ProblemSlug[],
   headersOf: (status: number) => ResponseHeaders | undefined = () => undefined,
 ): MethodDecorator[] {
-  const byStatus = Map.groupBy(
-    [...new Set(slugs)].flatMap((slug) =>
-      problemDefinition(slug).statuses.map((status) => ({ slug, status })),
-    ),
-    ({ status }) => status,
-  );
-  const schema = { $ref: getSchemaPath(ProblemDto) };
-  const declared = [...byStatus].map(([status, entries]) => {
-    const examples = Object.fromEntries(entries.map(({ slug }) => [slug, example(slug, status)]));
-    const description = entries.map(({ slug }) => problemDefinition(slug).title).join('; ');
+  const own = slugs.filter((slug) => !common.includes(slug));
+  const statuses = new Set(own.flatMap((slug) => problemDefinition(slug).statuses));
+  return [...statuses].map((status) => {
+    const here = [...new Set([...own, ...common])].filter((slug) =>
+      problemDefinition(slug).statuses.includes(status),
+    );
     return ApiResponse({
       status,
-      description,
+      description: here.map(titleOf).join('; '),
       headers: headersOf(status),
-      content: { [problem]: { schema, examples } },
+      content: { [problem]: { schema, examples: examplesOf(here.map((slug) => ({ slug, status }))) } },
     });
   });
-  return [
-    ...declared,
-    ApiResponse({ status: 'default', description: 'Any other problem', content: { [problem]: { schema } } }),
-  ];
+}
+
+/** The response `default` of every operation, and an example of each problem in the document. */
+export function addCommonProblems(document: OpenAPIObject): void {
+  const groups = Object.entries(commonProblems).map(
+    ([heading, slugs]) =>
+      `${heading}:\n\n${slugs.map((slug) => `- ${statusesOf(slug)} ${titleOf(slug)}\n`).join('')}`,
+  );
+  const examples = examplesOf(common.map((slug) => ({ slug, status: problemDefinition(slug).statuses[0] })));
+  for (const path of Object.values(document.paths))
+    for (const { responses } of Object.values(path as object) as { responses: Record<string, object> }[])
+      responses['default'] = { $ref: '#/components/responses/Problem' };
+  document.components = {
+    ...document.components,
+    responses: {
+      Problem: {
+        description: `A problem that is not particular to the operation. \`code\` tells which.\n\n${groups.join('\n')}`,
+        content: { [problem]: { schema, examples } },
+      },
+    },
+  };
+  const used = JSON.stringify(document);
+  const all = problemSlugs.flatMap((slug) =>
+    problemDefinition(slug).statuses.map(
+      (status) => [exampleName(slug, status), example(slug, status)] as const,
+    ),
+  );
+  document.components.examples = Object.fromEntries(
+    all.filter(([name]) => used.includes(`"#/components/examples/${name}"`)),
+  );
+}
+
+function titleOf(slug: ProblemSlug): string {
+  return `[\`${slug}\`](${problemType(slug)}): ${problemDefinition(slug).title}`;
+}
+
+function statusesOf(slug: ProblemSlug): string {
+  return problemDefinition(slug).statuses.join(' or ');
+}
+
+function examplesOf(
+  problems: readonly { slug: ProblemSlug; status: number }[],
+): Record<string, { $ref: string }> {
+  return Object.fromEntries(
+    problems.map(({ slug, status }) => [
+      slug,
+      { $ref: `#/components/examples/${exampleName(slug, status)}` },
+    ]),
+  );
+}
+
+function exampleName(slug: ProblemSlug, status: number): string {
+  return problemDefinition(slug).statuses.length === 1 ? slug : `${slug}-${status}`;
 }
 
 function example(slug: ProblemSlug, status: number): { summary: string; value: object } {
@@ -74,6 +122,10 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
     errors:
       slug === 'validation-failed'
         ? [{ pointer: '/channelCode', detail: 'is not a known field' }]
+        : undefined,
+    conflicts:
+      slug === 'asset-assigned-twice'
+        ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
   }).answer('example-1');
   // As it is sent: without absent members.

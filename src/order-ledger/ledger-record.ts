@@ -2,16 +2,13 @@ import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
 
 /** States of a recorded write (see {@link transitions}); spelled as callers see them in `state`. */
-export const orderStates = enumeration('OrderState', [
-  'sending',
-  'succeeded',
-  'accepted',
-  'incomplete',
-  'rejected',
-  'not_sent',
-  'in_doubt',
-  'not_placed',
-]);
+export const orderStates = enumeration(
+  'OrderState',
+  ['sending', 'succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt', 'not_placed'],
+  '`sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform ' +
+    'did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: ' +
+    'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free',
+);
 export const states = orderStates.words;
 export type State = WordOf<typeof orderStates>;
 

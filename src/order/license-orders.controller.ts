@@ -46,13 +46,7 @@ export class LicenseOrdersController {
     idempotency: 'order',
     answersRepeats: true,
     looksUpAsUser: true,
-    problems: [
-      'customer-not-found',
-      'asset-not-found',
-      'order-not-found',
-      'user-required',
-      'upstream-timeout',
-    ],
+    problems: ['customer-not-found', 'asset-not-found', 'order-not-found'],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       {
@@ -96,7 +90,6 @@ export class LicenseOrdersController {
     effect: 'read',
     scope: 'orders:read',
     paged: true,
-    problems: ['dependency-unavailable'],
     success: [{ status: 200, description: 'One page; empty after the last page', type: OrderPageDto }],
   })
   listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
@@ -110,7 +103,7 @@ export class LicenseOrdersController {
     description: "The gateway's own record; the gateway does not call the platform.",
     effect: 'read',
     scope: 'orders:read',
-    problems: ['order-not-found', 'dependency-unavailable'],
+    problems: ['order-not-found'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
   getOrder(@Call() { caller }: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
@@ -128,7 +121,7 @@ export class LicenseOrdersController {
     scope: 'orders:read',
     upstream: 'listAssetProducts',
     paged: true,
-    problems: ['order-not-found', 'dependency-unavailable'],
+    problems: ['order-not-found'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderAssetPageDto }],
   })
   getOrderAssets(
@@ -149,7 +142,7 @@ export class LicenseOrdersController {
     effect: 'write',
     scope: 'orders:settle',
     idempotency: 'key',
-    problems: ['order-not-found', 'order-not-settleable', 'dependency-unavailable'],
+    problems: ['order-not-found', 'order-not-settleable'],
     success: [{ status: 200, description: 'Settled now, or before in the same way', type: OrderRecordDto }],
     body: { type: SettleOrderDto, examples: settlementExamples },
   })

@@ -1,3 +1,4 @@
+import { enumeration } from '../shared/enumeration.ts';
 import type { ProblemDefinition } from './definition.ts';
 import { gatewayProblems } from './gateway-problems.ts';
 import { upstreamProblems } from './upstream-problems.ts';
@@ -11,6 +12,11 @@ export const problems = { ...gatewayProblems, ...upstreamProblems };
 export type ProblemSlug = keyof typeof problems;
 
 export const problemSlugs = Object.keys(problems) as ProblemSlug[];
+export const problemCodes = enumeration(
+  'ProblemCode',
+  problemSlugs,
+  'Codes of problems; each has a page, `/problems/{code}`',
+);
 
 export function problemDefinition(slug: ProblemSlug): ProblemDefinition {
   return problems[slug];

@@ -1,7 +1,11 @@
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 
 /** What is known about the effect on the platform: provably none, there was one, or it is not known. */
-export const outcomes = enumeration('Outcome', ['not_processed', 'processed', 'unknown']);
+export const outcomes = enumeration(
+  'Outcome',
+  ['not_processed', 'processed', 'unknown'],
+  'What is known about the effect on the platform: provably none, there was one, or it is not known',
+);
 export type Outcome = WordOf<typeof outcomes>;
 
 export interface ProblemDefinition {

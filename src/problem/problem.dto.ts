@@ -1,18 +1,21 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { problemSlugs } from './catalogue.ts';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { enumerationSchema } from '../shared/enumeration.ts';
+import { problemCodes } from './catalogue.ts';
 import { outcomes } from './definition.ts';
 
 const NEVER_SHOWN = 'absent where it does not apply';
 
+@ApiSchema({ description: 'What the platform answered (docs/platform.md, section 7)' })
 export class UpstreamAnswerDto {
   /** The platform's operation that answered. */
   operation!: string;
   /** The platform's business code, where its answer had one. */
   code?: string;
-  /** The HTTP status of the platform's answer. */
+  @ApiProperty({ type: 'integer', description: "The HTTP status of the platform's answer" })
   status!: number;
 }
 
+@ApiSchema({ description: 'A fault of the request: where it is, and what is allowed there' })
 export class RequestFaultDto {
   @ApiProperty({ description: `JSON pointer (RFC 6901) into the body; ${NEVER_SHOWN}`, required: false })
   pointer?: string;
@@ -24,6 +27,7 @@ export class RequestFaultDto {
   detail!: string;
 }
 
+@ApiSchema({ description: 'An asset number that another member has' })
 export class ConflictDto {
   assetNum!: string;
 
@@ -31,35 +35,28 @@ export class ConflictDto {
   memberGlobalId!: string;
 }
 
-/** RFC 9457 problem details: the body of every error. */
+@ApiSchema({ description: 'RFC 9457 problem details: the body of every error' })
 export class ProblemDto {
   @ApiProperty({ format: 'uri-reference', description: 'The page that explains the problem' })
   type!: string;
 
   title!: string;
 
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'The HTTP status of the response' })
   status!: number;
 
   /** What happened this time. */
   detail?: string;
 
   @ApiProperty({
-    enum: problemSlugs,
-    ...{ 'x-enumeration': 'ProblemCode' },
+    ...enumerationSchema(problemCodes),
     description: 'The code for programs to decide on; it never changes once published',
   })
   code!: string;
 
-  @ApiProperty({
-    enum: [...outcomes.words],
-    ...{ 'x-enumeration': outcomes.name },
-    description:
-      'What is known about the effect on the platform; `not_processed` means that provably nothing happened',
-  })
+  @ApiProperty(enumerationSchema(outcomes))
   outcome!: string;
 
-  /** Whether the same request may be sent again as it is. */
   retryable!: boolean;
 
   /** Present when the platform answered. */
@@ -79,6 +76,5 @@ export class ProblemDto {
   })
   conflicts?: ConflictDto[];
 
-  /** The `X-Request-Id` of this request. */
   requestId!: string;
 }

@@ -1,16 +1,18 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Time } from '../operation/answer-fields.ts';
 import { Identifier, SecretText } from '../validation/rules.ts';
 
+@ApiSchema({ description: 'A login of a user of the platform (docs/platform.md, section 5)' })
 export class CreateSessionDto {
-  /** The user's account on the platform. */
   @Identifier({ example: 'admin@harbour' })
   username!: string;
 
-  /** The gateway sends it to the platform's user center and does not keep it. */
+  /** The user's password. The gateway sends it to the platform's user center and does not keep it. */
   @SecretText(256)
   password!: string;
 }
 
+@ApiSchema({ description: 'A new session' })
 export class SessionCreatedDto {
   @ApiProperty({
     description:
@@ -18,16 +20,17 @@ export class SessionCreatedDto {
   })
   sessionId!: string;
 
-  @ApiProperty({ format: 'date-time' })
+  @Time()
   expiresAt!: string;
 }
 
+@ApiSchema({ description: 'A session' })
 export class SessionDto {
   username!: string;
 
-  @ApiProperty({ format: 'date-time' })
+  @Time()
   createdAt!: string;
 
-  @ApiProperty({ format: 'date-time' })
+  @Time()
   expiresAt!: string;
 }

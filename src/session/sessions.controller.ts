@@ -22,7 +22,7 @@ export class SessionsController {
     effect: 'write',
     scope: 'sessions:write',
     idempotency: 'key',
-    problems: ['login-failed', 'upstream-credential-rejected', 'dependency-unavailable'],
+    problems: ['login-failed'],
     success: [{ status: 201, description: 'The session', type: SessionCreatedDto }],
     body: {
       type: CreateSessionDto,
@@ -50,7 +50,6 @@ export class SessionsController {
     effect: 'read',
     noStore: true,
     scope: 'sessions:write',
-    problems: ['user-required', 'session-expired', 'dependency-unavailable'],
     success: [{ status: 200, description: 'The session of the header `X-Session-Id`', type: SessionDto }],
   })
   async getSession(
@@ -72,7 +71,6 @@ export class SessionsController {
     summary: 'Log out: the session ends at once on every replica',
     effect: 'write',
     scope: 'sessions:write',
-    problems: ['user-required', 'session-expired', 'dependency-unavailable'],
     success: [{ status: 204, description: 'Ended' }],
   })
   deleteSession(@Call() call: CallContext, @HeaderValue('x-session-id') sessionId?: string): Promise<void> {

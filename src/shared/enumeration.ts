@@ -1,7 +1,8 @@
-/** The words of an enumeration, with its name in the OpenAPI document. */
+/** The words of an enumeration, with its name and description in the OpenAPI document. */
 export interface Enumeration<Word extends string = string> {
   readonly name: string;
   readonly words: readonly Word[];
+  readonly description: string;
 }
 
 export type WordOf<E extends Enumeration> = E['words'][number];
@@ -9,6 +10,15 @@ export type WordOf<E extends Enumeration> = E['words'][number];
 export function enumeration<const Word extends string>(
   name: string,
   words: readonly Word[],
+  description: string,
 ): Enumeration<Word> {
-  return { name, words };
+  return { name, words, description };
+}
+
+/** What a field's schema says of its enumeration; the document makes a schema of its own of it. */
+export function enumerationSchema({ name, words, description }: Enumeration): {
+  readonly enum: string[];
+  readonly 'x-enumeration': Pick<Enumeration, 'name' | 'description'>;
+} {
+  return { enum: [...words], 'x-enumeration': { name, description } };
 }

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
-import type { Enumeration } from '../shared/enumeration.ts';
+import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { isJsonText } from '../shared/json.ts';
 import { DISGUISING } from '../shared/clean-text.ts';
 import { declareSecretField } from '../shared/secret-fields.ts';
@@ -187,13 +187,12 @@ export function WholeNumber(min: number, max: number, doc: FieldDoc = {}): Prope
 
 /** One word of an enumeration that the document names once, or of a list of words. */
 export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {}): PropertyDecorator {
-  const { name, words } = 'words' in choice ? choice : { name: undefined, words: choice };
+  const { words } = 'words' in choice ? choice : { words: choice };
   return applyDecorators(
     rule('oneOf', (value) => words.includes(value as string), `must be one of ${words.join(', ')}`),
     ApiProperty({
       type: String,
-      enum: [...words],
-      ...(name !== undefined && { 'x-enumeration': name }),
+      ...('words' in choice ? enumerationSchema(choice) : { enum: [...choice] }),
       ...doc,
     }),
   );

@@ -148,26 +148,16 @@ describe.each(areas.map((route) => ({ id: route.operation.operationId, route }))
     it('declares a success and every problem it can respond with, with an example of each', () => {
       const statuses = Object.keys(operation.responses);
       expect(statuses.some((status) => status.startsWith('2'))).toBe(true);
-      expect(statuses).toEqual(
-        expect.arrayContaining([
-          '400',
-          '401',
-          '403',
-          '406',
-          '500',
-          '503',
-          ...(ofSession || ofGateway ? [] : ['502', '504']),
-          'default',
-        ]),
-      );
+      expect(statuses).toContain('default');
       for (const [status, { content, description }] of Object.entries(operation.responses)) {
         expect(description).not.toBe('');
-        if (!/^[45]/.test(status)) continue;
+        if (/^[23]/.test(status)) continue;
         const { examples = {} } = content?.['application/problem+json'] ?? {};
         expect(Object.keys(examples).length).toBeGreaterThan(0);
         for (const [slug, { value }] of Object.entries(examples)) {
           expect(problemSlugs).toContain(slug);
-          expect(value).toMatchObject({ code: slug, status: Number(status), type: `/problems/${slug}` });
+          expect(value).toMatchObject({ code: slug, type: `/problems/${slug}` });
+          if (status !== 'default') expect(value).toMatchObject({ status: Number(status) });
         }
       }
     });

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type Answer, assertDeclared, type DocumentedRoute, routes } from '../support/contract.ts';
+import {
+  type Answer,
+  assertDeclared,
+  type DocumentedRoute,
+  type Response,
+  responseFor,
+  routes,
+} from '../support/contract.ts';
 import type { Known } from './generate.ts';
 import { type Case, type Expected, type Kind, kinds } from './kinds.ts';
 import { leaksIn } from './leaks.ts';
@@ -55,9 +62,7 @@ const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined
   },
 
   'no header beyond the document': ({ asked, answer }) => {
-    const declared = Object.keys(
-      routeOf(asked.sent)?.operation.responses[String(answer.status)]?.headers ?? {},
-    );
+    const declared = Object.keys(declaredFor(asked.sent, answer.status)?.headers ?? {});
     const known = new Set([...COMMON_HEADERS, ...declared.map((name) => name.toLowerCase())]);
     const others = [...answer.headers.keys()].filter((name) => !known.has(name));
     return others.length > 0 ? others.join() : undefined;
@@ -111,11 +116,16 @@ const checks: Readonly<Record<string, (exchange: Exchange) => string | undefined
 
 /** Problems that are about the form in other operations, and documented for this one: a missing page, a settled order. */
 function isDocumented({ sent }: Case, { status }: Answer, body: Exchange['body']): boolean {
-  const { operationId, responses } = routeOf(sent)?.operation ?? {};
-  const examples = responses?.[String(status)]?.content?.['application/problem+json']?.examples ?? {};
+  const operationId = routeOf(sent)?.operation.operationId;
+  const examples = declaredFor(sent, status)?.content?.['application/problem+json']?.examples ?? {};
   if (body['code'] === 'not-found') return examples['not-found'] !== undefined;
   const [fault, ...more] = (body['errors'] ?? []) as readonly Fault[];
   return operationId === 'settleOrder' && fault?.pointer === '/as' && more.length === 0;
+}
+
+function declaredFor(sent: Case['sent'], status: number): Response | undefined {
+  const operation = routeOf(sent)?.operation;
+  return operation && responseFor(operation, status);
 }
 
 function routeOf({ method, target }: Case['sent']): DocumentedRoute | undefined {

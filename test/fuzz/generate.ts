@@ -47,7 +47,7 @@ export interface Breaking {
 /** Ids of the seeded platform, by the name of the field: with unknown ids only, most calls would be refused. */
 export type Known = Readonly<Record<string, readonly string[]>>;
 
-const schemas = (document.components as { schemas: Record<string, Schema> }).schemas;
+const schemas = document.components.schemas as Record<string, Schema>;
 
 /** The component behind a reference, and its name. */
 function resolved(schema: Schema): { schema: Schema; name: string | undefined } {

@@ -8,7 +8,7 @@ interface Media {
   readonly schema?: object;
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
-interface Response {
+export interface Response {
   readonly description: string;
   readonly content?: Readonly<Record<string, Media>>;
   readonly headers?: Readonly<Record<string, object>>;
@@ -32,10 +32,30 @@ export interface OpenApiOperation {
   readonly 'x-upstream'?: { operation: string; method: string; path: string };
 }
 
-export const document = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as {
-  paths: Record<string, Record<string, OpenApiOperation>>;
-  components: object;
-};
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+  };
+}
+
+/** References to responses and examples are replaced by what they refer to; those to schemas stay. */
+export const document = ((): Document => {
+  const text = readFileSync('config/openapi.json', 'utf8');
+  const { components } = JSON.parse(text) as Document;
+  const shared: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    responses: components.responses,
+    examples: components.examples,
+  };
+  const resolve = (_: string, member: unknown): unknown => {
+    const [, , kind = '', name = ''] = (member as { $ref?: string } | null)?.$ref?.split('/') ?? [];
+    const found = shared[kind]?.[name];
+    return found === undefined ? member : (JSON.parse(JSON.stringify(found), resolve) as unknown);
+  };
+  return JSON.parse(text, resolve) as Document;
+})();
 
 export interface DocumentedRoute {
   readonly method: string;
@@ -84,16 +104,23 @@ export interface Answer {
   readonly text: string;
 }
 
+/** The response that the document declares for a status: the operation's own, or the common one. */
+export function responseFor({ responses }: OpenApiOperation, status: number): Response | undefined {
+  return responses[String(status)] ?? responses['default'];
+}
+
 /**
- * Throws for a response that the document does not declare: status (or `default`, for codes that the platform does not document for the
- * operation), media type, and schema of the body.
+ * Throws for a response that the document does not declare: status or common problem (any, for codes that the platform does not document
+ * for the operation), media type, and schema of the body.
  */
-export function assertDeclared(method: string, path: string, answer: Answer, allowDefault: boolean): void {
+export function assertDeclared(method: string, path: string, answer: Answer, anyProblem: boolean): void {
   const route = routes.find((each) => each.method === method && matches(each.template, path));
   if (!route) return;
   const { responses, operationId } = route.operation;
-  const response = responses[String(answer.status)] ?? (allowDefault ? responses['default'] : undefined);
-  if (!response) throw new Error(`${operationId} does not declare ${answer.status}: ${answer.text}`);
+  const response = responseFor(route.operation, answer.status);
+  const isCommon = responses[String(answer.status)] === undefined;
+  if (!response || (isCommon && !anyProblem && !isCommonProblem(answer)))
+    throw new Error(`${operationId} does not declare ${answer.status}: ${answer.text}`);
   const type = answer.headers.get('content-type')?.split(';')[0];
   if (!response.content) {
     if (answer.text !== '') throw new Error(`${operationId} ${answer.status} declares no body, but has one`);
@@ -108,6 +135,16 @@ export function assertDeclared(method: string, path: string, answer: Answer, all
       `${operationId} ${answer.status} does not fit its schema: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 500)}`,
     );
   }
+}
+
+function isCommonProblem({ status, text }: Answer): boolean {
+  const { examples = {} } =
+    document.components.responses['Problem']?.content?.['application/problem+json'] ?? {};
+  // A response to HEAD has no body.
+  if (text === '')
+    return Object.values(examples).some(({ value }) => (value as { status: number }).status === status);
+  const { code = '' } = JSON.parse(text) as { code?: string };
+  return examples[code] !== undefined;
 }
 
 function matches(template: string, path: string): boolean {

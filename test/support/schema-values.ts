@@ -22,7 +22,7 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
-const schemas = (document.components as { schemas: Record<string, Schema> }).schemas;
+const schemas = document.components.schemas as Record<string, Schema>;
 const MAX_LEVELS = 7;
 const MANY = 3;
 

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { licenseTypes, limitTypes } from '../../upstream/wire/words.ts';
 import { Names } from '../../tenancy/names.ts';
@@ -11,7 +11,7 @@ export class AssetPath extends EnterprisePath {
   assetId!: string;
 }
 
-/** A product on an asset (interface section 2.12). */
+@ApiSchema({ description: 'A product on an asset (docs/platform.md, section 2.12)' })
 export class ProductInstanceDto {
   id!: string;
   @OpenWord(licenseTypes)
@@ -21,7 +21,6 @@ export class ProductInstanceDto {
   assetInsId!: string | null;
   merchandiseInsId!: string | null;
   assetNum!: string | null;
-  /** Globally unique product id. */
   productUri!: string | null;
   gmsPid!: string | null;
   appKey!: string | null;
@@ -36,11 +35,10 @@ export class ProductInstanceDto {
   @Time('limitEndTime')
   endsAt!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'Consumption amount' })
+  @ApiProperty({ type: 'integer' })
   limitAmount!: number | null;
-  @ApiProperty({ type: 'integer', description: 'Number of concurrent nodes' })
+  @ApiProperty({ type: 'integer' })
   limitConcurrent!: number | null;
-  /** Accumulated usage duration, in the platform's unit. */
   @Int64()
   limitTimeDuration!: string | null;
   trial!: boolean | null;
@@ -48,9 +46,8 @@ export class ProductInstanceDto {
   @Time('trialEndDate')
   trialEndsAt!: string | null;
 
-  @OpenWord(limitTypes, '`basic`, or `feature` for an extended limit of feature points')
+  @OpenWord(limitTypes)
   limitType!: string | null;
-  /** Whether the product has an extension definition. */
   prodDefExtend!: boolean | null;
   timeDurationExpression!: string | null;
   srcLicenseOrderId!: string | null;
@@ -69,7 +66,7 @@ export class ProductInstanceDto {
   productExtendInstanceList!: unknown;
 }
 
-/** A package on an asset (interface section 2.12, merchandise instance). */
+@ApiSchema({ description: 'A package on an asset (docs/platform.md, section 2.12, merchandise)' })
 export class MerchandiseInstanceDto {
   id!: string;
   @OpenWord(licenseTypes)
@@ -98,10 +95,12 @@ export class MerchandiseInstanceDto {
   products!: ProductInstanceDto[];
 }
 
+@ApiSchema({ description: 'What is on an asset (docs/platform.md, section 2.12)' })
 export class AssetProductsDto {
   /** Products on the asset that belong to no package. */
   @UpstreamName('productInstanceList')
   products!: ProductInstanceDto[];
+  /** Packages on the asset, as trees. */
   @UpstreamName('children')
   merchandises!: MerchandiseInstanceDto[];
 }

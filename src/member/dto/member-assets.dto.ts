@@ -1,3 +1,4 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { UpstreamName } from '../../operation/answer-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
@@ -6,30 +7,35 @@ import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validati
 
 const MAX_ASSETS = 1_000;
 
+@ApiSchema({
+  description:
+    'An asset number of an enterprise, and the member that has it (docs/platform.md, section 2.11)',
+})
 export class AssetNumDto {
   assetNum!: string;
   assetId!: string | null;
   /** The member that has the number; for a lent lock, the member that it is lent to. */
   @UpstreamName('cloudAccountGlobalId')
   memberGlobalId!: string | null;
-  /** Whether it is lent to a member now. */
   @UpstreamName('borrowedFlag')
   lent!: boolean | null;
-  /** Whether it is in use online now. */
   @UpstreamName('onlineFlag')
   online!: boolean | null;
 }
 
+@ApiSchema({ description: 'One page of asset numbers' })
 export class AssetNumPageDto extends PageDto {
   items!: AssetNumDto[];
 }
 
+@ApiSchema({
+  description: 'A lent lock of an enterprise, and the member that has it (docs/platform.md, section 2.11)',
+})
 export class LentLockDto {
   /** Id of the physical lock. */
   assetId!: string;
   /** Number of the lent lock. */
   assetNum!: string | null;
-  /** Whether it is lent to a member now. */
   @UpstreamName('borrowedFlag')
   lent!: boolean | null;
   /** The member that it is lent to. */
@@ -37,6 +43,7 @@ export class LentLockDto {
   memberGlobalId!: string | null;
 }
 
+@ApiSchema({ description: 'One page of lent locks' })
 export class LentLockPageDto extends PageDto {
   items!: LentLockDto[];
 }
@@ -96,6 +103,9 @@ const isList = (value: unknown) => Array.isArray(value);
     !isList(assign) || !isList(withdraw) || new Set(assign).isDisjointFrom(new Set(withdraw)),
   'must not have an asset number in both assign and withdraw',
 )
+@ApiSchema({
+  description: 'A change of the asset numbers of a member (docs/platform.md, section 4.2, operation 9)',
+})
 export class ChangeAssetNumsDto {
   /** Asset numbers that the member gets. */
   @Optional()
@@ -110,6 +120,9 @@ export class ChangeAssetNumsDto {
   withdraw: string[] = [];
 }
 
+@ApiSchema({
+  description: 'The wanted asset numbers of a member (docs/platform.md, section 4.2, operation 9)',
+})
 export class SetAssetNumsDto {
   /** All asset numbers that the member has afterwards. */
   @IdentifierList({ max: MAX_ASSETS }, { example: ['8000001002', '8000001009'] })
@@ -124,14 +137,20 @@ export class ChangeRightsQuery {
   validateOnly: boolean = false;
 }
 
-/** What changed, or would change. */
+@ApiSchema({ description: 'What changed, or with `validateOnly` would change' })
 export class RightsChangeDto {
+  /** Numbers that the member got. */
   assigned!: string[];
+  /** Numbers that were taken from the member. */
   withdrawn!: string[];
   /** Requested numbers that the member already had. */
   kept!: string[];
 }
 
+@ApiSchema({
+  description:
+    'The assets whose rights move, and the lock that takes them (docs/platform.md, section 4.2, operation 10)',
+})
 export class LendAssetsDto {
   /** Number of the lent lock that takes the rights. */
   @Identifier({ example: '8000001006', 'x-upstream': 'borrowedUsbKey' })

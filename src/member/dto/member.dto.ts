@@ -1,6 +1,7 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiSchema } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
+import { problemCodes } from '../../problem/catalogue.ts';
 import { type Outcome, outcomes } from '../../problem/definition.ts';
 import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
@@ -17,7 +18,7 @@ const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
 const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
 
 export class EnterprisePath {
-  /** Only enterprises granted to the caller. */
+  /** Global id of the enterprise's main account. Only enterprises granted to the caller. */
   @PathId({ example: 'ent-harbour' })
   @Names('enterprise')
   enterpriseGlobalId!: string;
@@ -43,32 +44,40 @@ export class LeavingMemberPath extends EnterprisePath {
 }
 
 abstract class MemberTerms {
+  /** The member's own name. */
   @Text(30, { example: 'Anna Berg' })
   name!: string;
 
   @Optional()
-  @Long({ description: 'Digits in a string, or an integer', example: '10' })
+  @Long({
+    description: 'Id of the department: a whole number of 64 bits, as digits in a string or as an integer',
+    example: '10',
+  })
   @Names('label')
   departmentId?: string;
 
-  /** An empty text removes the current value. */
+  /** Remark on the member. An empty text removes the current one. */
   @Optional()
   @Text(200, { example: 'Second floor' }, 0)
   remark?: string;
 
-  /** Mobile number for password recovery; it cannot be used to log in. */
   @Optional()
   @Identifier({ example: '13800000001' })
   @Names('label')
   passwordMobile?: string;
 }
 
+@ApiSchema({
+  description:
+    'New data of a member; optional fields that are left out stay as they are (docs/platform.md, section 4.2, operation 2)',
+})
 export class UpdateMemberDto extends MemberTerms {
   /** Account name without the enterprise code; a new name renames the account. */
   @Word(ACCOUNT, ACCOUNT_RULE, { example: 'anna', 'x-upstream': 'userName' })
   account!: string;
 }
 
+@ApiSchema({ description: 'An employee to add (docs/platform.md, section 4.2, operation 1)' })
 export class NewMemberDto extends MemberTerms {
   /** Account name without the enterprise code, which the platform appends. */
   @Unrepeated()
@@ -80,13 +89,15 @@ export class NewMemberDto extends MemberTerms {
   password!: string;
 }
 
+@ApiSchema({ description: 'Employees to add (docs/platform.md, section 4.2, operation 1)' })
 export class AddMembersDto {
-  /** No account name twice. */
+  /** The rows, with no account twice. */
   @DifferentBy('account')
   @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS }, { 'x-upstream': 'userList' })
   members!: NewMemberDto[];
 }
 
+@ApiSchema({ description: "A member's new password (docs/platform.md, section 4.2, operation 3)" })
 export class ResetPasswordDto {
   /** The new password. */
   @SecretText(MAX_PASSWORD)
@@ -111,15 +122,16 @@ export class ListMembersQuery extends PageQuery {
   keyword?: string;
 }
 
-/** An employee of an enterprise (interface sections 2.9 and 2.10); fields that the platform does not return for a new member are null. */
+@ApiSchema({
+  description:
+    'An employee of an enterprise (docs/platform.md, sections 2.9 and 2.10). Fields that the platform does not return for a new member are null',
+})
 export class MemberDto {
-  /** Id of the record. */
   @UpstreamName('id')
   memberId!: string | null;
 
   userId!: string | null;
 
-  /** The id for the operations on a member. */
   @UpstreamName('globalId')
   memberGlobalId!: string;
 
@@ -129,11 +141,10 @@ export class MemberDto {
   departmentId!: string | null;
 
   departmentName!: string | null;
-  /** Account name with the enterprise code appended. */
   userName!: string | null;
+  /** The member's own name. */
   name!: string | null;
   remark!: string | null;
-  /** Mobile number for password recovery. */
   passwordMobile!: string | null;
   /** Asset numbers assigned to the member. */
   assetNums!: string[];
@@ -158,22 +169,25 @@ export class MemberDto {
   boundUserInfo!: unknown;
 }
 
+@ApiSchema({ description: 'One page of members' })
 export class MemberPageDto extends PageDto {
   items!: MemberDto[];
 }
 
+@ApiSchema({ description: 'A row of the request that was not added (docs/platform.md, section 2.9)' })
 export class FailedMemberDto {
   @Count('Position of the row in the request, from 0')
   index!: number;
 
   /** The account as the caller sent it. */
+  @UpstreamName('userName')
   account!: string;
 
-  @ApiProperty({
-    description:
-      "A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer " +
+  @OpenWord(
+    problemCodes,
+    "A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer " +
       'contradicts itself or leaves the row out, otherwise the code of the call that had the row',
-  })
+  )
   code!: string;
 
   /** The reason, as the platform gave it where it did. */
@@ -186,8 +200,11 @@ export class FailedMemberDto {
   retryable!: boolean;
 }
 
+@ApiSchema({ description: 'What became of each row of the request' })
 export class AddMembersResultDto {
+  /** The members that were added. */
   succeeded!: MemberDto[];
-  /** In the order of the request. */
+
+  /** The rows that were not added, in the order of the request. */
   failed!: FailedMemberDto[];
 }

@@ -1,81 +1,90 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { OpenWord } from '../../operation/answer-fields.ts';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Count, OpenWord } from '../../operation/answer-fields.ts';
+import { problemCodes } from '../../problem/catalogue.ts';
 import { enumeration } from '../../shared/enumeration.ts';
 
-const count = { type: 'integer', minimum: 0 } as const;
-
+@ApiSchema({ description: 'Counts of members' })
 export class MemberCountsDto {
-  @ApiProperty(count)
+  @Count('Number of members')
   total!: number;
 }
 
+@ApiSchema({ description: 'Counts of asset numbers' })
 export class AssetNumCountsDto {
-  @ApiProperty(count)
+  @Count('Number of asset numbers')
   total!: number;
 
-  @ApiProperty({
-    ...count,
-    description: 'Numbers of a member; for lent locks, those that are lent to a member',
-  })
+  @Count('Numbers of a member; for lent locks, those that are lent to a member')
   assigned!: number;
 
-  @ApiProperty({ ...count, description: 'Neither assigned nor lent' })
+  @Count('Neither assigned nor lent')
   free!: number;
 
-  @ApiProperty(count)
+  @Count('Lent to a member now')
   lent!: number;
 
-  @ApiProperty({ ...count, description: 'In use online now' })
+  @Count('In use online now')
   online!: number;
 }
 
+@ApiSchema({ description: 'Counts of lent locks' })
 export class LentLockCountsDto {
-  @ApiProperty(count)
+  @Count('Number of lent locks')
   total!: number;
 }
 
+@ApiSchema({ description: 'Counts of assets' })
 export class AssetCountsDto {
-  @ApiProperty(count)
+  @Count('Number of assets')
   total!: number;
 
   @ApiProperty({
     type: 'object',
-    additionalProperties: count,
+    additionalProperties: { type: 'integer', minimum: 0 },
     description: 'Count by licence type; `unknown` where the platform names none',
     example: { softkey: 1, cloud_account: 3 },
   })
   byLicenseType!: Record<string, number>;
 
-  @ApiProperty(count)
+  @Count('Disabled locks')
   locked!: number;
 
-  @ApiProperty(count)
+  @Count('Frozen assets')
   frozen!: number;
 
-  @ApiProperty({ ...count, description: 'Assets after their `endsAt`' })
+  @Count('Assets after their `endsAt`')
   expired!: number;
 
-  @ApiProperty({ ...count, description: 'Assets whose `endsAt` is within the next 30 days' })
+  @Count('Assets whose `endsAt` is within the next 30 days')
   expiringSoon!: number;
 }
 
 export const overviewSections = ['members', 'assetNums', 'lentLocks', 'assets'] as const;
 export type OverviewSection = (typeof overviewSections)[number];
+const sections = enumeration('OverviewSection', overviewSections, 'A section of the overview');
 
+@ApiSchema({ description: 'A section of the overview whose read failed' })
 export class UnreachableSectionDto {
-  @OpenWord(enumeration('OverviewSection', overviewSections))
+  @OpenWord(sections, 'The section that is null')
   section!: OverviewSection;
 
-  /** The code of the problem of the failed read. */
+  @OpenWord(problemCodes, 'The code of the problem of the failed read')
   code!: string;
 }
 
-/** Counts of an enterprise. A section that could not be read is null and named in `unreachable`. */
+@ApiSchema({
+  description: 'Counts of an enterprise. A section that could not be read is null and named in `unreachable`',
+})
 export class OverviewDto {
   enterpriseGlobalId!: string;
+  /** null where the members could not be read. */
   members!: MemberCountsDto | null;
+  /** null where the asset numbers could not be read. */
   assetNums!: AssetNumCountsDto | null;
+  /** null where the lent locks could not be read. */
   lentLocks!: LentLockCountsDto | null;
+  /** null where the assets could not be read. */
   assets!: AssetCountsDto | null;
+  /** The sections that could not be read. */
   unreachable!: UnreachableSectionDto[];
 }

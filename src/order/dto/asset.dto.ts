@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { type LicenseType, licenseTypes } from '../../upstream/wire/words.ts';
@@ -47,7 +47,10 @@ export class ListAssetsQuery extends PageQuery {
   lentLock?: boolean;
 }
 
-/** The assignment of an asset; meaningful for large-customer locks. */
+@ApiSchema({
+  description:
+    'The assignment of an asset; meaningful for large-customer locks (docs/platform.md, section 2.8)',
+})
 export class AssetAssignmentDto {
   /** Allocation status as the platform sends it: its interface does not list the values. */
   @UpstreamName('assignStatus')
@@ -60,19 +63,25 @@ export class AssetAssignmentDto {
   @Time('createTime', 'When it was assigned')
   createdAt!: string | null;
 
-  @Time('updateTime')
+  @Time('updateTime', 'When the assignment was last changed')
   updatedAt!: string | null;
 }
 
+@ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.8)' })
 export class ExtensionDto {
+  /** Code of the property. */
   @UpstreamName('extendCode')
   code!: string | null;
 
+  /** Value of the property. */
   @UpstreamName('extendValue')
   value!: string | null;
 }
 
-/** An asset behind an enterprise's cloud account authorization (interface section 2.8). */
+@ApiSchema({
+  description:
+    'An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account (docs/platform.md, section 2.8)',
+})
 export class AssetDto {
   @UpstreamName('id')
   assetId!: string;
@@ -81,19 +90,16 @@ export class AssetDto {
   licenseType!: string | null;
 
   assetNum!: string | null;
-  /** Whether it is an authorization object. */
   grantable!: boolean | null;
   customerId!: string | null;
-  /** The numeric part of the asset number. */
   keyShellNumber!: string | null;
 
   @UpstreamName('keyChipType')
-  @ApiProperty({ type: 'integer', enum: [4, 5], nullable: true, description: 'Generation of the lock' })
+  @ApiProperty({ type: 'integer', enum: [4, 5], nullable: true })
   keyGeneration!: 4 | 5 | null;
 
   locked!: boolean | null;
 
-  /** Meaningful for certificates only. */
   @UpstreamName('freezing')
   frozen!: boolean | null;
 
@@ -118,11 +124,11 @@ export class AssetDto {
   @UpstreamName('assetExtends')
   extensions!: ExtensionDto[];
 
-  /** Whether it is a lent lock, which is a lock made for lending. Whether it is lent now is in `lent` of its asset number. */
   @UpstreamName('borrowedUsbKey')
   lentLock!: boolean | null;
 }
 
+@ApiSchema({ description: 'One page of assets' })
 export class AssetPageDto extends PageDto {
   items!: AssetDto[];
 }

@@ -1,15 +1,19 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
+@ApiSchema({
+  description:
+    'A customer of a channel, and the enterprise to bind it to (docs/platform.md, section 4.1, operation 1)',
+})
 export class BindCustomerDto {
-  /** Only channels granted to the caller. */
+  /** Code of the sales channel. Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
   @Names('channel')
   channelCode!: string;
 
-  /** The customer's number in that channel. */
   @Identifier({ example: 'CH-2001' })
   @Names('unbounded')
   channelCustomerId!: string;
@@ -25,7 +29,6 @@ export class BindCustomerDto {
   @Text(200, { example: 'Coast' })
   branchName?: string;
 
-  /** Mobile number for password recovery. */
   @Optional()
   @Identifier({ example: '13800000001' })
   @Names('label')
@@ -33,7 +36,7 @@ export class BindCustomerDto {
 }
 
 export class FindCustomersQuery extends PageQuery {
-  /** Only channels granted to the caller. */
+  /** Code of the sales channel. Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
   @Names('channel')
   channelCode!: string;
@@ -61,6 +64,9 @@ export class CrmCustomerParams {
   ({ customerName, branchName, address }) => (customerName ?? branchName ?? address) !== undefined,
   'must have at least one of customerName, branchName, address',
 )
+@ApiSchema({
+  description: 'What changes; the rest stays as it is (docs/platform.md, section 4.1, operation 4)',
+})
 export class UpdateCustomerDto {
   @Optional()
   @Text(200, { example: 'Harbour Engineering Ltd' })
@@ -75,18 +81,20 @@ export class UpdateCustomerDto {
   address?: string;
 }
 
-/** A customer of the authorization platform, bound to an enterprise main account (interface section 2.2). */
+@ApiSchema({
+  description:
+    'A customer of the platform, bound to an enterprise main account (docs/platform.md, section 2.2)',
+})
 export class CustomerDto {
-  /** Customer id on the authorization platform. */
   customerId!: string;
   channelCode!: string | null;
   channelCustomerId!: string | null;
   enterpriseGlobalId!: string | null;
   enterpriseName!: string | null;
-  /** Whether this is the default customer of its enterprise. */
   isDefault!: boolean | null;
 }
 
+@ApiSchema({ description: 'One page of customers' })
 export class CustomerPageDto extends PageDto {
   items!: CustomerDto[];
 }

@@ -1,9 +1,12 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { UpstreamName } from '../../operation/answer-fields.ts';
 import { Names } from '../../tenancy/names.ts';
 import { Identifier, Optional, PathId, Text } from '../../validation/rules.ts';
 
+@ApiSchema({
+  description: 'A new enterprise and its first customer (docs/platform.md, section 4.1, operation 2)',
+})
 export class CreateEnterpriseDto {
-  /** The customer's number in the CRM. */
   @Identifier({ example: 'CRM-3001' })
   @Names('unbounded')
   crmCustomerId!: string;
@@ -20,23 +23,24 @@ export class CreateEnterpriseDto {
   address?: string;
 }
 
-/** One employee that came with the enterprise. */
+@ApiSchema({ description: 'An employee that came with the enterprise (docs/platform.md, section 2.3)' })
 export class EnterpriseMemberDto {
   memberGlobalId!: string | null;
   memberIdentity!: string | null;
 }
 
-/** A new enterprise main account (interface section 2.3). */
+@ApiSchema({ description: 'A new enterprise main account (docs/platform.md, section 2.3)' })
 export class EnterpriseDto {
   enterpriseGlobalId!: string;
   /** Whether its customer is the default customer. */
   @UpstreamName('defaultType')
   isDefault!: boolean | null;
+  /** The employees that came with it: its administrator, and the employee of the default customer. */
   members!: EnterpriseMemberDto[];
 }
 
 export class EnterpriseParams {
-  /** Only enterprises granted to the caller. */
+  /** Global id of the enterprise's main account. Only enterprises granted to the caller. */
   @PathId({ example: 'ent-harbour' })
   @Names('enterprise')
   enterpriseGlobalId!: string;

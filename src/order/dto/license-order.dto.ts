@@ -1,4 +1,4 @@
-import { ApiExtraModels } from '@nestjs/swagger';
+import { ApiExtraModels, ApiSchema } from '@nestjs/swagger';
 import {
   type CustomerType,
   customerTypes,
@@ -36,7 +36,7 @@ const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'clou
 
 /** The fields of every order item. */
 abstract class OrderItemBase {
-  /** Position in the batch; by default counted from 1. */
+  /** Number of the item in the order; by default its place, counted from 1. */
   @Optional()
   @WholeNumber(0, 1_000_000, { example: 1 })
   sequence?: number;
@@ -64,6 +64,7 @@ abstract class OrderItemBase {
   ({ customer }) => Object.values(customer ?? {}).some((value) => value !== undefined),
   'must say in customer for whom the purchase is',
 )
+@ApiSchema({ description: 'Item of an order that buys products or packages (docs/platform.md, section 2.4)' })
 export class NewBuyDto extends OrderItemBase {
   @OneOf(['new_buy'])
   orderType!: 'new_buy';
@@ -99,6 +100,7 @@ abstract class DeletionBase extends OrderItemBase {
   allOrders?: boolean;
 }
 
+@ApiSchema({ description: 'Item of an order that revokes whole assets (docs/platform.md, section 2.4)' })
 export class DeleteAssetDto extends DeletionBase {
   @OneOf(['delete_asset'])
   orderType!: 'delete_asset';
@@ -107,6 +109,9 @@ export class DeleteAssetDto extends DeletionBase {
   assets!: RevokedAssetDto[];
 }
 
+@ApiSchema({
+  description: 'Item of an order that revokes products of assets (docs/platform.md, section 2.4)',
+})
 export class DeleteProductDto extends DeletionBase {
   @OneOf(['delete_product'])
   orderType!: 'delete_product';
@@ -122,13 +127,15 @@ export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
   'must give every item a sequence of its own',
 )
 @ApiExtraModels(NewBuyDto, DeleteAssetDto, DeleteProductDto)
+@ApiSchema({
+  description: 'A batch of licence orders: one call to the platform (docs/platform.md, section 2.4)',
+})
 export class PlaceOrderDto {
-  /** Only channels granted to the caller. */
+  /** Code of the sales channel. Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
   @Names('channel')
   channelCode!: string;
 
-  /** The order number in that channel: together with the channel code it identifies the order permanently. */
   @Identifier({ example: 'SO-2001' })
   @Names('label')
   channelOrderId!: string;
@@ -137,6 +144,7 @@ export class PlaceOrderDto {
   @OneOf(syncModes, { example: 'sync' })
   syncMode: SyncMode = 'sync';
 
+  /** What to buy and to revoke; `orderType` tells which. */
   @ListOfKinds(
     'orderType',
     { new_buy: NewBuyDto, delete_asset: DeleteAssetDto, delete_product: DeleteProductDto },

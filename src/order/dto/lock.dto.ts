@@ -1,3 +1,4 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { Count, OpenWord } from '../../operation/answer-fields.ts';
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Names } from '../../tenancy/names.ts';
@@ -5,8 +6,11 @@ import { IdentifierList, Optional, Text } from '../../validation/rules.ts';
 
 const MAX_LOCKS = 1_000;
 
+@ApiSchema({
+  description: 'The locks to disable or enable (docs/platform.md, section 4.1, operations 6 and 7)',
+})
 export class LocksDto {
-  /** Lock numbers. */
+  /** Numbers of the locks. */
   @IdentifierList({ min: 1, max: MAX_LOCKS }, { example: ['8000001003'] })
   @Names('lock')
   assetNums!: string[];
@@ -17,23 +21,26 @@ export class LocksDto {
   operatorIdentity?: string;
 }
 
-export const lockStatuses = enumeration('LockStatus', [
-  'succeeded',
-  'not_found',
-  'failed',
-  'wrong_type',
-  'unknown',
-]);
+export const lockStatuses = enumeration(
+  'LockStatus',
+  ['succeeded', 'not_found', 'failed', 'wrong_type', 'unknown'],
+  '`not_found`: no such lock; `wrong_type`: such a lock cannot be disabled or enabled; `unknown`: the platform did not report this number (docs/platform.md, section 2.7)',
+);
 export type LockStatus = WordOf<typeof lockStatuses>;
 
+@ApiSchema({ description: 'What became of one lock (docs/platform.md, section 2.7)' })
 export class LockResultDto {
   assetNum!: string;
 
-  @OpenWord(lockStatuses, '`unknown`: the platform did not report this number')
+  @OpenWord(lockStatuses, 'What became of the lock')
   status!: LockStatus;
 }
 
+@ApiSchema({
+  description: 'What became of each lock, in the order of the request (docs/platform.md, section 2.7)',
+})
 export class LockResultsDto {
+  /** One result for each number, in the order of the request. */
   items!: LockResultDto[];
 
   @Count()

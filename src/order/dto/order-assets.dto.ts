@@ -1,10 +1,13 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { UpstreamName } from '../../operation/answer-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 
 /** Which page of the assets of an order is wanted. */
 export class OrderAssetsQuery extends PageQuery {}
 
-/** An asset on which something of an order stands. */
+@ApiSchema({
+  description: 'An asset on which something of an order stands (docs/platform.md, sections 2.8 and 2.12)',
+})
 export class OrderAssetDto {
   @ApiProperty({
     type: 'integer',
@@ -14,6 +17,7 @@ export class OrderAssetDto {
 
   licenseOrderId!: string;
 
+  @UpstreamName('id')
   assetId!: string;
 
   assetNum!: string | null;
@@ -22,12 +26,14 @@ export class OrderAssetDto {
   productUris!: string[];
 }
 
+@ApiSchema({ description: 'One page of the assets of an order' })
 export class OrderAssetPageDto extends PageDto {
   items!: OrderAssetDto[];
 }
 
-/** What a deletion takes off one asset. */
+@ApiSchema({ description: 'What a deletion takes off one asset (docs/platform.md, sections 2.8 and 2.12)' })
 export class AffectedAssetDto {
+  @UpstreamName('id')
   assetId!: string;
 
   assetNum!: string | null;
@@ -39,7 +45,7 @@ export class AffectedAssetDto {
   productUris!: string[];
 }
 
-/** What an item that deletes would take away, as the platform shows it now. */
+@ApiSchema({ description: 'What an item that deletes would take away, as the platform shows it now' })
 export class DeletionEffectDto {
   @ApiProperty({ type: 'integer' })
   sequence!: number;
@@ -47,5 +53,6 @@ export class DeletionEffectDto {
   /** false where something that the item names could not be read: `assets` has the rest. */
   readable!: boolean;
 
+  /** The assets that lose something. */
   assets!: AffectedAssetDto[];
 }

@@ -1,3 +1,4 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { Names } from '../../tenancy/names.ts';
 import {
   Flag,
@@ -18,8 +19,11 @@ import {
 
 export const MAX_ASSETS = 1_000;
 
+@ApiSchema({
+  description:
+    'The customer of an item of an order (docs/platform.md, section 2.4). Any of the ids is enough',
+})
 export class OrderCustomerDto {
-  /** Customer id on the authorization platform. */
   @Optional()
   @Identifier({ example: 'cus-harbour-default' })
   @Names('customer')
@@ -39,7 +43,7 @@ export class OrderCustomerDto {
   @Names('channelCustomer')
   channelCustomerId?: string;
 
-  /** Only enterprises granted to the caller. */
+  /** Global id of the enterprise's main account. Only enterprises granted to the caller; a bound caller must name one. */
   @Optional()
   @Identifier({ example: 'ent-harbour' })
   @Names('enterprise')
@@ -56,40 +60,51 @@ export class OrderCustomerDto {
   passwordMobile?: string;
 }
 
+@ApiSchema({ description: "The customer's administrator (docs/platform.md, section 2.4)" })
 export class OrderAdminDto {
+  /** The administrator's own name. */
   @Optional()
   @Text(128, { 'x-upstream': 'adminName' })
   name?: string;
 
+  /** The administrator's login name. */
   @Optional()
   @Text(128, { 'x-upstream': 'adminAccount' })
   account?: string;
 
+  /** The administrator's e-mail address. */
   @Optional()
   @Text(254, { 'x-upstream': 'adminEmail' })
   email?: string;
 
+  /** The administrator's mobile number. */
   @Optional()
   @Text(32, { 'x-upstream': 'adminCellNumber' })
   cellNumber?: string;
 }
 
+@ApiSchema({ description: "The customer's branch (docs/platform.md, section 2.4)" })
 export class OrderBranchDto {
+  /** Code of the branch. */
   @Optional()
   @Identifier({ 'x-upstream': 'branchCode' })
   @Names('label')
   code?: string;
 
+  /** Name of the branch. */
   @Optional()
   @Text(200, { 'x-upstream': 'branchName' })
   name?: string;
 }
 
+@ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.4)' })
 export class OrderExtensionDto {
+  /** Code of the property. */
   @Identifier({ example: 'site', 'x-upstream': 'extendCode' })
   @Names('label')
   code!: string;
 
+  /** Value of the property. */
   @Text(500, { example: 'pier-1', 'x-upstream': 'extendValue' })
   value!: string;
 }
@@ -108,12 +123,10 @@ abstract class AssetTerms {
   @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
   endsAt?: string;
 
-  /** A lent lock. */
   @Optional()
   @Flag({ 'x-upstream': 'borrowedUsbKey' })
   lentLock?: boolean;
 
-  /** A transferred asset number. */
   @Optional()
   @Flag({ 'x-upstream': 'transferedAssetNum' })
   transferred?: boolean;
@@ -123,6 +136,7 @@ abstract class AssetTerms {
   ({ products, merchandises }) => hasItems(products) || hasItems(merchandises),
   'must have at least one product or merchandise',
 )
+@ApiSchema({ description: 'What is bought for one asset (docs/platform.md, section 2.4)' })
 export class BoughtAssetDto extends AssetTerms {
   /** Existing assets that get the products. Without this field the platform creates a new asset. */
   @Optional()
@@ -139,7 +153,10 @@ export class BoughtAssetDto extends AssetTerms {
   merchandises?: MerchandiseDto[];
 }
 
-/** The whole asset is revoked, independent of other fields. To revoke products of an asset, use `delete_product`. */
+@ApiSchema({
+  description:
+    'Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4)',
+})
 export class RevokedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
   @Names('assetNum')
@@ -158,6 +175,7 @@ export class RevokedAssetDto extends AssetTerms {
   ({ products, merchandises }) => hasItems(products) || hasItems(merchandises),
   'must have at least one product or merchandise',
 )
+@ApiSchema({ description: 'Assets whose products are revoked (docs/platform.md, section 2.4)' })
 export class ReducedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
   @Names('assetNum')

@@ -1,3 +1,4 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { Names } from '../../tenancy/names.ts';
 import { Digits } from '../../validation/number-rules.ts';
 import {
@@ -14,20 +15,25 @@ import { TimeDuration, Timestamp } from '../../validation/time-rules.ts';
 
 const MAX_NODES = 1_000_000;
 
+@ApiSchema({ description: 'A feature of a product (docs/platform.md, section 2.4)' })
 export class ProductFeatureDto {
+  /** Code of the feature. */
   @Optional()
   @Identifier({ example: 'export', 'x-upstream': 'featureCode' })
   @Names('label')
   code?: string;
 
+  /** Name of the feature. */
   @Optional()
   @Text(200, { example: 'Export', 'x-upstream': 'featureName' })
   name?: string;
 
+  /** Value of the feature. */
   @Optional()
   @Text(500, { example: 'on', 'x-upstream': 'featureValue' })
   value?: string;
 
+  /** Type of the value; the platform does not document the words. */
   @Optional()
   @Text(64, { example: 'string', 'x-upstream': 'featureValueType' })
   valueType?: string;
@@ -43,13 +49,11 @@ export class ProductFeatureDto {
 
 /** Fields of a product in an order (interface section 2.4), without its identity. */
 abstract class ProductTerms {
-  /** CRM product instance identifier. */
   @Optional()
   @Identifier({ example: 'CRM-P-1' })
   @Names('label')
   crmProductId?: string;
 
-  /** CRM identifier of the product's asset instance. */
   @Optional()
   @Identifier()
   @Names('label')
@@ -81,17 +85,14 @@ abstract class ProductTerms {
   @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
   endsAt?: string;
 
-  /** Number of concurrent nodes. */
   @Optional()
   @WholeNumber(0, MAX_NODES, { example: 5 })
   limitConcurrent?: number;
 
-  /** Accumulated usage duration, in the platform's unit. */
   @Optional()
   @Digits({ example: '86400' })
   limitTimeDuration?: string;
 
-  /** On a deletion: `true` matches product, times and node count; `false` matches the product only. */
   @Optional()
   @Flag({ example: false })
   strictMatchWhenDelete?: boolean;
@@ -104,7 +105,6 @@ abstract class ProductTerms {
   @Timestamp({ 'x-upstream': 'trialEndDate' })
   trialEndsAt?: string;
 
-  /** Licence passwords held in the lock. */
   @Optional()
   @SecretList({ max: 100 })
   passwords?: string[];
@@ -132,23 +132,21 @@ abstract class ProductTerms {
   features?: ProductFeatureDto[];
 }
 
-/** A product of an order. */
+@ApiSchema({ description: 'A product of an order (docs/platform.md, section 2.4)' })
 export class OrderProductDto extends ProductTerms {
-  /** Product id: a gmsPid or an appKey. */
   @Optional()
   @Identifier({ example: 'draft.pro' })
   @Names('label')
   productUri?: string;
 }
 
-/** A product to be revoked; `productUri` is required. */
 @ObjectRule<RevokedProductDto>(
   ({ strictMatchWhenDelete, startsAt, endsAt, limitConcurrent }) =>
     strictMatchWhenDelete !== true || [startsAt, endsAt, limitConcurrent].every((term) => term !== undefined),
   'must have startsAt, endsAt and limitConcurrent with strictMatchWhenDelete: true, since these are matched',
 )
+@ApiSchema({ description: 'A product to be revoked (docs/platform.md, section 2.4)' })
 export class RevokedProductDto extends ProductTerms {
-  /** Product id: a gmsPid or an appKey. */
   @Identifier({ example: 'draft.pro' })
   @Names('label')
   productUri!: string;
@@ -156,7 +154,6 @@ export class RevokedProductDto extends ProductTerms {
 
 /** Fields of a package in an order (interface section 2.4, merchandise), without its content. */
 abstract class MerchandiseTerms {
-  /** CRM package instance id. */
   @Optional()
   @Identifier({ example: 'CRM-M-1' })
   @Names('label')
@@ -186,7 +183,7 @@ abstract class MerchandiseTerms {
   timeDurationExpression?: string;
 }
 
-/** A package of products. */
+@ApiSchema({ description: 'A package of products (docs/platform.md, section 2.4)' })
 export class MerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()
@@ -198,7 +195,7 @@ export class MerchandiseDto extends MerchandiseTerms {
   products?: OrderProductDto[];
 }
 
-/** A package whose products are to be revoked. */
+@ApiSchema({ description: 'A package whose products are to be revoked (docs/platform.md, section 2.4)' })
 export class RevokedMerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()

@@ -1,8 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { OpenWord } from '../../operation/answer-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
+import { enumeration } from '../../shared/enumeration.ts';
 import { Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Timestamp } from '../../validation/time-rules.ts';
@@ -18,6 +19,11 @@ import {
 import { DeletionEffectDto } from './order-assets.dto.ts';
 
 const MAX_ITEMS = 1_000;
+const settlements = enumeration(
+  'Settlement',
+  ['succeeded', 'not_placed'],
+  'What an operator found out: the platform placed the order, or it did not',
+);
 
 export class PlaceOrderQuery {
   /** `true`: the gateway runs every check, shows what it would send, and sends nothing. */
@@ -26,6 +32,10 @@ export class PlaceOrderQuery {
   validateOnly: boolean = false;
 }
 
+@ApiSchema({
+  description:
+    "An item of the gateway's record of an order; the ids are of the platform's result (docs/platform.md, section 2.6)",
+})
 export class OrderRecordItemDto {
   @ApiProperty({ type: 'integer' })
   sequence!: number;
@@ -42,18 +52,13 @@ export class OrderRecordItemDto {
   customerId!: string | null;
 }
 
-/** The gateway's record of an order. */
+@ApiSchema({ description: "The gateway's record of an order: what was sent, and what became of it" })
 export class OrderRecordDto {
   channelCode!: string;
 
   channelOrderId!: string;
 
-  @OpenWord(
-    orderStates,
-    '`sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform ' +
-      'did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: ' +
-      'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free',
-  )
+  @OpenWord(orderStates, 'What became of the order')
   state!: State;
 
   @OpenWord(syncModes)
@@ -115,11 +120,15 @@ export class ListOrdersQuery extends PageQuery {
   submittedBefore?: string;
 }
 
+@ApiSchema({ description: 'One page of records of orders' })
 export class OrderPageDto extends PageDto {
   /** Newest first. */
   items!: OrderRecordDto[];
 }
 
+@ApiSchema({
+  description: 'An item that the platform placed, as the operator found it (docs/platform.md, section 2.6)',
+})
 export class SettledItemDto {
   @WholeNumber(0, 1_000_000, { example: 1 })
   sequence!: number;
@@ -142,8 +151,10 @@ export class SettledItemDto {
   ({ items }) => !Array.isArray(items) || new Set(items.map((item) => item?.sequence)).size === items.length,
   'must name every sequence once',
 )
+@ApiSchema({ description: 'What an operator found out about an order in doubt' })
 export class SettleOrderDto {
-  @OneOf(['succeeded', 'not_placed'])
+  /** What became of the order. */
+  @OneOf(settlements)
   as!: 'succeeded' | 'not_placed';
 
   /** How the operator found out; the record keeps it. */
@@ -156,12 +167,21 @@ export class SettleOrderDto {
   items?: SettledItemDto[];
 }
 
-/** The body that the gateway would send to the platform; secrets are shown as `[secret]`. */
+@ApiSchema({
+  description:
+    'What `validateOnly` shows: the call that the gateway would make to the platform (docs/platform.md, section 2.4). Secrets are shown as `[secret]`',
+})
 export class OrderPreviewDto {
+  /** HTTP method of the call. */
   method!: string;
+  /** Path of the call. */
   path!: string;
 
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    description: 'Body of the call, in the names of the platform',
+  })
   body!: object;
 
   /** Of each item that deletes, what would go. */

@@ -32,7 +32,7 @@ function violationOf(action: () => unknown): ContractViolation {
 }
 
 const MAX_INT64 = 2n ** 63n - 1n;
-const LIMITS = enumeration('Limit', ['basic']);
+const LIMITS = enumeration('Limit', ['basic'], 'A limit');
 const WRONG = ['wrong-type data.field'];
 /** Each way to read a field, with JSON that is right for it and what it makes of that. */
 const reads: Record<string, [read: (wire: Reader<Wire>) => unknown, json: string, value: unknown]> = {

@@ -1,0 +1,112 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Enumeration } from '../shared/enumeration.ts';
+import { fieldDescriptions } from './field-descriptions.ts';
+
+/** What the schemas of the document say beyond what the decorators of DTOs can. */
+
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  description?: string;
+  default?: unknown;
+  example?: unknown;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean;
+  nullable?: boolean;
+  'x-enumeration'?: Pick<Enumeration, 'name' | 'description'>;
+}
+type Schemas = Record<string, Schema>;
+
+export interface Parameter {
+  readonly name: string;
+  description?: string;
+  example?: unknown;
+  schema?: Schema;
+  'x-enumeration'?: Schema['x-enumeration'];
+}
+
+interface Described {
+  readonly parameters?: Parameter[];
+  readonly requestBody?: object;
+}
+
+export function finishSchemas(document: OpenAPIObject): void {
+  const schemas = (document.components?.schemas ?? {}) as Schemas;
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path) as Described[]);
+  const requests = closeRequestSchemas(schemas, operations);
+  const named: Schemas = {};
+  for (const schema of Object.values(schemas)) {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      const isRequest = requests.has(schema);
+      describeField(name, field);
+      if (isRequest) tellDefault(field);
+      if (schema.properties) schema.properties[name] = withNamedEnumeration(field, !isRequest, named);
+    }
+  }
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters))
+    finishParameter(parameter, named);
+  Object.assign(schemas, named);
+}
+
+/** The schemas of what callers send: unknown fields are refused, so they are closed. */
+function closeRequestSchemas(schemas: Schemas, operations: readonly Described[]): ReadonlySet<Schema> {
+  const closed = new Set<Schema>();
+  const visit = (part: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+      const schema = schemas[name];
+      if (!schema || closed.has(schema)) continue;
+      closed.add(schema);
+      if (schema.type === 'object') schema.additionalProperties = false;
+      visit(schema);
+    }
+  };
+  for (const { requestBody = {} } of operations) visit(requestBody);
+  return closed;
+}
+
+function describeField(name: string, field: { description?: string }): void {
+  const description = field.description ?? fieldDescriptions[name];
+  if (description !== undefined) field.description = description;
+}
+
+/** A default in words: generators make a field with `default` required, also where the caller may leave it out. */
+function tellDefault(field: Schema): void {
+  if (field.default === undefined) return;
+  const value = typeof field.default === 'string' ? field.default : JSON.stringify(field.default);
+  field.description = `${field.description}. By default \`${value}\``;
+  delete field.default;
+}
+
+/**
+ * Every enumeration is a schema of its own. A request refers to it; so does an answer, which allows any other text beside, since
+ * the platform may extend it: the known words then stand in `x-extensible-enum` as well.
+ */
+function withNamedEnumeration(schema: Schema, isOpen: boolean, named: Schemas): Schema {
+  if (schema.items) schema.items = withNamedEnumeration(schema.items, isOpen, named);
+  const { 'x-enumeration': enumeration, enum: all = [], type, nullable, ...others } = schema;
+  if (enumeration === undefined) return schema;
+  const words = all.filter((word) => word !== null);
+  named[enumeration.name] = { type: 'string', enum: words, description: enumeration.description };
+  const $ref = `#/components/schemas/${enumeration.name}`;
+  if (!isOpen) return { ...others, $ref };
+  const isNullable =
+    nullable === true || all.includes(null) || (Array.isArray(type) && type.includes('null'));
+  const choices = [{ $ref }, { type: 'string' }, ...(isNullable ? [{ type: 'null' }] : [])];
+  return { ...others, anyOf: choices, 'x-extensible-enum': words } as Schema;
+}
+
+/** Tools look for the example and the description at the parameter, not in its schema. */
+function finishParameter(parameter: Parameter, named: Schemas): void {
+  describeField(parameter.name, parameter);
+  const { schema, 'x-enumeration': enumeration } = parameter;
+  if (!schema) return;
+  if (enumeration !== undefined) {
+    schema['x-enumeration'] = enumeration;
+    delete parameter['x-enumeration'];
+  }
+  if (parameter.example === undefined && schema.example !== undefined) parameter.example = schema.example;
+  delete schema.example;
+  parameter.schema = withNamedEnumeration(schema, false, named);
+}

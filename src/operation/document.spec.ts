@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+
+/** What holds for every part of the document, which `npm run check:generated` compares with the code. */
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly pattern?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly format?: string;
+  readonly additionalProperties?: unknown;
+  readonly 'x-upstream'?: string;
+  readonly 'x-extensible-enum'?: readonly string[];
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly example?: unknown;
+  readonly schema?: Schema & { example?: unknown };
+}
+interface Media {
+  readonly schema?: Schema;
+  readonly examples?: object;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly description?: string;
+  readonly summary?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+}
+interface Document {
+  readonly info: { readonly version: string };
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, unknown>>;
+  };
+}
+
+const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as unknown;
+const document = read('config/openapi.json') as Document;
+const schemas = Object.entries(document.components.schemas);
+const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+const parameters = operations.flatMap(({ operationId, parameters: own = [] }) =>
+  own.map((parameter) => ({ at: `${operationId} ${parameter.name}`, parameter })),
+);
+const fields = schemas.flatMap(([name, { properties = {}, required = [] }]) =>
+  Object.entries(properties).map(([field, schema]) => ({
+    at: `${name}.${field}`,
+    field,
+    schema,
+    required: required.includes(field),
+  })),
+);
+
+/** The names of schemas that `part` reaches. */
+function reached(part: unknown, found = new Set<string>()): Set<string> {
+  for (const [, name = ''] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+    if (found.has(name)) continue;
+    found.add(name);
+    reached(document.components.schemas[name], found);
+  }
+  return found;
+}
+const ofRequests = reached(operations.map(({ requestBody = {} }) => requestBody));
+const ofSuccesses = reached(
+  operations.flatMap(({ responses }) =>
+    Object.entries(responses).filter(([status]) => /^(2|503)/.test(status)),
+  ),
+);
+
+describe('the document', () => {
+  it('has the version of the package', () => {
+    expect(document.info.version).toBe((read('package.json') as { version: string }).version);
+  });
+
+  it('describes every schema, field, parameter and operation', () => {
+    const bare = [
+      ...schemas.filter(([, { description = '' }]) => description === '').map(([name]) => name),
+      ...fields.filter(({ schema }) => !/\w{3}/.test(schema.description ?? '')).map(({ at }) => at),
+      ...parameters.filter(({ parameter }) => !/\w{3}/.test(parameter.description ?? '')).map(({ at }) => at),
+      ...operations
+        .filter(({ summary, description }) => !summary || !description)
+        .map((each) => each.operationId),
+    ];
+    expect(bare).toEqual([]);
+  });
+
+  it('says of every schema of the platform in which section of docs/platform.md it is', () => {
+    const sections = new Set(
+      [...readFileSync('docs/platform.md', 'utf8').matchAll(/^#+ (\d+(?:\.\d+)?)/gm)].map(
+        ([, number]) => number,
+      ),
+    );
+    const wrong = schemas.filter(([, { description = '', properties = {} }]) => {
+      const named = [...description.matchAll(/\b(\d+(?:\.\d+)?)(?=[,) ])/g)].map(([, number]) => number);
+      const isOfPlatform = Object.values(properties).some((field) => field['x-upstream'] !== undefined);
+      if (!description.includes('docs/platform.md')) return isOfPlatform;
+      return !named.some((number) => sections.has(number));
+    });
+    expect(wrong.map(([name]) => name)).toEqual([]);
+  });
+
+  it('requires every field of a success: there is one kind of nothing, null', () => {
+    const missing = fields.filter(({ at, required }) => ofSuccesses.has(at.split('.')[0] ?? '') && !required);
+    expect(missing.map(({ at }) => at)).toEqual([]);
+  });
+
+  it('never allows null in a request, and closes its objects', () => {
+    const own = schemas.filter(([name]) => ofRequests.has(name));
+    expect(own.length).toBeGreaterThan(20);
+    for (const [name, schema] of own) {
+      expect([name, JSON.stringify(schema)]).toEqual([name, expect.not.stringMatching(/"null"|"nullable"/)]);
+      if (schema.type === 'object') expect([name, schema.additionalProperties]).toEqual([name, false]);
+    }
+  });
+
+  it('has no default in a body, since generators make such a field required', () => {
+    expect(fields.filter(({ schema }) => schema.default !== undefined).map(({ at }) => at)).toEqual([]);
+  });
+
+  it('requires no parameter that has a default', () => {
+    const withDefault = parameters.filter(({ parameter }) => parameter.schema?.default !== undefined);
+    expect(withDefault.length).toBeGreaterThan(5);
+    expect(withDefault.filter(({ parameter }) => parameter.required).map(({ at }) => at)).toEqual([]);
+  });
+
+  it('names every enumeration, and shares it between requests and answers', () => {
+    const words = schemas.filter(([, { enum: all, type }]) => all && type === 'string');
+    expect(words.length).toBeGreaterThan(15);
+    // No two names for the same words.
+    const lists = words.map(([, { enum: all = [] }]) => [...all].sort().join());
+    expect(new Set(lists).size).toBe(lists.length);
+    const inline = fields.filter(({ schema }) => {
+      const { enum: all = [] } = schema.items ?? schema;
+      return all.some((word) => typeof word === 'string') && all.length > 1;
+    });
+    expect(inline.map(({ at }) => at)).toEqual([]);
+    expect(parameters.filter(({ parameter }) => parameter.schema?.enum).map(({ at }) => at)).toEqual([]);
+  });
+
+  it('leaves enumerations open in answers and closed in requests', () => {
+    const refers = fields.filter(({ schema }) =>
+      [schema, schema.items].some((part) =>
+        words.has(/"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(part ?? {}))?.[1] ?? ''),
+      ),
+    );
+    expect(refers.length).toBeGreaterThan(20);
+    for (const { at, schema } of refers) {
+      const isOpen = (schema.items ?? schema)['x-extensible-enum'] !== undefined;
+      expect([at, isOpen]).toEqual([at, !ofRequests.has(at.split('.')[0] ?? '')]);
+    }
+  });
+
+  it('has the items of every array, and patterns that can stand in source code', () => {
+    const wrong: string[] = [];
+    const visit = (part: unknown, at: string): void => {
+      if (typeof part !== 'object' || part === null) return;
+      const { type, items, pattern } = part as Schema;
+      if (type === 'array' && items === undefined) wrong.push(`${at}: no items`);
+      if (typeof pattern === 'string' && !isSafe(pattern)) wrong.push(`${at}: ${pattern}`);
+      for (const [key, member] of Object.entries(part)) visit(member, `${at}/${key}`);
+    };
+    visit(document.components.schemas, '');
+    visit(document.paths, '');
+    expect(wrong).toEqual([]);
+  });
+
+  it('writes times as date-time in fields that end in At, and 64-bit quantities as text', () => {
+    for (const { at, field, schema } of fields) {
+      const isTime = schema.format === 'date-time';
+      expect([at, isTime]).toEqual([at, field.endsWith('At')]);
+      if (schema.format === 'int64')
+        expect([at, [schema.type].flat()]).toEqual([at, expect.arrayContaining(['string'])]);
+    }
+  });
+
+  it('gives the examples of parameters at the parameter', () => {
+    for (const { at, parameter } of parameters) {
+      expect([at, parameter.schema?.example]).toEqual([at, undefined]);
+      if (parameter.in === 'path') expect([at, parameter.example]).toEqual([at, expect.anything()]);
+    }
+  });
+
+  it('knows the tags of its operations', () => {
+    const known = document.tags.map(({ name }) => name);
+    for (const { operationId, tags = [] } of operations)
+      expect([operationId, tags.filter((tag) => known.includes(tag)).length]).toEqual([operationId, 1]);
+  });
+
+  it('states what any request can get once, and what an operation alone has with it', () => {
+    const common = JSON.stringify(document.components.responses['Problem']);
+    for (const { operationId, responses } of operations) {
+      const { default: any, ...own } = responses;
+      expect([operationId, any]).toEqual([operationId, { $ref: '#/components/responses/Problem' }]);
+      const problems = Object.values(own).flatMap(({ content }) =>
+        Object.keys(content?.['application/problem+json']?.examples ?? {}),
+      );
+      for (const [status, { content }] of Object.entries(own)) {
+        const slugs = Object.keys(content?.['application/problem+json']?.examples ?? {});
+        if (/^[45]/.test(status) && slugs.length > 0)
+          expect([operationId, status, slugs.every((slug) => common.includes(`"${slug}"`))]).toEqual([
+            operationId,
+            status,
+            false,
+          ]);
+      }
+      expect(new Set(problems).size).toBeLessThan(20);
+    }
+  });
+});
+
+const words = new Set(schemas.filter(([, schema]) => schema.enum).map(([name]) => name));
+
+/** Line separators end a line of JavaScript, also in a regular expression. */
+function isSafe(pattern: string): boolean {
+  return !/\u2028|\u2029|\\u202[89]|\n|\r/.test(pattern) && new RegExp(pattern) instanceof RegExp;
+}
