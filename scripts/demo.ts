@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pretty from 'pino-pretty';
+import { prepareDemo } from './demo-state.ts';
 import { isBuilt, markBuilt } from './built.ts';
 import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
@@ -161,6 +162,7 @@ try {
     }),
   );
   await healthy(`${gatewayUrl}/health/ready`);
+  await prepareDemo({ gatewayUrl, key, sandboxUrl });
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   await end(1);

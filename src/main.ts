@@ -1,6 +1,8 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
 import { ConfigError, loadConfig, secretsOf } from './config/app-config.ts';
+import { logLibraryOutput } from './observability/library-output.ts';
+import { createLog } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
 
@@ -9,7 +11,9 @@ const concealed = new Redactor();
 try {
   const config = loadConfig(process.env);
   concealed.add(secretsOf(config));
-  const app = await buildApp(config);
+  const log = createLog(config.logLevel);
+  logLibraryOutput(log);
+  const app = await buildApp(config, { log });
   endInOrder(app);
   await listen(app, config);
 } catch (error) {

@@ -73,7 +73,7 @@ describe('the configuration', () => {
     expect(upstream.baseUrl.href).toBe(required.UPSTREAM_BASE_URL);
     expect(upstream.appKey.reveal()).toBe(required.UPSTREAM_APP_KEY);
     expect(upstream.appSecret.reveal()).toBe(required.UPSTREAM_APP_SECRET);
-    expect(redis).toEqual({ url: undefined, encryptionKeys: [] });
+    expect(redis).toMatchObject({ url: undefined, certificates: {}, encryptionKeys: [] });
     expect(callers).toEqual({ file: '/etc/callers.json' });
     expect(jwt).toEqual({ trust: undefined });
   });

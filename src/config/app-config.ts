@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
@@ -32,6 +33,9 @@ export class UpstreamConfig {
 /** The shared store. Without `url` everything stays in this process. */
 export class RedisConfig {
   url!: Secret | undefined;
+  certificates!: RedisCertificates;
+  /** The base URL of the platform: the names of all keys begin with its hash. */
+  platform!: URL;
   encryptionKeys!: readonly EncryptionKey[];
 }
 
@@ -148,6 +152,8 @@ function assemble(values: Values, environment: Environment): AppConfig {
     faults.push('JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together');
   if (jwksUrl?.protocol === 'http:' && !isLoopback(jwksUrl))
     faults.push('JWT_JWKS_URL must be https, or a loopback address');
+  const certificates = redisCertificates('REDIS', values, faults);
+  const ofOrderStore = redisCertificates('GUARD_REDIS', values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     logLevel: values.LOG_LEVEL,
@@ -175,9 +181,16 @@ function assemble(values: Values, environment: Environment): AppConfig {
       orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
     },
-    redis: { url: values.REDIS_URL, encryptionKeys: values.ENCRYPTION_KEYS ?? [] },
+    redis: {
+      url: values.REDIS_URL,
+      certificates,
+      platform: values.UPSTREAM_BASE_URL,
+      encryptionKeys: values.ENCRYPTION_KEYS ?? [],
+    },
     orderStore: {
       url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
+      certificates: Object.keys(ofOrderStore).length > 0 ? ofOrderStore : certificates,
+      platform: values.UPSTREAM_BASE_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
       countFile: values.GUARD_COUNT_FILE,
@@ -203,6 +216,7 @@ export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => str
       const { password = [], sentinelPassword = [] } = parseRedisUrl(url) ?? {};
       return [password, sentinelPassword].flat();
     }),
+    ...[redis, orderStore].flatMap(({ certificates }) => certificates.key ?? []),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
   return () => [...upstream.appSecret.candidates(), ...lasting];

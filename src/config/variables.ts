@@ -155,11 +155,38 @@ export const variables = {
       'name a private authority in NODE_EXTRA_CA_CERTS',
     secret: true,
   },
+  REDIS_TLS_CA_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL. This file and the next two are read at start",
+  },
+  REDIS_TLS_CERT_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'PEM file of the certificate that the gateway shows to Redis, and to its sentinels; with REDIS_TLS_KEY_FILE',
+  },
+  REDIS_TLS_KEY_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'PEM file of the private key of that certificate, without a passphrase',
+  },
   GUARD_REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
       'Redis for the order ledger, in the forms of REDIS_URL, which is the default; it must not evict keys, and should write every command to disk (appendonly yes, appendfsync always)',
     secret: true,
+  },
+  GUARD_REDIS_TLS_CA_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'as REDIS_TLS_CA_FILE, for GUARD_REDIS_URL; where none of the three GUARD_REDIS_TLS_ variables is set, the gateway uses the REDIS_TLS_ variables',
+  },
+  GUARD_REDIS_TLS_CERT_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'as REDIS_TLS_CERT_FILE, for GUARD_REDIS_URL',
+  },
+  GUARD_REDIS_TLS_KEY_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'as REDIS_TLS_KEY_FILE, for GUARD_REDIS_URL',
   },
   GUARD_INIT: {
     schema: oneOf('auto', 'manual').optional(),

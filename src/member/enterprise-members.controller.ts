@@ -42,6 +42,7 @@ export class EnterpriseMembersController {
     scope: 'members:write',
     upstream: 'addMembers',
     idempotency: 'key',
+    keyExample: 'example-of-add-members-1',
     success: [
       { status: 201, description: 'All were added', type: AddMembersResultDto },
       { status: MULTI_STATUS, description: 'Not all were added', type: AddMembersResultDto },

@@ -113,7 +113,7 @@ export class MemberAssetsController {
     body: {
       type: SetAssetNumsDto,
       examples: {
-        two: { summary: "Anna's number and a free one", value: { assetNums: ['8000001002', '8000001009'] } },
+        two: { summary: "Anna's number and a free one", value: { assetNums: ['8000001002', '8000001004'] } },
       },
     },
   })
@@ -148,8 +148,8 @@ export class MemberAssetsController {
     body: {
       type: ChangeAssetNumsDto,
       examples: {
-        assign: { summary: 'Assign a free number', value: { assign: ['8000001009'] } },
-        withdraw: { summary: 'Withdraw it again', value: { withdraw: ['8000001009'] } },
+        assign: { summary: 'Assign a free number', value: { assign: ['8000001004'] } },
+        withdraw: { summary: 'Withdraw it again', value: { withdraw: ['8000001004'] } },
       },
     },
   })
@@ -171,6 +171,7 @@ export class MemberAssetsController {
     scope: 'members:write',
     upstream: 'borrowAssets',
     idempotency: 'key',
+    keyExample: 'example-of-lend-assets-1',
     success: [{ status: 204, description: 'Lent' }],
     body: {
       type: LendAssetsDto,

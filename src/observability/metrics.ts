@@ -246,7 +246,7 @@ export class Metrics {
   orderStore(reasons: readonly string[], stopped: string, unreadable: number): void {
     this.#storeStopped ??= new Gauge({
       name: 'gateway_order_store_stopped',
-      help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; replicas: too few acknowledge; writes: Redis refuses them',
+      help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; rights: Redis denies the gateway a right; replicas: too few acknowledge; writes: Redis refuses them',
       labelNames: ['reason'],
       registers: [this.registry],
     });

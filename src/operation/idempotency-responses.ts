@@ -31,10 +31,14 @@ export function idempotencyHeaders(
   return REPLAYED;
 }
 
-export function idempotencyParameter(idempotency: Idempotency): MethodDecorator & ClassDecorator {
+export function idempotencyParameter(
+  idempotency: Idempotency,
+  example: string | undefined,
+): MethodDecorator & ClassDecorator {
   return ApiHeader({
     name: 'Idempotency-Key',
     required: false,
+    ...(example !== undefined && { example }),
     description:
       '16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare, new for each write: a repeated request with the same key gets the response of the first' +
       (idempotency === 'order'

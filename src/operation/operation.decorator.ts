@@ -36,6 +36,8 @@ interface Success {
   readonly status: number;
   readonly description: string;
   readonly type?: Type;
+  /** Which later operations take what from this response. */
+  readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
 
 interface RequestExample {
@@ -63,6 +65,8 @@ export interface OperationSpec {
   readonly noStore?: boolean;
   /** See {@link OperationPolicy}. */
   readonly idempotency?: OperationPolicy['idempotency'];
+  /** An `Idempotency-Key` for the example, where the platform would refuse the same request again. */
+  readonly keyExample?: string;
   /** See {@link OperationPolicy}. */
   readonly answersRepeats?: OperationPolicy['answersRepeats'];
   /** See {@link OperationPolicy}. */
@@ -110,7 +114,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ApiSecurity(BEARER),
     ...(upstream ? [ApiExtension('x-upstream', upstreamRoute(upstream))] : []),
     ...(actsAsUser ? userHeaders : []),
-    ...(spec.idempotency ? [idempotencyParameter(spec.idempotency)] : []),
+    ...(spec.idempotency ? [idempotencyParameter(spec.idempotency, spec.keyExample)] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),

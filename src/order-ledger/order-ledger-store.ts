@@ -90,10 +90,11 @@ export class OrderLedgerUnavailable extends ProblemException {
 
   constructor(
     /**
-     * `away`: no response; `stopped`: the store cannot be trusted; `unacknowledged`: too few replicas have the record; `broken`: a record is
-     * damaged; `sealed`: a record is sealed under a key that the gateway does not have; `abandoned`: its caller hung up.
+     * `away`: no response; `refused`: Redis denies the gateway a right; `stopped`: the store cannot be trusted; `unacknowledged`: too few
+     * replicas have the record; `broken`: a record is damaged; `sealed`: a record is sealed under a key that the gateway does not have;
+     * `abandoned`: its caller hung up.
      */
-    readonly reason: 'away' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
+    readonly reason: 'away' | 'refused' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
     super('dependency-unavailable', {

@@ -180,7 +180,10 @@ export class OrderLedger {
       });
     } catch (error) {
       // The store may have recorded it all the same. This frees its number now, and not only at the end of the lease.
-      if (error instanceof OrderLedgerUnavailable && ['away', 'unacknowledged'].includes(error.reason))
+      if (
+        error instanceof OrderLedgerUnavailable &&
+        ['away', 'refused', 'unacknowledged'].includes(error.reason)
+      )
         void this.recorder.record({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }

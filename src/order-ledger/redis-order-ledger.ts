@@ -35,6 +35,8 @@ type Execute = (keys: readonly string[], values: readonly (string | number)[]) =
 export interface KnownStore {
   /** The epoch found at the start, or confirmed by an operator later; undefined: the store cannot be trusted. */
   readonly epoch: string | undefined;
+  /** Redis denies a right that a write needs. */
+  readonly lacksRights: boolean;
   /** The number of writes that have begun in it, at least. */
   readonly count: number;
   /** It has replicas: a write has begun only when replicas have it too. */
@@ -85,6 +87,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
   }
 
   async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
+    if (this.known.lacksRights) throw new OrderLedgerUnavailable('refused');
     const values = [
       VERSION,
       owner,
@@ -227,7 +230,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal !== undefined) this.known.refused(refusal);
-      throw new OrderLedgerUnavailable('away', error);
+      // A script that was denied in its midst may have written: repeated by the same owner it would count as begun.
+      throw new OrderLedgerUnavailable(refusal === 'NOPERM' ? 'refused' : 'away', error);
     }
     if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');
     if (answer[0] === 'broken') throw this.#unreadable((keys[1] ?? '').slice(this.#prefix.length), 'broken');

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ConfigError, OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
+import { orderStoreRights, refusalsOf } from '../redis/rights.ts';
 import { Script } from '../redis/script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import type { KnownStore } from './redis-order-ledger.ts';
@@ -38,6 +39,7 @@ export const stopReasons = [
   'count',
   'settings',
   'keys',
+  'rights',
   'replicas',
   'writes',
 ] as const;
@@ -73,6 +75,8 @@ export class StoreWatch implements KnownStore {
   #replicas: number | undefined;
   #settingsAt = -Infinity;
   #triedAt = -Infinity;
+  /** The rights that an order needs and that the user of Redis lacks. Records can be read all the same. */
+  #missingRights: readonly string[] = [];
   /** Settings and keys are right. */
   #isFit = false;
   readonly #unreadable = new Set<string>();
@@ -89,6 +93,10 @@ export class StoreWatch implements KnownStore {
 
   get epoch(): string | undefined {
     return this.#isFit ? this.#epoch : undefined;
+  }
+
+  get lacksRights(): boolean {
+    return this.#missingRights.length > 0;
   }
 
   get count(): number {
@@ -165,7 +173,7 @@ export class StoreWatch implements KnownStore {
     try {
       if (atStart || !this.#isFit || performance.now() - this.#settingsAt >= SETTINGS_MS)
         await this.#checkSettings(atStart);
-      if (this.#isFit) await this.#findEpoch();
+      if (this.#isFit && !this.lacksRights) await this.#findEpoch();
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       this.#stop('away', 'The order store is away: orders are refused until it is back');
@@ -174,10 +182,21 @@ export class StoreWatch implements KnownStore {
   }
 
   async #checkSettings(atStart: boolean): Promise<void> {
+    const { missing } = await this.redis.run((client) =>
+      refusalsOf(client, orderStoreRights(this.environment)),
+    );
+    this.#missingRights = missing;
+    this.#settingsAt = performance.now();
+    if (missing.length > 0) {
+      this.#stop(
+        'rights',
+        `The order store denies ${missing.join(' and ')} to the user of GUARD_REDIS_URL: orders are refused until it has these rights`,
+      );
+      return;
+    }
     const found = await readStoreState(this.redis, this.environment);
     if (atStart && found.refuse.length > 0)
       throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
-    this.#settingsAt = performance.now();
     this.#sayWeaknesses(found);
     this.#replicated = found.replicated;
     this.#countReplicas(found);

@@ -22,6 +22,7 @@ export class EnterprisesController {
     scope: 'customers:write',
     upstream: 'createEnterprise',
     idempotency: 'key',
+    keyExample: 'example-of-create-enterprise-1',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],
     body: {
       type: CreateEnterpriseDto,

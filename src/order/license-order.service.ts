@@ -3,6 +3,10 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { locationOf } from '../order-ledger/ledger-responses.ts';
 import type { OrderedItem, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
+import { orderName } from '../order-ledger/order-ledger-store.ts';
+import { endOf } from '../order-ledger/write-outcome.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { Reservations } from '../tenancy/reservations.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
@@ -29,6 +33,7 @@ export class LicenseOrderService {
     private readonly config: UpstreamConfig,
     private readonly ledger: OrderLedger,
     private readonly effects: DeletionEffects,
+    private readonly reservations: Reservations,
   ) {}
 
   async placeOrder(
@@ -56,11 +61,32 @@ export class LicenseOrderService {
       search: searchOf(order),
     };
     const { result, replayed } = await this.ledger.order(write, (once) =>
-      this.upstream.call('batchOrder', call, { query, body, once }, (data, notes) =>
-        toPlacedItems(data, body, notes),
+      this.#withNumbersBound(call, order, () =>
+        this.upstream.call('batchOrder', call, { query, body, once }, (data, notes) =>
+          toPlacedItems(data, body, notes),
+        ),
       ),
     );
     return { record: toOrderRecord(result), location: locationOf(result), replayed };
+  }
+
+  /** Binds the reserved numbers of the order to its enterprises before it is sent, and frees them where it was not carried out. */
+  async #withNumbersBound<T>(
+    call: CallContext,
+    { channelCode, channelOrderId }: PlaceOrderDto,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const uses = call.reach?.reserved ?? [];
+    const use = [call.caller.name, orderName(channelCode, channelOrderId), uses] as const;
+    // Another order used the number since it was looked up.
+    if (!(await this.reservations.bind(...use))) throw new ProblemException('asset-not-found');
+    try {
+      return await send();
+    } catch (error) {
+      const { state } = endOf(error);
+      if (state === 'not_sent' || state === 'rejected') await this.reservations.release(...use);
+      throw error;
+    }
   }
 
   /** Returns the body that would be sent, with secrets masked, and what deletions would take away. Sends nothing. */

@@ -31,22 +31,6 @@ export const orderExamples = {
       ],
     },
   },
-  revokeBought: {
-    summary: 'Revoke what the first example bought, where it was the first purchase of a fresh demo',
-    value: {
-      channelCode: 'crm',
-      channelOrderId: 'SO-2005',
-      items: [
-        {
-          orderType: 'delete_asset',
-          licenseType: 'cloud_account',
-          srcLicenseOrderId: '9007199254740993',
-          customer: buyer,
-          assets: [{ assetNums: ['8500000001'] }],
-        },
-      ],
-    },
-  },
   newBuyPackage: {
     summary: 'Buy a package of products',
     value: {
@@ -97,13 +81,13 @@ export const orderExamples = {
       items: [
         {
           orderType: 'delete_product',
-          licenseType: 'normal_recover_usbkey',
-          srcLicenseOrderId: 'lic-1003',
+          licenseType: 'softkey',
+          srcLicenseOrderId: 'lic-5001',
           customer: buyer,
           assets: [
             {
-              assetNums: ['8000001003'],
-              products: [{ productUri: 'draft.pro', strictMatchWhenDelete: false }],
+              assetNums: ['8000001001'],
+              products: [{ productUri: 'draft.view', strictMatchWhenDelete: false }],
             },
           ],
         },
@@ -114,7 +98,7 @@ export const orderExamples = {
 
 export const settlementExamples = {
   found: {
-    summary: 'The order was placed. The first example already was, so this changes nothing',
+    summary: 'The order was placed. The order of the example has succeeded already, so this changes nothing',
     value: { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' },
   },
 } as const;

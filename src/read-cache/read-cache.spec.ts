@@ -18,8 +18,7 @@ import { RedisStore } from './redis-store.ts';
 
 const config = settings();
 const LIFE_MS = 60_000;
-const noRedis = () =>
-  new SharedRedis({ url: undefined, encryptionKeys: [] }, new RecordedLog().log, new Metrics());
+const noRedis = () => new SharedRedis(settings().redis, new RecordedLog().log, new Metrics());
 /** Configured, and never connected. */
 const someRedis = () => {
   const { redis } = settings({

@@ -1,8 +1,7 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { Log } from '../observability/log.ts';
-import { queueClient } from '../redis/redis-client.ts';
+import { queueClient, type RedisServer } from '../redis/redis-client.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
-import type { RedisAddress } from '../config/redis-url.ts';
 import type { ReconciliationAttempt, RunAttempt, AttemptRunner } from './attempt-runner.ts';
 
 const QUEUE = 'attempts';
@@ -30,7 +29,7 @@ export class QueuedRunner implements AttemptRunner {
   #opened: Promise<OpenQueue> | undefined;
 
   constructor(
-    private readonly address: RedisAddress,
+    private readonly server: RedisServer,
     private readonly environment: string,
     private readonly log: Log,
   ) {}
@@ -62,7 +61,7 @@ export class QueuedRunner implements AttemptRunner {
 
   async #open(): Promise<OpenQueue> {
     const bull = await import('bullmq');
-    const client = queueClient(this.address);
+    const client = queueClient(this.server);
     const options = {
       connection: client,
       // The queue's scripts touch several keys, which a cluster must have in one slot: hence the braces.

@@ -3,7 +3,7 @@ import { OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { parseRedisUrl } from '../config/redis-url.ts';
+import { serverOf } from '../redis/redis-client.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { ReconciliationJob, ATTEMPT_RUNNER } from './reconciliation.job.ts';
@@ -24,9 +24,9 @@ import { QueuedRunner } from './queued-runner.ts';
     {
       provide: ATTEMPT_RUNNER,
       inject: [OrderStoreConfig, UpstreamConfig, Log],
-      useFactory: ({ url }: OrderStoreConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
-        const address = url && parseRedisUrl(url.reveal());
-        return address ? new QueuedRunner(address, environmentName(baseUrl), log) : new ProcessRunner();
+      useFactory: (config: OrderStoreConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
+        const server = serverOf(config);
+        return server ? new QueuedRunner(server, environmentName(baseUrl), log) : new ProcessRunner();
       },
     },
   ],

@@ -1,22 +1,34 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisAddress } from '../config/redis-url.ts';
+import type { RedisConfig } from '../config/app-config.ts';
+import type { RedisCertificates } from '../config/redis-certificates.ts';
+import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 
 /** Applies also to the commands that the client sends while it connects. Requests wait less, see in-time.ts. */
 const COMMAND_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** Set explicitly, because an environment variable can turn Node's default off. */
-const TLS = { rejectUnauthorized: true };
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** With a server that is configured as read-only, the client must not reconnect at each write. */
+/** With a server that is configured as read-only, the client must not reconnect at each write, nor at each check of the rights. */
 const READONLY_RECONNECT_MS = 5_000;
+const MAX_READONLY_RECONNECT_MS = 300_000;
+
+/** Where a Redis is, and what is needed to trust it and be trusted. */
+export interface RedisServer extends RedisAddress {
+  readonly certificates: RedisCertificates;
+}
+
+/** Undefined where no Redis is configured. */
+export function serverOf({ url, certificates }: RedisConfig): RedisServer | undefined {
+  const address = url && parseRedisUrl(url.reveal());
+  return address && { ...address, certificates };
+}
 
 /**
  * Makes a client that is not connected yet. Use it only while its status is `ready`. It sends no command twice, and no command
  * waits for Redis to come back. With the client's defaults a command hangs for more than a minute while Redis is away, and a
  * command whose reply is lost is repeated.
  */
-export function redisClient(address: RedisAddress): Redis | Cluster {
-  const options: RedisOptions = {
+export function redisClient(address: RedisServer): Redis | Cluster {
+  const options: Options = {
     lazyConnect: true,
     // All commands of one turn of the event loop are sent in one write.
     enableAutoPipelining: true,
@@ -31,19 +43,20 @@ export function redisClient(address: RedisAddress): Redis | Cluster {
  * Makes a client for a job queue, which needs the opposite: its workers wait in blocking commands, and its commands may wait for
  * Redis and be repeated. It connects at once. The code that made it must disconnect it, or the process does not end.
  */
-export function queueClient(address: RedisAddress): Redis | Cluster {
+export function queueClient(address: RedisServer): Redis | Cluster {
   return newClient(address, { maxRetriesPerRequest: null }, {});
 }
 
 /** `ofOne` applies to a single server only. In a cluster the first command to a node connects it and has to wait for that. */
-function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions): Redis | Cluster {
-  const { kind, nodes, tls, master, sentinelUsername, sentinelPassword } = address;
-  // A private authority comes from NODE_EXTRA_CA_CERTS.
-  const options: RedisOptions = {
+function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | Cluster {
+  const { kind, nodes, master, sentinelUsername, sentinelPassword } = address;
+  // Set explicitly, because an environment variable can turn Node's default off.
+  const tls = address.tls && { ...address.certificates, rejectUnauthorized: true };
+  const options: Options = {
     ...own,
     username: address.username,
     password: address.password,
-    ...(tls && { tls: TLS }),
+    ...(tls && { tls }),
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Otherwise the process needs 2 s more to stop while Redis is away.
     disconnectTimeout: 100,
@@ -67,14 +80,14 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
       dnsLookup: (host, callback) => callback(null, host),
     });
   }
-  const single: RedisOptions = {
+  const single: Options = {
     ...options,
     ...ofOne,
     db: address.db,
     retryStrategy: reconnectDelay,
   };
-  if (kind === 'single') return new Redis({ ...single, ...nodes[0] });
-  return new Redis({
+  if (kind === 'single') return new Client({ ...single, ...nodes[0] });
+  return new Client({
     ...single,
     sentinels: [...nodes],
     name: master,
@@ -84,8 +97,25 @@ function newClient(address: RedisAddress, own: RedisOptions, ofOne: RedisOptions
     sentinelRetryStrategy: reconnectDelay,
     // The sentinels report a new master, also where the old one still replies.
     failoverDetector: true,
-    ...(tls && { sentinelTLS: TLS, enableTLSForSentinelMode: true }),
+    ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
   });
+}
+
+type Options = Omit<RedisOptions, 'replyMapping'>;
+
+/**
+ * The library takes each error reply to HELLO that has "no password is set" for harmless: it prints a warning of its own and never
+ * tells the reason. With such a text, protected mode refuses every connection.
+ */
+class Client extends Redis {
+  override hello(...all: unknown[]): Promise<unknown[]> {
+    const reply = (super.hello as (...some: unknown[]) => Promise<unknown[]>)(...all);
+    return reply.catch((error: Error) => {
+      // The rest is advice for a shell on the server.
+      if (error.message.startsWith('DENIED ')) error.message = error.message.replace(/ because .*/s, '');
+      throw error;
+    });
+  }
 }
 
 /** With full jitter, so that replicas do not all reconnect at once. */
@@ -93,12 +123,20 @@ function reconnectDelay(attempt: number): number {
   return Math.random() * Math.min(100 * 2 ** attempt, MAX_RECONNECT_DELAY_MS);
 }
 
-/** A master that became a replica replies READONLY. The address may lead to the new master by now. */
+/**
+ * A master that became a replica replies READONLY. The address may lead to the new master by now. Where the server stays read-only,
+ * the client reconnects less and less often.
+ */
 function afterReadonly(): (error: Error) => boolean {
-  let last = -Infinity;
+  let [lastTry, lastSeen, pauseMs] = [-Infinity, -Infinity, READONLY_RECONNECT_MS];
   return ({ message }) => {
-    if (!message.startsWith('READONLY') || performance.now() - last < READONLY_RECONNECT_MS) return false;
-    last = performance.now();
+    if (!message.startsWith('READONLY')) return false;
+    const now = performance.now();
+    const isNew = now - lastSeen > 2 * READONLY_RECONNECT_MS;
+    lastSeen = now;
+    if (!isNew && now - lastTry < pauseMs) return false;
+    pauseMs = isNew ? READONLY_RECONNECT_MS : Math.min(2 * pauseMs, MAX_READONLY_RECONNECT_MS);
+    lastTry = now;
     return true;
   };
 }

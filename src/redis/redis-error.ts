@@ -1,12 +1,19 @@
+import { types } from 'node:util';
+import { cleanText } from '../shared/clean-text.ts';
+
 /** Why a command failed, for metrics, logs and the decision whether Redis is away. */
 export type RedisErrorReason =
   'timeout' | 'connection' | 'oom' | 'readonly' | 'denied' | 'wrongtype' | 'loading' | 'other';
+
+/** Of a command; of one in a script, in the words of Redis 7.0 and of later versions. */
+const NO_RIGHT = /^NOPERM |^ERR The user executing the script can't|ACL failure in script/;
 
 /** Reasons by the beginning of the server's reply (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`: a fault of the gateway. */
 const ANSWERS: readonly (readonly [RegExp, RedisErrorReason])[] = [
   [/^OOM /, 'oom'],
   [/^READONLY /, 'readonly'],
-  [/^(NOAUTH|WRONGPASS|NOPERM) /, 'denied'],
+  [/^(NOAUTH|WRONGPASS|DENIED) /, 'denied'],
+  [NO_RIGHT, 'denied'],
   [/^WRONGTYPE /, 'wrongtype'],
   [/^(LOADING|MASTERDOWN) /, 'loading'],
   // No node serves that key now, so the cluster counts as away.
@@ -28,11 +35,40 @@ export function redisErrorReason(error: unknown): RedisErrorReason {
 /** The code by which a server that answers refuses writes: it is full, cannot write its log, lacks replicas, is one itself. */
 export function refusalOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
-  return /^(OOM|MISCONF|NOREPLICAS|READONLY|NOPERM) /.exec(error.message)?.[1];
+  if (NO_RIGHT.test(error.message)) return 'NOPERM';
+  return /^(OOM|MISCONF|NOREPLICAS|READONLY) /.exec(error.message)?.[1];
 }
 
 /** For `catch` after a read. The gateway did not write a value of another type, so it counts as one that cannot be decrypted. */
 export function emptyIfForeign(error: unknown): string {
   if (redisErrorReason(error) === 'wrongtype') return '';
   throw error;
+}
+
+const MAX_WORDS = 200;
+
+/**
+ * For a log line: the server's words, or why the connection failed. Without the arguments that the server repeats of an unknown
+ * command: those of AUTH have the password. For the network only the code, because addresses differ from attempt to attempt.
+ */
+export function redisErrorWords(error: unknown): string {
+  if (!types.isNativeError(error)) return 'unknown';
+  const { message, code, syscall, lastNodeError } = error as NodeJS.ErrnoException & {
+    lastNodeError?: unknown;
+  };
+  if (types.isNativeError(lastNodeError)) return redisErrorWords(lastNodeError);
+  if (code !== undefined && (syscall !== undefined || code.startsWith('ERR_SSL_'))) return code;
+  const words = message
+    .replace(/, with args beginning with.*/s, '')
+    .replace(/ Retrying from scratch after [\d.]+ms\./, '');
+  // The log masks what is secret.
+  return cleanText(code === undefined ? words : `${code}: ${words}`, (text) => text).slice(0, MAX_WORDS);
+}
+
+/** The server refuses the connection, or one side refuses the other's certificate. A network that is down is no refusal. */
+export function isRefusal(error: unknown): boolean {
+  if (!types.isNativeError(error)) return false;
+  const { name, code, syscall, lastNodeError } = error as NodeJS.ErrnoException & { lastNodeError?: unknown };
+  if (types.isNativeError(lastNodeError)) return isRefusal(lastNodeError);
+  return name === 'ReplyError' || (code !== undefined && syscall === undefined);
 }

@@ -6,14 +6,19 @@ import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inTime } from './in-time.ts';
-import { redisClient } from './redis-client.ts';
-import { redisErrorReason, type RedisErrorReason } from './redis-error.ts';
-import { parseRedisUrl } from '../config/redis-url.ts';
+import { redisClient, serverOf } from './redis-client.ts';
+import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
+import { environmentName } from './key-names.ts';
+import { refusalsOf, type Rights, sharedRights } from './rights.ts';
 import { Sealer } from './sealer.ts';
 
 /** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
 const START_MS = 2_000;
 const PROBE_EVERY_MS = 500;
+/** Rights, memory and the server's role may change while a connection is open. */
+const CHECK_EVERY_MS = 2_000;
+/** So many different errors are logged while Redis is away once. */
+const MOST_REASONS = 20;
 /** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
 const PROBE_KEYS = 40;
 
@@ -33,33 +38,41 @@ export class RedisAway extends Error {
 export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly sealer: Sealer | undefined;
   readonly #client: Redis | Cluster | undefined;
+  readonly #rights: Rights;
   readonly #listeners: (() => void)[] = [];
   /** Undefined until the first attempt to connect has ended. */
   #up: boolean | undefined;
   #stopped = false;
   #evictionChecked = false;
-  #lastReason: RedisErrorReason = 'connection';
+  #lastError: unknown;
+  readonly #told = new Set<string>();
+  /** Why Redis refuses writes, or some of them. */
+  #refusal: string | undefined;
   #probe: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #checks: NodeJS.Timeout | undefined;
 
   constructor(
     config: RedisConfig,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
-    const address = config.url && parseRedisUrl(config.url.reveal());
-    if (!address) return;
+    this.#rights = sharedRights(environmentName(config.platform));
+    const server = serverOf(config);
+    if (!server) return;
     this.sealer = new Sealer(config.encryptionKeys);
     this.metrics.redisUp(this.store, false);
-    this.#client = redisClient(address);
+    this.#client = redisClient(server);
     this.#client.on('error', (error: Error & { code?: string }) => {
-      this.#lastReason = redisErrorReason(error);
-      this.metrics.redisError(this.#lastReason);
-      const reason = error.code ?? this.#lastReason;
-      this.log.debug({ event: 'redis-error', reason }, 'Redis connection failed');
+      // After a refusal the connection fails too.
+      if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
+      const reason = redisErrorReason(error);
+      this.metrics.redisError(reason);
+      this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
+      if (this.#up === false && isRefusal(error)) this.#tell(error);
     });
     this.#client.on('ready', () => void this.#ask());
-    this.#client.on('close', () => this.#away(this.#lastReason));
+    this.#client.on('close', () => this.#away(this.#lastError));
   }
 
   /** The name of this connection, for logs and metrics. */
@@ -78,17 +91,20 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const connected = this.#client.connect().then(() => this.#ask());
     // Where the server is away at the start, the client tries again in the background.
     await Promise.race([connected.catch(() => undefined), wait(START_MS, undefined, { ref: false })]);
-    if (!this.#up) this.#away(this.#lastReason);
+    if (!this.#up) this.#away(this.#lastError);
+    if (this.store === 'orders') return;
+    await this.#checkWrites();
+    this.#checks = setInterval(() => void this.#checkWrites(), CHECK_EVERY_MS).unref();
   }
 
   get configured(): boolean {
     return this.#client !== undefined;
   }
 
-  /** `off` where no Redis is configured. */
+  /** `off` where no Redis is configured; `down` also where it can be read and refuses writes. */
   get status(): 'up' | 'down' | 'off' {
     if (!this.#client) return 'off';
-    return this.#up ? 'up' : 'down';
+    return this.#up && this.#refusal === undefined ? 'up' : 'down';
   }
 
   /**
@@ -102,7 +118,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     } catch (error) {
       const reason = redisErrorReason(error);
       this.metrics.redisError(reason);
-      if (isAway(reason)) this.#away(reason);
+      if (isAway(reason)) this.#away(error);
       throw error;
     }
   }
@@ -115,17 +131,16 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.#stopped = true;
     clearInterval(this.#timer);
+    clearInterval(this.#checks);
     this.#client?.disconnect();
   }
 
-  #away(reason: RedisErrorReason): void {
+  #away(error: unknown): void {
     if (this.#up === false || this.#stopped) return;
     this.#up = false;
     this.metrics.redisUp(this.store, false);
-    this.log.warn(
-      { event: 'redis-away', store: this.store, reason },
-      'Redis is away: no command is sent until it replies to a probe',
-    );
+    this.#told.clear();
+    this.#tell(error);
     // Also probes at once: where this process was blocked for a moment, the reply is already here.
     void this.#ask();
     this.#timer = setInterval(() => void this.#ask(), PROBE_EVERY_MS).unref();
@@ -135,11 +150,46 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (this.#up === true || this.#stopped) return;
     this.#up = true;
     clearInterval(this.#timer);
-    this.#lastReason = 'connection';
-    this.metrics.redisUp(this.store, true);
+    this.#lastError = undefined;
+    this.metrics.redisUp(this.store, this.status === 'up');
     this.log.info({ event: 'redis-ready', store: this.store }, 'Redis is connected');
     for (const listener of this.#listeners) listener();
     void this.#checkEviction().catch(() => undefined);
+    void this.#checkWrites();
+  }
+
+  /** Logs why Redis is away, in the server's words where there are any: each reason once while Redis is away. */
+  #tell(error: unknown): void {
+    const said = error === undefined ? undefined : redisErrorWords(error);
+    if (this.#told.has(said ?? '') || this.#told.size >= MOST_REASONS) return;
+    this.#told.add(said ?? '');
+    const reason: RedisErrorReason = error === undefined ? 'connection' : redisErrorReason(error);
+    this.log.warn(
+      { event: 'redis-away', store: this.store, reason, said },
+      'Redis is away: no command is sent until it replies to a probe',
+    );
+  }
+
+  /** Checks whether Redis takes writes and grants the gateway its rights. What can be read is read in any case. Never fails. */
+  async #checkWrites(): Promise<void> {
+    if (this.store === 'orders' || !this.#up) return;
+    let refusal: string | undefined;
+    try {
+      const { missing, words } = await this.run((client) => refusalsOf(client, this.#rights));
+      refusal = missing.length > 0 ? `denies ${missing.join(' and ')}` : words;
+    } catch {
+      return; // Redis is away, which is logged, or the next check asks again.
+    }
+    if (refusal === this.#refusal) return;
+    this.#refusal = refusal;
+    this.metrics.redisUp(this.store, this.status === 'up');
+    if (refusal === undefined)
+      this.log.info({ event: 'redis-ready', store: this.store }, 'Redis takes writes again');
+    else
+      this.log.error(
+        { event: 'redis-refuses', store: this.store, said: refusal },
+        'Redis refuses what the gateway needs: it is read, and nothing new is kept there',
+      );
   }
 
   /** Probes whether Redis can be used. One probe at a time; never fails. */
@@ -163,7 +213,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       if (isAway(reason)) {
         // A new connection asks the name server, the sentinels or the cluster again. An old one may stay dead for hours.
         if (reason !== 'loading' && client.status === 'ready') client.disconnect(true);
-        return this.#away(reason);
+        return this.#away(error);
       }
     }
     this.#back();

@@ -23,13 +23,20 @@ export class SessionsController {
     scope: 'sessions:write',
     idempotency: 'key',
     problems: ['login-failed'],
-    success: [{ status: 201, description: 'The session', type: SessionCreatedDto }],
+    success: [
+      {
+        status: 201,
+        description: 'The session',
+        type: SessionCreatedDto,
+        links: { read: sessionOf('getSession'), end: sessionOf('deleteSession') },
+      },
+    ],
     body: {
       type: CreateSessionDto,
       examples: {
-        admin: {
-          summary: "The demo's administrator; the demo prints the password",
-          value: { username: 'admin@harbour', password: 'as printed by the demo' },
+        chen: {
+          summary: 'A user of the demo',
+          value: { username: 'chen@harbour', password: 'demo-login-1' },
         },
       },
     },
@@ -76,6 +83,11 @@ export class SessionsController {
   deleteSession(@Call() call: CallContext, @HeaderValue('x-session-id') sessionId?: string): Promise<void> {
     return this.sessions.end(given(sessionId), call.caller.name);
   }
+}
+
+/** The operation takes the session of this response. */
+function sessionOf(operationId: string): { operationId: string; parameters: Record<string, string> } {
+  return { operationId, parameters: { 'header.X-Session-Id': '$response.body#/sessionId' } };
 }
 
 function given(sessionId: string | undefined): string {

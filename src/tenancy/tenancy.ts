@@ -97,8 +97,9 @@ export class Tenancy {
   /** Returns the missing ids and adds the others to the reach. */
   async #missing(lookup: Lookup, call: CallContext, reach: Reach): Promise<ReadonlySet<string>> {
     const reserved = lookup.reservable
-      ? await this.reservations.of(call.caller.name, lookup.ids)
+      ? await this.reservations.of(call.caller.name, lookup.enterprise, lookup.ids)
       : new Set<string>();
+    for (const assetNum of reserved) reach.reserved.push({ assetNum, enterprise: lookup.enterprise });
     const ids = lookup.ids.difference(reserved);
     const missing = ids.size === 0 ? ids : await this.belongings.missing({ ...lookup, ids }, call);
     reach.add(lookup.kind, lookup.ids.difference(missing));

@@ -11,6 +11,8 @@ export class Reach {
   readonly #own = new Map<OwnKind, Set<string>>();
   /** Numbers that the request may name and that get the result `not_found` without being sent. */
   readonly left = new Set<string>();
+  /** Asset numbers that the caller reserved and that the named enterprise does not have yet. */
+  readonly reserved: { readonly assetNum: string; readonly enterprise: string }[] = [];
 
   /** `refusal`: the problem for an id that does not exist for the caller. The handler may still repeat an earlier result instead. */
   constructor(readonly refusal?: ProblemException) {}

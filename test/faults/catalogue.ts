@@ -407,7 +407,12 @@ export const sections: readonly CatalogueSection[] = [
           'tokens are fetched again; orders stop until an operator confirms, also in a gateway that starts and remembers the store',
       },
       { id: 'R10', fault: 'wrong password, or a command denied', holds: 'degraded, counted' },
-      { id: 'R11', fault: 'out of memory: reads work, writes fail', holds: 'on local memory' },
+      {
+        id: 'R11',
+        fault: 'out of memory: reads work, writes fail',
+        holds:
+          'on local memory, and Redis is still read; `ready` says down, and one log line why, until there is room',
+      },
       {
         id: 'R12',
         fault: 'a server that evicts, or is set to while it runs',
@@ -420,7 +425,12 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'a miss, deleted and counted',
       },
       { id: 'R14', fault: "another type at the gateway's key", holds: 'a miss' },
-      { id: 'R15', fault: 'connected to a replica that may not write', holds: 'connects again' },
+      {
+        id: 'R15',
+        fault: 'connected to a replica that may not write',
+        holds:
+          'connects again, less and less often; `ready` says down while Redis takes no writes, and the gateway reads it',
+      },
       { id: 'R16', fault: 'loading, not able to persist, or full of clients', holds: 'degraded' },
       {
         id: 'R17',
@@ -465,6 +475,24 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'Redis 7.0 leaves out the transactions of its log, since its user `default` may do nothing',
         holds:
           'epoch and count share the fate of the records: orders stop, also in a gateway that starts and remembers nothing (with GUARD_INIT=manual)',
+      },
+      {
+        id: 'R24',
+        fault: 'Redis refuses the connection: wrong password, protected mode, TLS',
+        holds:
+          "one log line has the server's words, and another only where they change; no secret is in a line, and no library prints",
+      },
+      {
+        id: 'R25',
+        fault: "the gateway's user of Redis lacks a right, at start or later",
+        holds:
+          'one log line names the command or the keys, and `ready` says down; the gateway reads what it may; without a right on the order store orders are 503 until it is granted',
+      },
+      {
+        id: 'R26',
+        fault: 'Redis requires a client certificate',
+        holds:
+          'the gateway shows its certificate; without one, or with one of another authority, Redis is down and a log line says so',
       },
     ],
   },
@@ -934,6 +962,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'writes without a trail',
         holds:
           'one line for each, with caller, user, operation, subject and outcome; a caller cannot forge one',
+      },
+      {
+        id: 'S20',
+        fault: 'a caller uses an asset number that it reserved for one enterprise, and then for another',
+        holds:
+          'the first order binds the number to its enterprise, until the platform is known not to have carried the order out; for each other enterprise the number gets the response of an unknown one',
       },
     ],
   },

@@ -381,8 +381,13 @@ describe('Redis that refuses', () => {
     await failsClosed(gateway);
     await serves(gateway, session);
     expect(await errors(gateway, 'oom')).toBeGreaterThan(0);
-    await isUp(gateway);
+    await isDown(gateway);
+    expect(events(gateway, 'redis-refuses').map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'error', store: 'shared', said: expect.stringMatching(/^OOM /) },
+    ]);
+    await serves(gateway, session);
     await ask(redis, (client) => client.config('SET', 'maxmemory', '0'));
+    await isUp(gateway);
     await serves(gateway, await logIn(gateway));
   });
 
@@ -408,7 +413,9 @@ describe('Redis that refuses', () => {
     await served(gateway, 20);
     await failsClosed(gateway);
     await until('it connects anew', () => proxy.connections > connections);
-    await isUp(gateway);
+    await isDown(gateway);
+    await until('it is said', () => events(gateway, 'redis-refuses').length > 0);
+    expect(events(gateway, 'redis-refuses')[0]).toContain('READONLY');
     await served(gateway, 20);
     await serves(gateway, session);
     expect(await errors(gateway, 'readonly')).toBeGreaterThan(0);

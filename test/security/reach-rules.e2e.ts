@@ -3,7 +3,7 @@ import { scopes } from '../../src/caller/scopes.ts';
 import { operations, type OperationName } from '../../src/upstream/operations.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What a bound caller must name, what else it may name, and what lookups cost (docs/api.md, section 2). */
@@ -192,6 +192,78 @@ describe('S1 reserved numbers', () => {
     expect((await place([deletion(number)])).body).toMatchObject({ code: 'asset-not-found' });
     expect(await writes()).toEqual(['obtainAssetNums']);
     expect((await place([onto(number)])).status).toBe(201);
+  });
+
+  describe('S20 that an order used for one enterprise', () => {
+    const meridian = { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' };
+    const ontoMeridian = (assetNum: string) => ({ ...onto(assetNum), customer: meridian });
+    /** What the response says, without the ids of the request. */
+    const said = ({ status, body }: TestAnswer, number: string) => [
+      status,
+      JSON.stringify({ ...body, requestId: '', instance: '' }).replaceAll(number, ''),
+    ];
+    const isUnknown = async (number: string, items: Item[], at = gateway) => {
+      const unknown = '9'.repeat(number.length);
+      const other = JSON.parse(JSON.stringify(items).replaceAll(number, unknown)) as Item[];
+      const [answer, expected] = [await place(items, 'both', at), await place(other, 'both', at)];
+      expect(expected.body).toMatchObject({ code: 'asset-not-found', outcome: 'not_processed' });
+      expect(said(answer, number)).toEqual(said(expected, unknown));
+    };
+
+    it.each(['in this process', 'in Redis'])('are unknown for each other enterprise (%s)', async (where) => {
+      const shared = where === 'in Redis' ? await startRedis() : undefined;
+      const environment: Record<string, string> = shared
+        ? { GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS }
+        : {};
+      const one = await start(environment);
+      const two = shared ? await start(environment) : one;
+      try {
+        const number = await reserve(one, 'both');
+        expect((await place([ontoMeridian(number)], 'both', one)).status).toBe(201);
+        await isUnknown(number, [onto(number)], two);
+        // The grant of the enterprise that has it now is taken away.
+        two.callers = two.callers.map((each) =>
+          each.name === 'both' ? { ...each, enterprises: ['ent-harbour'] } : each,
+        );
+        two.writeCallers();
+        await until('the grant is gone', async () => {
+          const answer = await two.get('/v1/enterprises/ent-meridian/assets', key('both', two));
+          return answer.status === 403;
+        });
+        await isUnknown(number, [onto(number)], two);
+      } finally {
+        await one.stop();
+        if (two !== one) await two.stop();
+        await shared?.stop();
+      }
+    });
+
+    it.each(['in this process', 'in Redis'])(
+      'are free again where the platform refused the order, and bound where its outcome is unknown (%s)',
+      async (where) => {
+        const shared = where === 'in Redis' ? await startRedis() : undefined;
+        const one = await start(shared ? { GUARD_REDIS_URL: shared.url, ENCRYPTION_KEYS } : {});
+        try {
+          const number = await reserve(one, 'both');
+          await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
+          expect((await place([ontoMeridian(number)], 'both', one)).status).toBe(422);
+          await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
+          expect((await place([onto(number)], 'both', one)).body['outcome']).toBe('unknown');
+          await isUnknown(number, [ontoMeridian(number)], one);
+        } finally {
+          await one.stop();
+          await shared?.stop();
+        }
+      },
+    );
+
+    it('and that two items name for two enterprises, are refused before anything is sent', async () => {
+      const number = await reserve(gateway, 'both');
+      const answer = await place([onto(number), ontoMeridian(number)], 'both');
+      expect(answer.body).toMatchObject({ code: 'asset-not-found', outcome: 'not_processed' });
+      expect(await writes()).toEqual(['obtainAssetNums']);
+      expect((await place([onto(number)], 'both')).status).toBe(201);
+    });
   });
 
   it('are known to every process, and get a problem of the dependency while their store is down', async () => {

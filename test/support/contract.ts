@@ -12,6 +12,7 @@ export interface Response {
   readonly description: string;
   readonly content?: Readonly<Record<string, Media>>;
   readonly headers?: Readonly<Record<string, object>>;
+  readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
 export interface OpenApiOperation {
   readonly operationId: string;
@@ -26,7 +27,8 @@ export interface OpenApiOperation {
     in: string;
     required?: boolean;
     example?: unknown;
-    schema?: { example?: unknown };
+    examples?: Readonly<Record<string, { value: unknown }>>;
+    schema?: { example?: unknown; examples?: readonly unknown[] };
   }[];
   readonly responses: Readonly<Record<string, Response>>;
   readonly 'x-upstream'?: { operation: string; method: string; path: string };

@@ -12,6 +12,7 @@ export function knownStore(
     get count() {
       return count;
     },
+    lacksRights: false,
     replicated,
     acknowledgements: 1,
     trial: false,

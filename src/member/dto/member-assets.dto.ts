@@ -125,7 +125,7 @@ export class ChangeAssetNumsDto {
 })
 export class SetAssetNumsDto {
   /** All asset numbers that the member has afterwards. */
-  @IdentifierList({ max: MAX_ASSETS }, { example: ['8000001002', '8000001009'] })
+  @IdentifierList({ max: MAX_ASSETS }, { example: ['8000001002', '8000001004'] })
   @Names('assetNum')
   assetNums!: string[];
 }

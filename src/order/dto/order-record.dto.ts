@@ -91,7 +91,7 @@ export class OrderPath {
   @Names('channel')
   channelCode!: string;
 
-  @Identifier({ example: 'SO-2001' })
+  @Identifier({ example: 'SO-2000' })
   @Names('label')
   channelOrderId!: string;
 }

@@ -1,0 +1,59 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseRedisUrl } from './redis-url.ts';
+import type { Values } from './variables.ts';
+
+/** For TLS to Redis, in PEM. */
+export interface RedisCertificates {
+  /** The certificates of the trusted authorities; absent: those that Node trusts. */
+  readonly ca?: string;
+  /** The certificate that the gateway shows. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** How each file is read, to see whether it is what it should be. */
+const FILES = {
+  ca: (pem: string) => new X509Certificate(pem),
+  cert: (pem: string) => new X509Certificate(pem),
+  key: (pem: string) => createPrivateKey(pem),
+} as const;
+type File = keyof typeof FILES;
+const NAMES = Object.keys(FILES) as File[];
+
+/** Reads the files of one Redis. Adds to `faults` what is wrong with them, by the variable's name. */
+export function redisCertificates(
+  prefix: 'REDIS' | 'GUARD_REDIS',
+  values: Values,
+  faults: string[],
+): RedisCertificates {
+  const found: Partial<Record<File, string>> = {};
+  for (const file of NAMES) {
+    const name = variableOf(prefix, file);
+    const path = values[name];
+    if (path === undefined) continue;
+    try {
+      const pem = readFileSync(path, 'utf8');
+      FILES[file](pem);
+      found[file] = pem;
+    } catch {
+      const what = file === 'key' ? 'private key in PEM, without a passphrase' : 'certificate in PEM';
+      faults.push(`${name} must be the path of a readable ${what}`);
+      return {};
+    }
+  }
+  const given = NAMES.filter((file) => file in found).map((file) => variableOf(prefix, file));
+  const url = values[`${prefix}_URL`];
+  if (given.length > 0 && !(url && parseRedisUrl(url.reveal())?.tls))
+    faults.push(`${given.join(', ')} must go with a ${prefix}_URL that begins with rediss`);
+  const [cert, key] = [variableOf(prefix, 'cert'), variableOf(prefix, 'key')];
+  if ((found.cert === undefined) !== (found.key === undefined))
+    faults.push(`${cert} and ${key} must be set together`);
+  else if (found.cert && found.key && !FILES.cert(found.cert).checkPrivateKey(FILES.key(found.key)))
+    faults.push(`${key} must be the private key of ${cert}`);
+  return found;
+}
+
+function variableOf<P extends string, F extends File>(prefix: P, file: F): `${P}_TLS_${Uppercase<F>}_FILE` {
+  return `${prefix}_TLS_${file.toUpperCase() as Uppercase<F>}_FILE`;
+}

@@ -1,0 +1,103 @@
+import { Cluster, type Redis, type RedisCommander } from 'ioredis';
+import { redisErrorReason, redisErrorWords } from './redis-error.ts';
+
+/** What the gateway needs of a Redis: commands as they are tried, with KEY for a key. docs/operating.md, section 2, grants them. */
+export interface Rights {
+  readonly commands: readonly string[];
+  /** The beginnings of keys. The first stands for KEY. */
+  readonly prefixes: readonly string[];
+}
+
+export interface Refusals {
+  /** As access lists name them: `+zadd`, `~prefix*`. */
+  readonly missing: readonly string[];
+  /** The server's words where it refuses writes for another reason: it is full, is a replica. */
+  readonly words?: string;
+}
+
+const SCRIPTED = ['eval return 0', 'evalsha 0 0'];
+const COMMON = [
+  ...['ping', 'info', 'time', ...SCRIPTED],
+  ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'type KEY', 'incr KEY', 'incrby KEY 1'],
+  ...['pttl KEY', 'pexpire KEY 1', 'hget KEY 0', 'hmget KEY 0', 'hgetall KEY', 'hset KEY 0 0'],
+  ...['hsetnx KEY 0 0', 'hlen KEY', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
+  ...['zremrangebyrank KEY 0 0', 'zremrangebyscore KEY 0 0'],
+];
+const ORDERS = [
+  ...['wait 0 0', 'sadd KEY 0', 'sunion KEY', 'zrange KEY 0 0', 'zrem KEY 0', 'zrangebyscore KEY 0 0'],
+  ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0'],
+];
+/** Commands of the queue's library, which the reconciliation of orders in doubt runs on. */
+const QUEUE = [
+  ...['bzpopmin KEY 1', 'hdel KEY 0', 'hexists KEY 0', 'hincrby KEY 0 1', 'hmset KEY 0 0', 'llen KEY'],
+  ...['lpop KEY', 'lpush KEY 0', 'lrange KEY 0 0', 'lrem KEY 0 0', 'rpoplpush KEY KEY', 'rpush KEY 0'],
+  ...['ltrim KEY 0 0', 'smembers KEY', 'srem KEY 0', 'unlink KEY', 'xadd KEY * 0 0', 'xtrim KEY maxlen 0'],
+  ...['zpopmin KEY', 'zrevrange KEY 0 0', 'client setname 0'],
+];
+
+export function sharedRights(environment: string): Rights {
+  return { commands: COMMON, prefixes: [`${environment}:`, `{${environment}`] };
+}
+
+export function orderStoreRights(environment: string): Rights {
+  return {
+    commands: [...COMMON, ...ORDERS, ...QUEUE],
+    prefixes: [`{${environment}:guard}:`, `{${environment}:reconciliation}:`, `${environment}:reserved:`],
+  };
+}
+
+/**
+ * What the server refuses of these rights. Rejects while it is away. Nothing is carried out: the server only checks the commands
+ * between MULTI and DISCARD.
+ */
+export async function refusalsOf(client: RedisCommander, { commands, prefixes }: Rights): Promise<Refusals> {
+  // A node itself is not redirected, and every node has the same users.
+  const node = client instanceof Cluster ? client.nodes('master')[0] : (client as Redis);
+  if (!node) throw new Error('Connection is closed');
+  const keys = prefixes.map((prefix) => `${prefix}rights`);
+  const tried = [
+    ...commands.map((command) => command.replaceAll('KEY', keys[0] as string)),
+    ...keys.slice(1).map((key) => `get ${key}`),
+  ];
+  const frame = ['multi', 'discard'];
+  const ofFrame = await errorsOf(node, frame);
+  // Without MULTI the commands would be carried out.
+  if (ofFrame.some((error) => error)) return sorted(frame, ofFrame, prefixes);
+  const errors = await errorsOf(node, ['multi', ...tried, 'discard']);
+  return sorted(tried, errors.slice(1, -1), prefixes);
+}
+
+function sorted(
+  commands: readonly string[],
+  errors: readonly (Error | null)[],
+  prefixes: readonly string[],
+): Refusals {
+  const missing = new Set<string>();
+  let words: string | undefined;
+  for (const [index, error] of errors.entries()) {
+    // In a cluster, another node may have the key.
+    if (!error || /^(MOVED|ASK) /.test(error.message)) continue;
+    const command = commands[index] ?? '';
+    const reason = redisErrorReason(error);
+    if (reason === 'timeout' || reason === 'connection' || reason === 'loading') throw error;
+    if (reason !== 'denied') words ??= redisErrorWords(error);
+    else if (/ run | command/.test(error.message)) missing.add(`+${nameOf(command)}`);
+    else missing.add(`~${prefixes.findLast((prefix) => command.includes(` ${prefix}rights`)) ?? ''}*`);
+  }
+  return { missing: [...missing], ...(words !== undefined && { words }) };
+}
+
+async function errorsOf(node: Redis, commands: readonly string[]): Promise<(Error | null)[]> {
+  const pipeline = node.pipeline();
+  for (const command of commands) {
+    const [name = '', ...values] = command.split(' ');
+    pipeline.call(name, ...values);
+  }
+  return ((await pipeline.exec()) ?? []).map(([error]) => error);
+}
+
+/** As access lists name it: `client|setname` is a command of its own. */
+function nameOf(command: string): string {
+  const [name = '', second] = command.split(' ');
+  return name === 'client' ? `${name}|${second}` : name;
+}

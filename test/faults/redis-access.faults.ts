@@ -1,0 +1,261 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { environmentName } from '../../src/redis/key-names.ts';
+import { orderStoreRights, refusalsOf, type Rights, sharedRights } from '../../src/redis/rights.ts';
+import { newEncryptionKey } from '../support/canary.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { endings } from '../support/endings.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
+import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential, type LogLine, settings } from '../support/settings.ts';
+
+/** What Redis requires of the gateway before it serves: a password, a certificate, rights. */
+
+jest.setTimeout(120_000);
+
+const ENCRYPTION_KEYS = newEncryptionKey();
+
+let sandbox: TestSandbox;
+const { atEnd, ended } = endings();
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+});
+beforeEach(() => sandbox.reset({ tokens: true }));
+afterAll(() => sandbox.close());
+
+const newRedis = async (...args: string[]) => ended(await startRedis(args));
+const gatewayAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>
+  ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
+const lines = (gateway: TestGateway, event: string) =>
+  gateway.logLines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event);
+const ready = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body;
+const is = (gateway: TestGateway, part: 'redis' | 'orders', state: string) =>
+  until(`${part} is ${state}`, async () => (await ready(gateway))[part] === state);
+const place = (gateway: TestGateway, number: string) => gateway.post('/v1/license-orders', orderOf(number));
+
+describe('R24 Redis refuses the connection', () => {
+  it('by its password: one line in its words, and orders are not up', async () => {
+    const password = credential();
+    const redis = await newRedis('--requirepass', password);
+    const gateway = await gatewayAt(redis.url.replace('//', `//:not-${password}@`));
+    const said = () =>
+      lines(gateway, 'redis-away')
+        .filter(({ store }) => store === 'shared')
+        .map((line) => String(line['said']).split(' ')[0]);
+    await until('it is said', () => said().includes('WRONGPASS'));
+    expect(await ready(gateway)).toMatchObject({ redis: 'down', orders: 'down' });
+    expect((await place(gateway, 'SO-refused')).status).toBe(503);
+    await redis.stop();
+    await newRedis('--port', String(redis.port));
+    await is(gateway, 'redis', 'up');
+    // While no server is there, no further reason is one of Redis' own.
+    expect(said()).toEqual(['WRONGPASS']);
+    expect(gateway.logLines.join()).not.toContain(password);
+  });
+
+  it('by its protected mode: each line of the output is JSON, and one for each store has the words', async () => {
+    const password = credential();
+    const redis = await newRedis('--bind', '*', '--protected-mode', 'yes');
+    // Of this machine, from outside: for Redis, a loopback address is no stranger.
+    const address = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+    if (address === undefined)
+      throw new Error('This test needs a network interface besides the loopback one');
+    const other = await gatewayAt('');
+    const gateway = ended(
+      await startGatewayProcess({
+        ...other.environment(sandbox),
+        REDIS_URL: `redis://:${password}@${address}:${redis.port}`,
+        ENCRYPTION_KEYS,
+      }),
+    );
+    const away = () =>
+      gateway
+        .output()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as LogLine)
+        .filter(({ event, said }) => event === 'redis-away' && said !== undefined);
+    await until('it is said', () => away().length >= 2);
+    const response = await fetch(`${gateway.url}/health/ready`);
+    expect(await response.json()).toMatchObject({ redis: 'down', orders: 'down' });
+    await until('both clients have connected again several times', async () => {
+      const metrics = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
+      return Number(/^gateway_redis_errors_total\{reason="denied"\} (\d+)/m.exec(metrics)?.[1]) >= 8;
+    });
+    expect(away().map(({ store, said }) => [store, said])).toEqual([
+      ['shared', 'DENIED Redis is running in protected mode'],
+      ['orders', 'DENIED Redis is running in protected mode'],
+    ]);
+    expect(gateway.output()).not.toContain(password);
+  });
+});
+
+describe('R26 Redis requires a client certificate', () => {
+  it('the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
+    const { ca, good, untrusted } = await makeCertificates();
+    const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
+    atEnd(() => rmSync(folder, { recursive: true }));
+    const files = { ca, cert: good.cert, key: good.key, otherCert: untrusted.cert, otherKey: untrusted.key };
+    for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
+    const file = (name: keyof typeof files) => join(folder, `${name}.pem`);
+    const port = String(await freePort());
+    const redis = await newRedis(
+      ...['--tls-port', port, '--tls-auth-clients', 'yes', '--tls-ca-cert-file', file('ca')],
+      ...['--tls-cert-file', file('cert'), '--tls-key-file', file('key')],
+    );
+    const url = `rediss://localhost:${port}`;
+    const own = { REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('key') };
+    const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
+    await is(gateway, 'redis', 'up');
+    await is(gateway, 'orders', 'up');
+    expect((await place(gateway, 'SO-certificate')).status).toBe(201);
+
+    const apart = await gatewayAt(redis.url, {
+      GUARD_REDIS_URL: url,
+      GUARD_REDIS_TLS_CA_FILE: file('ca'),
+      GUARD_REDIS_TLS_CERT_FILE: file('cert'),
+      GUARD_REDIS_TLS_KEY_FILE: file('key'),
+    });
+    await is(apart, 'orders', 'up');
+
+    const strangers: Record<string, string>[] = [
+      {},
+      { REDIS_TLS_CERT_FILE: file('otherCert'), REDIS_TLS_KEY_FILE: file('otherKey') },
+    ];
+    for (const others of strangers) {
+      const refused = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...others });
+      await until('it is said', () =>
+        lines(refused, 'redis-away').some(({ said }) => String(said).startsWith('ERR_SSL')),
+      );
+      expect(await ready(refused)).toMatchObject({ redis: 'down', orders: 'down' });
+      expect((await place(refused, 'SO-stranger')).status).toBe(503);
+    }
+  });
+});
+
+describe('R25 the user of Redis lacks a right', () => {
+  /** Users as docs/operating.md makes them, with a password of this run. */
+  async function granted() {
+    const password = credential();
+    const redis = await newRedis('--appendonly', 'yes');
+    const text = readFileSync('docs/operating.md', 'utf8');
+    const users = [...text.matchAll(/^ACL SETUSER (.*)$/gm)].map(([, line = '']) =>
+      line.replace('PASSWORD', password).split(' '),
+    );
+    expect(users).toHaveLength(2);
+    for (const user of users) await ask(redis, (client) => client.call('ACL', 'SETUSER', ...user));
+    const [shared = '', orders = ''] = users.map(([name]) =>
+      redis.url.replace('//', `//${name}:${password}@`),
+    );
+    return { redis, shared, orders, names: users.map(([name = '']) => name) };
+  }
+  const change = (redis: RunningRedis, ...rules: string[]) =>
+    ask(redis, (client) => client.call('ACL', 'SETUSER', ...rules));
+
+  it('what the manual grants is enough: Redis denies nothing', async () => {
+    const { redis, shared, orders } = await granted();
+    const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
+    expect(await ready(gateway)).toMatchObject({ redis: 'up', orders: 'up' });
+    await until('a session opens', async () => {
+      const user = { username: 'anna@harbour', password: sandbox.seedPassword };
+      return (await gateway.post('/v1/sessions', user)).status === 201;
+    });
+    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
+    expect((await place(gateway, 'SO-granted')).status).toBe(201);
+    expect((await gateway.get('/v1/license-orders')).body['total']).toBe(1);
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const { items } = orderOf('');
+    const inDoubt = orderOf('SO-in-doubt', { items: items.map((item) => ({ ...item, customer })) });
+    expect((await gateway.post('/v1/license-orders', inDoubt)).body).toMatchObject({ outcome: 'unknown' });
+    // The first attempt of the reconciliation is due 10 s after the order, and finds nothing.
+    await until('the queue has made an attempt', () =>
+      ask(redis, async (client) => (await client.keys('*:reconciliation}:*:completed')).length > 0),
+    );
+    expect(await ask(redis, (client) => client.call('ACL', 'LOG'))).toEqual([]);
+    const environment = environmentName(new URL(sandbox.url));
+    const prefixes = [sharedRights(environment), orderStoreRights(environment)].flatMap(
+      (each) => each.prefixes,
+    );
+    const keys = await ask(redis, (client) => client.keys('*'));
+    expect(keys.filter((key) => !prefixes.some((prefix) => key.startsWith(prefix)))).toEqual([]);
+  });
+
+  it('each right that is taken away is named', async () => {
+    const { redis, shared, orders, names } = await granted();
+    const environment = environmentName(settings().upstream.baseUrl);
+    const rights = [sharedRights(environment), orderStoreRights(environment)];
+    for (const [index, url] of [shared, orders].entries()) {
+      const name = names[index] as string;
+      const needed = rights[index] as Rights;
+      const client = new Redis(url);
+      atEnd(() => client.disconnect());
+      const missing = async () => (await refusalsOf(client, needed)).missing;
+      expect(await refusalsOf(client, needed)).toEqual({ missing: [] });
+      for (const command of [...needed.commands, 'multi']) {
+        const right = command.startsWith('client ')
+          ? command.split(' ').slice(0, 2).join('|')
+          : (command.split(' ')[0] as string);
+        await change(redis, name, `-${right}`);
+        expect(await missing()).toEqual([`+${right}`]);
+        await change(redis, name, `+${right}`);
+      }
+      for (const prefix of needed.prefixes) {
+        const others = needed.prefixes.filter((other) => other !== prefix).map((other) => `~${other}*`);
+        await change(redis, name, 'resetkeys', ...others);
+        expect(await missing()).toEqual([`~${prefix}*`]);
+      }
+      await change(redis, name, '~*');
+      expect(await client.dbsize()).toBe(0);
+    }
+  });
+
+  it('each command of a script is among the rights that are checked', () => {
+    const checked = orderStoreRights('').commands.map((command) => command.split(' ')[0]?.toUpperCase());
+    const used = readdirSync('src', { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .flatMap((name) => [...readFileSync(join('src', name), 'utf8').matchAll(/redis\.p?call\('([A-Z]+)'/g)])
+      .map(([, command]) => command);
+    expect(used.length).toBeGreaterThan(50);
+    expect(new Set(used).difference(new Set(checked))).toEqual(new Set());
+  });
+
+  it('one of the order store, at start or later: orders are 503 and not up, and one line names it', async () => {
+    const { redis, shared, orders, names } = await granted();
+    const name = names[1] as string;
+    await change(redis, name, '-zadd');
+    const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
+    for (const [round, right] of ['zadd', 'zrem'].entries()) {
+      await change(redis, name, `-${right}`);
+      await is(gateway, 'orders', 'down');
+      expect((await place(gateway, `SO-denied-${right}`)).status).toBe(503);
+      const stops = lines(gateway, 'order-store-stopped');
+      expect(stops).toHaveLength(round + 1);
+      expect(stops[round]).toMatchObject({ reason: 'rights', msg: expect.stringContaining(`+${right} `) });
+      await change(redis, name, `+${right}`);
+      await is(gateway, 'orders', 'up');
+      expect((await place(gateway, `SO-granted-${right}`)).status).toBe(201);
+    }
+    expect(await sandbox.journal('batchOrder')).toHaveLength(2);
+  });
+
+  it('one of the other Redis: it is read, `ready` says down, and one line names it', async () => {
+    const { redis, shared, orders, names } = await granted();
+    const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
+    await change(redis, names[0] as string, '-zcard');
+    await is(gateway, 'redis', 'down');
+    expect(lines(gateway, 'redis-refuses')).toMatchObject([{ said: 'denies +zcard' }]);
+    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
+    await change(redis, names[0] as string, '+zcard');
+    await is(gateway, 'redis', 'up');
+  });
+});
