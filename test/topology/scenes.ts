@@ -248,7 +248,8 @@ async function refusals(site: Site, name: string): Promise<string[]> {
   const before = (await site.sandbox.journal('batchOrder')).length;
   for (const gateway of site.gateways) {
     if (!isDenial(await site.place(gateway, `${name}-${gateway}`))) faults.push(`${gateway} took an order`);
-    if (!site.events(gateway).has('order-store-stopped')) faults.push(`${gateway} has no line of it in its log`);
+    if (!site.events(gateway).has('order-store-stopped'))
+      faults.push(`${gateway} has no line of it in its log`);
     // It is measured twice a second.
     await until(
       `the metric of ${gateway} says so`,
