@@ -78,7 +78,7 @@ interface Described {
   >;
 }
 
-/** `Customer` instead of `CustomerDto`: generated clients carry the names of the contract. */
+/** `Customer` instead of `CustomerDto`: generated clients use the names of the contract. */
 function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {});
   const renamed = Object.fromEntries(schemas.map(([name, schema]) => [name.replace(/Dto$/, ''), schema]));
