@@ -36,6 +36,9 @@ const RECORD_MS = 60_000;
 /** What the platform said of a write: it must not be lost. A write that was not sent, or of which nothing is known, may be. */
 const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
 
+/** With these, a write may be recorded that has not begun. */
+const OPEN: ReadonlySet<string> = new Set(['refused', 'unacknowledged']);
+
 /** When a caller that has too many records may ask again: each ends by itself. */
 const FULL_S = 60;
 
@@ -188,18 +191,16 @@ export class OrderLedger implements OnApplicationShutdown {
 
   /** Repeated once by the same owner: the answer to the first may be what got lost. */
   async #begin(begin: Begin): Promise<Begun> {
+    let mayBeRecorded = false;
     try {
       return await this.keeper.store.begin(begin).catch((error: unknown) => {
-        if (error instanceof OrderLedgerUnavailable && error.reason === 'away')
-          return this.keeper.store.begin(begin);
-        throw error;
+        if (!(error instanceof OrderLedgerUnavailable && error.reason === 'away')) throw error;
+        mayBeRecorded = true;
+        return this.keeper.store.begin(begin);
       });
     } catch (error) {
-      // It may be recorded all the same: then its number is free again at once, and not when the lease has ended.
-      if (
-        error instanceof OrderLedgerUnavailable &&
-        ['away', 'refused', 'unacknowledged'].includes(error.reason)
-      )
+      // Then its number is free again at once, and not when the lease has ended.
+      if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
         void this.#record({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }

@@ -461,7 +461,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'R21',
         fault: 'the order store goes back: a log cut short, a restored copy, a replica promoted too early',
         holds:
-          'orders stop in every gateway, also in one that starts later and remembers the count, until an operator confirms with guard-init, which says how many writes are missing',
+          'orders stop in every gateway, also in one that starts later and remembers the count, or that knows nothing of the lost writes when it connects again, until an operator confirms with guard-init, which says how many writes are missing',
       },
       {
         id: 'R22',
@@ -525,6 +525,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'no byte gets from the master to its replicas',
         holds:
           'nothing is sent: 503 not_processed; `ready`, a log line and a metric say so; a repeat is placed once they are connected again',
+      },
+      {
+        id: 'N7',
+        fault: 'the master, a replica and a gateway are cut off from all other hosts for more than 15 seconds',
+        holds:
+          'no order is placed twice; what the side that is cut off has placed is missing at the next master: orders stop at every gateway, until an operator confirms with guard-init, which says how many are missing',
       },
     ],
   },
