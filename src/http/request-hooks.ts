@@ -27,7 +27,6 @@ import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 
 /** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
-const UNAUTHENTICATED = new ProblemException('unauthenticated');
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 
 /** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
@@ -93,7 +92,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       return refusal ? refuse(refusal) : wait('caller', () => count(known));
     }
     // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
-    const stranger = (): void => (request.is404 ? done() : refuse(UNAUTHENTICATED));
+    const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
     if (hasBody(raw) && !callers.hasToken(headers)) return stranger();
     wait('stranger', () => {
       if (!callers.hasToken(headers)) return stranger();
@@ -167,7 +166,7 @@ export function connectHttp(app: NestFastifyApplication): void {
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | Exclude<Asker, 'caller'> {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'probe';
-  return /^\/(problems|docs|openapi)(\W|$)/.test(url) ? 'stranger' : 'callers';
+  return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'stranger' : 'callers';
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */
