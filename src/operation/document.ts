@@ -3,17 +3,13 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
 import { addCallerHeaders } from './caller-headers.ts';
+import { DESCRIPTION } from './document-description.ts';
 import { finishSchemas } from './document-schemas.ts';
 import { API_KEY, BEARER } from './operation.decorator.ts';
 import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
 import { responseExamples } from './response-examples.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
-
-const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
-
-Press *Authorize* and paste an API key, then *Try it out*: the examples work against the demo as they stand and chain
-(what one creates, the next one uses). Every error is \`application/problem+json\`; its \`type\` links to the page that explains it.`;
 
 /** The OpenAPI 3.1 document, made from the routes themselves, with examples of responses by operation and status. */
 export function openApiDocument(app: INestApplication, examples = responseExamples): OpenAPIObject {
@@ -23,7 +19,12 @@ export function openApiDocument(app: INestApplication, examples = responseExampl
     .setDescription(`${DESCRIPTION}\n\n${commonProblemsText}`)
     .setVersion(version)
     .addApiKey(
-      { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'A key from the callers file' },
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-Api-Key',
+        description: 'The demo prints its key; elsewhere the operator of the gateway gives out keys',
+      },
       API_KEY,
     )
     .addBearerAuth(
@@ -77,7 +78,7 @@ interface Described {
   >;
 }
 
-/** `Customer` instead of `CustomerDto`: generated clients carry the names of the contract. */
+/** `Customer` instead of `CustomerDto`: generated clients use the names of the contract. */
 function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {});
   const renamed = Object.fromEntries(schemas.map(([name, schema]) => [name.replace(/Dto$/, ''), schema]));

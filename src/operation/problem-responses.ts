@@ -141,6 +141,6 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
         ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
   }).answer('example-1');
-  // As it is sent: without the members that are absent.
+  // As it is sent: without absent members.
   return { summary: answer.title, value: JSON.parse(JSON.stringify(answer)) as object };
 }

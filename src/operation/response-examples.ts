@@ -365,7 +365,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "assetId": "ast-1001",
           "licenseType": "softkey",
           "assetNum": "8000001001",
-          "grantable": false,
+          "grantable": true,
           "customerId": "cus-harbour-default",
           "keyShellNumber": "8000001001",
           "keyGeneration": null,

@@ -35,29 +35,29 @@ export class Stage {
   readonly #answered = new Map<string, { by: GatewayProcess; at: number }>();
   /** Gateways that were killed, and when. */
   readonly #killed = new Map<GatewayProcess, number>();
-  #guard: RunningRedis;
-  readonly #guardFolder: string;
-  readonly #startGuard: () => Promise<RunningRedis>;
+  #orderStore: RunningRedis;
+  readonly #orderStoreFolder: string;
+  readonly #startOrderStore: () => Promise<RunningRedis>;
   readonly #startGateway: () => ReturnType<typeof startGatewayProcess>;
 
   private constructor(
     parts: Pick<Stage, 'sandbox' | 'fleet' | 'records'>,
-    guard: { running: RunningRedis; folder: string; start: () => Promise<RunningRedis> },
+    orderStore: { running: RunningRedis; folder: string; start: () => Promise<RunningRedis> },
     startGateway: () => ReturnType<typeof startGatewayProcess>,
   ) {
     this.sandbox = parts.sandbox;
     this.fleet = parts.fleet;
     this.records = parts.records;
-    this.#guard = guard.running;
-    this.#guardFolder = guard.folder;
-    this.#startGuard = guard.start;
+    this.#orderStore = orderStore.running;
+    this.#orderStoreFolder = orderStore.folder;
+    this.#startOrderStore = orderStore.start;
     this.#startGateway = startGateway;
   }
 
   static async set({ processes, variant, environment = {}, seed }: StageOptions): Promise<Stage> {
     const sandbox = await TestSandbox.start(seed === undefined ? {} : { seed });
     await sandbox.fault(faultRules());
-    const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
+    const folder = mkdtempSync(join(tmpdir(), 'order-store-'));
     const port = await freePort();
     const log = variant === 'store-without-persistence' ? ['no', 'no'] : ['yes', 'always'];
     const start = () =>
@@ -162,21 +162,21 @@ export class Stage {
     this.restarts++;
   }
 
-  async killGuard(): Promise<void> {
-    await this.#guard.kill9();
+  async killOrderStore(): Promise<void> {
+    await this.#orderStore.kill9();
   }
 
-  async restartGuard(): Promise<void> {
-    this.#guard = await this.#startGuard();
+  async restartOrderStore(): Promise<void> {
+    this.#orderStore = await this.#startOrderStore();
     this.restarts++;
   }
 
-  get guard(): RunningRedis {
-    return this.#guard;
+  get orderStore(): RunningRedis {
+    return this.#orderStore;
   }
 
-  async emptyGuard(): Promise<void> {
-    await ask(this.#guard, (client) => client.flushall());
+  async emptyOrderStore(): Promise<void> {
+    await ask(this.#orderStore, (client) => client.flushall());
   }
 
   /** Waits until no order counts as being sent: every orphaned lease has ended. */
@@ -198,8 +198,8 @@ export class Stage {
       await ended;
     }
     await this.fleet.stop();
-    await this.#guard.stop();
-    rmSync(this.#guardFolder, { recursive: true, force: true });
+    await this.#orderStore.stop();
+    rmSync(this.#orderStoreFolder, { recursive: true, force: true });
     await this.sandbox.close();
   }
 }
