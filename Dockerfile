@@ -26,6 +26,8 @@ ENV NODE_ENV=production
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# The API page shows it.
+COPY CHANGELOG.md ./
 USER node
 EXPOSE 3000
 # A few bytes by bash: a Node for each check would cost more than the gateway does when it is idle.

@@ -43,8 +43,18 @@ export function tokenAnswer({ status, headers, body }: TokenAnswer): Answer {
 }
 
 /** A response outside the interface: unknown path, wrong method, a body that is too large. */
-export function plainAnswer(status: number, error: string, headers: Record<string, string> = {}): Answer {
-  return { status, headers: { ...JSON_HEADERS, ...headers }, body: { status, error }, success: false };
+export function plainAnswer(
+  status: number,
+  error: string,
+  headers: Record<string, string> = {},
+  more: Record<string, unknown> = {},
+): Answer {
+  return {
+    status,
+    headers: { ...JSON_HEADERS, ...headers },
+    body: { status, error, ...more },
+    success: false,
+  };
 }
 
 export function toReply({ status, headers, body }: Answer): Reply {

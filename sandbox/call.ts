@@ -1,11 +1,11 @@
 /** What an operation's handler receives, and what a handler is. */
-import type { Clock } from './clock.ts';
+import type { Time } from './clock.ts';
 import type { Settings } from './options.ts';
 import type { State } from './state/state.ts';
 
 export interface World {
   readonly state: State;
-  readonly clock: Clock;
+  readonly clock: Time;
   readonly settings: Settings;
 }
 

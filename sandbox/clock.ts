@@ -1,9 +1,20 @@
+/** What handlers know of time. */
+export interface Time {
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
 /** The sandbox's time: the machine's time plus an offset that tests set. Times are milliseconds since 1970. */
-export class Clock {
+export class Clock implements Time {
   #offset = 0;
 
   now(): number {
     return Date.now() + this.#offset;
+  }
+
+  /** How far ahead of the machine's time. */
+  get offset(): number {
+    return this.#offset;
   }
 
   set(instant: number): void {

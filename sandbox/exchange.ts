@@ -3,16 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Gatekeeper, parseBody } from './access/gatekeeper.ts';
 import type { TokenEndpoint } from './access/oauth.ts';
 import { type Answer, plainAnswer, refusalAnswer, successAnswer, tokenAnswer, toReply } from './answer.ts';
-import { control, type Sandbox } from './control/control.ts';
+import { control, CONTROL_PREFIX, type Sandbox } from './control/control.ts';
 import type { JournalEntry } from './control/journal.ts';
+import { page } from './control/page.ts';
 import { Refusal } from './errors.ts';
 import { deliver, send } from './fault/delivery.ts';
 import { carriesOut, type FaultRule, type FaultTarget } from './fault/rules.ts';
 import { spoil } from './fault/spoil.ts';
 import { HANDLERS } from './handlers.ts';
-import { matchOperation, methodsOf, type RouteMatch } from './operations.ts';
 
-const CONTROL_PREFIX = '/__sandbox';
+import { nearestOperation } from './nearest.ts';
+import { matchOperation, methodsOf, type RouteMatch } from './operations.ts';
+import { passTime } from './order/batch.ts';
+
 const TOKEN_PATH = '/oauth/token';
 
 /** Fault rules may carry whole bodies. */
@@ -59,12 +62,16 @@ export class Exchange {
     this.#answerPlainly(
       arrived,
       allowed.length === 0
-        ? plainAnswer(404, 'no such path')
+        ? unknownPath(arrived, settings.controlEnabled)
         : plainAnswer(405, 'no such method here', { allow: allowed.join(', ') }),
     );
   }
 
-  #control({ method, path, query, response }: Arrived, bytes: Buffer): void {
+  #control({ method, path, query, request, response }: Arrived, bytes: Buffer): void {
+    if (method === 'GET' && path === CONTROL_PREFIX && /\btext\/html\b/.test(request.headers.accept ?? '')) {
+      const headers = { 'content-type': 'text/html;charset=UTF-8', 'cache-control': 'no-store' };
+      return send(response, { status: 200, headers, body: page(), code: null });
+    }
     const { body, readable } = parseBody(bytes);
     const answer =
       bytes.length > 0 && !readable
@@ -101,6 +108,7 @@ export class Exchange {
     await this.#answer(arrived, entry, { operation: operation.name, path, body, username }, (keep) => {
       if (refusal !== null) return { answer: refusalAnswer(refusal, world.settings), committed: false };
       try {
+        passTime(world);
         const call = { ...world, parameters, query, body, username };
         const { result, changed } = world.state.transaction(() => handler(call), keep);
         const answer =
@@ -169,6 +177,18 @@ export class Exchange {
     entry.status = answer.status;
     send(arrived.response, toReply(answer));
   }
+}
+
+/** 404 with the operation that was probably meant, and the control side's page. */
+function unknownPath({ method, path }: Arrived, controlEnabled: boolean): Answer {
+  const { name, method: its, path: template } = nearestOperation(method, path);
+  const nearest = { operation: name, method: its, path: template };
+  return plainAnswer(
+    404,
+    'no such path',
+    {},
+    { nearest, ...(controlEnabled ? { help: CONTROL_PREFIX } : {}) },
+  );
 }
 
 /**

@@ -95,6 +95,31 @@ describe('the sandbox process', () => {
     expect(printing.output()).toContain(password);
   });
 
+  it('takes its data from a file in place of the seed, and says what is wrong with the file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+    const file = join(folder, 'state.json');
+    const given = { SANDBOX_APP_KEY: 'demo', SANDBOX_APP_SECRET: secret(), SANDBOX_STATE_FILE: file };
+    const said = async (text: string | null): Promise<string> => {
+      if (text !== null) writeFileSync(file, text);
+      const { firstLine, exit } = start(given);
+      const line = await firstLine;
+      if (!line.includes('listening')) expect(await exit).toBe(1);
+      return line;
+    };
+    expect(await said(null)).toBe(
+      `sandbox: SANDBOX_STATE_FILE names "${file}", which cannot be read (ENOENT)`,
+    );
+    expect(await said('{\n  "assets": [1,]\n}')).toMatch(/state\.json", which is not JSON/);
+    expect(await said('{ "assets": [{}] }')).toBe(
+      'sandbox: SANDBOX_STATE_FILE: state.assets[0].id is required',
+    );
+    const enterprise = { globalId: 'ent-own', enterpriseId: '1', name: 'Own' };
+    const url = /at (http:\S+)/.exec(await said(JSON.stringify({ enterprises: [enterprise] })))?.[1];
+    const state = (await (await fetch(`${url}/__sandbox/state`)).json()) as { enterprises: unknown[] };
+    expect(state.enterprises).toMatchObject([enterprise]);
+    rmSync(folder, { recursive: true });
+  });
+
   it.each([
     [{ SANDBOX_APP_KEY: 'demo' }, 'SANDBOX_APP_SECRET or SANDBOX_APP_SECRET_FILE is required'],
     [

@@ -1,5 +1,7 @@
 /** Runs a sandbox from the environment; README.md lists the variables. */
 import { readFileSync } from 'node:fs';
+import { ControlError } from './control/checks.ts';
+import { parseJson } from './json.ts';
 import { startSandbox } from './server.ts';
 
 /** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is set. */
@@ -30,9 +32,31 @@ function fail(problem: string): never {
   process.exit(1);
 }
 
+/** The JSON of the file, or undefined where none is named. */
+function stateOf(file: string | undefined): unknown {
+  if (file === undefined || file === '') return undefined;
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    return fail(
+      `SANDBOX_STATE_FILE names "${file}", which cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  try {
+    return parseJson(text);
+  } catch (error) {
+    // The rest of the message quotes the file, which may have passwords.
+    const place = /\(line \d+ column \d+\)/.exec((error as Error).message)?.[0] ?? '';
+    return fail(`SANDBOX_STATE_FILE names "${file}", which is not JSON ${place}`.trimEnd());
+  }
+}
+
+const state = stateOf(process.env['SANDBOX_STATE_FILE']);
 const seedPassword = read('SANDBOX_ADMIN_PASSWORD');
 const host = read('SANDBOX_HOST');
 const lifetime = integer('SANDBOX_TOKEN_LIFETIME_SECONDS', 1, 31_536_000);
+const asyncOrderMs = integer('SANDBOX_ASYNC_ORDER_MS', 0, 86_400_000);
 const seed = integer('SANDBOX_SEED', 0, 2 ** 32 - 1);
 const unit = read('SANDBOX_TIMESTAMP_UNIT') ?? 'ms';
 if (unit !== 'ms' && unit !== 's') fail('SANDBOX_TIMESTAMP_UNIT must be ms or s');
@@ -47,8 +71,16 @@ const sandbox = await startSandbox({
   ...(host === undefined ? {} : { host }),
   ...(seedPassword === undefined ? {} : { seedPassword }),
   ...(lifetime === undefined ? {} : { tokenLifetimeSeconds: lifetime }),
+  ...(asyncOrderMs === undefined ? {} : { asyncOrderMs }),
   ...(seed === undefined ? {} : { seed }),
-}).catch((error: NodeJS.ErrnoException) => fail(`cannot listen: ${error.code ?? error.name}`));
+  ...(state === undefined ? {} : { state }),
+}).catch((error: NodeJS.ErrnoException) =>
+  fail(
+    error instanceof ControlError
+      ? `SANDBOX_STATE_FILE: ${error.message}`
+      : `cannot listen: ${error.code ?? error.name}`,
+  ),
+);
 
 // The handlers are set before the address is printed, since a reader of the address may send a signal at once.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {

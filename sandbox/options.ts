@@ -15,6 +15,8 @@ export interface SandboxOptions {
    * and returned in `RunningSandbox.seedPassword`.
    */
   readonly seedPassword?: string;
+  /** Data in place of the seed, in the form of `GET /__sandbox/state`. A reset goes back to it. */
+  readonly state?: unknown;
   /** Scopes that the application may ask for. Default `auth_order` and `auth_me`. */
   readonly scopes?: readonly string[];
   /** Default 3600. */
@@ -29,6 +31,8 @@ export interface SandboxOptions {
   readonly seed?: number;
   /** Unit of the long timestamps on the wire, which the interface does not give (section 2.14). Default `ms`. */
   readonly timestampUnit?: 'ms' | 's';
+  /** How long an `async` order takes until it has effect, by the sandbox's clock. Default 2000. */
+  readonly asyncOrderMs?: number;
   /** Default 1000. */
   readonly maxOrdersPerBatch?: number;
   /** Asset numbers per `obtainAssetNums` call. Default 1000. */
@@ -76,6 +80,7 @@ export interface Settings {
   readonly controlEnabled: boolean;
   readonly seed: number;
   readonly timestampUnit: 'ms' | 's';
+  readonly asyncOrderMs: number;
   readonly maxOrdersPerBatch: number;
   readonly maxAssetNums: number;
   readonly maxLocksPerCall: number;
@@ -107,6 +112,7 @@ export function settle(options: SandboxOptions, madeUp: { seed: number; seedPass
     controlEnabled: options.controlEnabled ?? true,
     seed: options.seed ?? madeUp.seed,
     timestampUnit: options.timestampUnit ?? 'ms',
+    asyncOrderMs: options.asyncOrderMs ?? 2000,
     maxOrdersPerBatch: options.maxOrdersPerBatch ?? 1000,
     maxAssetNums: options.maxAssetNums ?? 1000,
     maxLocksPerCall: options.maxLocksPerCall ?? 1000,

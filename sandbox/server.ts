@@ -9,6 +9,8 @@ import { TokenEndpoint } from './access/oauth.ts';
 import { TokenStore } from './access/tokens.ts';
 import { Clock } from './clock.ts';
 import type { Sandbox } from './control/control.ts';
+import { Snapshots } from './control/snapshots.ts';
+import { replaceState } from './control/state-control.ts';
 import { Journal } from './control/journal.ts';
 import { Exchange } from './exchange.ts';
 import { Pending } from './fault/pending.ts';
@@ -30,7 +32,7 @@ export interface RunningSandbox {
   close(): Promise<void>;
 }
 
-/** Starts a sandbox with its seed data. Rejects when it cannot listen on the address. */
+/** Starts a sandbox with its data. Rejects with a `ControlError` when the given state is wrong, and when it cannot listen. */
 export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
   const settings = settle(options, {
     seed: randomInt(2 ** 32),
@@ -39,10 +41,15 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   const clock = new Clock();
   const state = new State();
   const world = { state, clock, settings };
+  if (options.state === undefined) seed(world);
+  else replaceState(world, options.state, 'state');
   const tokens = new TokenStore(clock, settings.tokenPrefix);
   const random = new SeededRandom(settings.seed);
   const sandbox: Sandbox = {
     world,
+    clock,
+    initial: state.copy(),
+    snapshots: new Snapshots(state, clock),
     accounts: new Accounts(state, options.appKey, options.appSecret, options.users ?? []),
     tokens,
     nonces: new NonceRegister(),
@@ -51,7 +58,6 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
     pending: new Pending(),
     random,
   };
-  seed(world);
   const exchange = new Exchange(
     sandbox,
     new Gatekeeper(tokens, sandbox.nonces, sandbox.accounts),

@@ -93,13 +93,15 @@ export class TestSandbox {
   ): { method: string; url: string; headers: Record<string, string> } {
     const operation = OPERATIONS.find((one) => one.name === name);
     if (operation === undefined) throw new Error(`no operation ${name}`);
-    const { method } = operation;
+    const { method, module } = operation;
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_all, key: string) =>
       encodeURIComponent(parameters?.[key] ?? ''),
     );
     const search = new URLSearchParams({ g_nonce: secret(), ...query });
     const contentType: Record<string, string> =
-      method === 'GET' || method === 'DELETE' ? {} : { 'content-type': 'application/json' };
+      module === 'member' && (method === 'GET' || method === 'DELETE')
+        ? {}
+        : { 'content-type': 'application/json' };
     const authorization = `Bearer ${this.#orderToken}`;
     return {
       method,

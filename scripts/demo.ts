@@ -17,6 +17,8 @@ import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
 
 const READY_WITHIN_MS = 30_000;
+/** Lets the gateway's clock follow the sandbox's. */
+const DEMO_CLOCK = new URL('./demo-clock.ts', import.meta.url).href;
 const port = process.env['PORT'] ?? '3000';
 const sandboxPort = process.env['SANDBOX_PORT'] ?? '4000';
 const managementPort = process.env['MANAGEMENT_PORT'] ?? '9464';
@@ -51,8 +53,8 @@ async function stop(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-function start(name: string, file: string, environment: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, [file], {
+function start(name: string, command: string[], environment: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, command, {
     // Only the variables named here: the demo must not use a real platform's settings.
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -135,14 +137,15 @@ writeFileSync(
 );
 
 try {
-  start('sandbox', 'sandbox/main.ts', {
+  start('sandbox', ['sandbox/main.ts'], {
     SANDBOX_PORT: sandboxPort,
     SANDBOX_APP_KEY: appKey,
     SANDBOX_APP_SECRET: appSecret,
     SANDBOX_ADMIN_PASSWORD: adminPassword,
   });
   await healthy(`${sandboxUrl}/__sandbox/health`);
-  const gateway = start('gateway', 'dist/main.js', {
+  const gateway = start('gateway', ['--import', DEMO_CLOCK, 'dist/main.js'], {
+    DEMO_SANDBOX_CLOCK: `${sandboxUrl}/__sandbox/clock`,
     PORT: port,
     MANAGEMENT_PORT: managementPort,
     UPSTREAM_BASE_URL: sandboxUrl,
@@ -169,7 +172,7 @@ try {
 }
 
 say(`
-  Gateway   ${gatewayUrl}          Sandbox ${sandboxUrl}/__sandbox/state
+  Gateway   ${gatewayUrl}          Sandbox ${sandboxUrl}/__sandbox
   Swagger   ${gatewayUrl}/docs     (Authorize with the key below)
   API key   ${key}
   Log in    admin@harbour, password ${adminPassword}   (POST /v1/sessions; without a session this user acts by default)

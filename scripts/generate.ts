@@ -6,23 +6,33 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { faultsPage } from '../test/faults/catalogue.ts';
-
-interface App {
-  close(): Promise<void>;
-}
+import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
 /** A module of the build. It has no types, so the caller declares what it uses. */
 async function built<T>(path: string): Promise<T> {
   return (await import(new URL(`../dist/${path}`, import.meta.url).href)) as T;
 }
 
-async function openApi(): Promise<string> {
-  const { loadConfig } = await built<{ loadConfig: (environment: Record<string, string>) => object }>(
-    'config/app-config.js',
-  );
-  const { buildApp } = await built<{ buildApp: (config: object) => Promise<App> }>('app.js');
-  const { openApiDocument } = await built<{ openApiDocument: (app: App) => object }>('operation/document.js');
+const { loadConfig } = await built<{ loadConfig: (environment: Record<string, string>) => object }>(
+  'config/app-config.js',
+);
+const { buildApp } = await built<{ buildApp: (config: object) => Promise<Gateway> }>('app.js');
+const { openApiDocument } = await built<{
+  openApiDocument: (app: Gateway, examples: object) => Document;
+}>('operation/document.js');
 
+const examples = await responseExamples({
+  makeGateway: (environment) => buildApp(loadConfig(environment)),
+  documentOf: (gateway) => openApiDocument(gateway, {}),
+});
+
+function examplesModule(): string {
+  return `/** Written by \`npm run generate\`: responses of a gateway in front of the demo's seed, by operation and status. */
+export const responseExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(examples, null, 2)};
+`;
+}
+
+async function openApi(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
   const callersFile = join(folder, 'callers.json');
   writeFileSync(callersFile, '{ "callers": [] }');
@@ -39,7 +49,7 @@ async function openApi(): Promise<string> {
       }),
     );
     try {
-      return `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
+      return `${JSON.stringify(openApiDocument(app, examples), null, 2)}\n`;
     } finally {
       await app.close();
     }
@@ -64,6 +74,7 @@ function read(path: string): string | undefined {
 const check = process.argv.includes('--check');
 for (const [path, text] of [
   ['config/.env.example', await envExample()],
+  ['src/operation/response-examples.ts', examplesModule()],
   ['config/openapi.json', await openApi()],
   ['docs/faults.md', faultsPage()],
 ] as const) {

@@ -72,6 +72,17 @@ describe('a body', () => {
     expect((await test.call('obtainAssetNums', parts)).code).toBe('13004');
   });
 
+  it('of JSON is announced by every order operation, a GET too, and by POST and PUT of the member center', async () => {
+    const headers = { 'content-type': 'text/plain' };
+    const parameters = { enterpriseGlobalId: 'ent-harbour' };
+    expect(await test.call('queryCustomers', { query, headers })).toMatchObject({
+      code: '13004',
+      message: 'Content-Type must be application/json',
+    });
+    expect((await test.call('listAssets', { parameters, headers })).code).toBe('13004');
+    expect((await test.call('listAssetNums', { parameters, headers })).code).toBe(0);
+  });
+
   it.each(['', '{', '[1', 'size=1'])('that is %j is refused with 13004', async (body) => {
     expect(await test.call('obtainAssetNums', { body })).toMatchObject({ status: 299, code: '13004' });
   });
@@ -113,9 +124,27 @@ describe('member operations', () => {
 describe('paths', () => {
   it('that are unknown are answered with 404, known ones with another method with 405', async () => {
     const unknown = await fetch(`${test.running.url}/order/api/order/v2/shellnums`);
-    expect([unknown.status, await unknown.json()]).toEqual([404, { status: 404, error: 'no such path' }]);
+    const nearest = { operation: 'obtainAssetNums', method: 'POST', path: '/order/api/order/v1/shellnums' };
+    expect([unknown.status, await unknown.json()]).toEqual([
+      404,
+      { status: 404, error: 'no such path', nearest, help: '/__sandbox' },
+    ]);
     const wrong = await fetch(`${test.running.url}/order/api/order/v1/shellnums`);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it.each([
+    ['GET', '/order/api/order/v1/assets/ent-harbour/list', 'listAssets'],
+    ['GET', '/me/api/v1/enterprise/ent-harbour/asset/assetNum', 'listAssetNums'],
+    ['GET', '/enterprise/ent-harbour/members', 'listMembers'],
+    ['POST', '/me/api/v1/enterprise/ent-harbour/members/', 'addMembers'],
+    ['DELETE', '/me/api/v1/enterprises/ent-harbour/member/mem-1', 'deleteMember'],
+    ['PUT', '/me/api/v1/enterprise/ent-harbour/member/mem-1/password', 'resetPassword'],
+    ['POST', '/order/api/order/v1/licenseOrder', 'batchOrder'],
+  ])('that are nearly right name the nearest operation: %s %s', async (method, path, operation) => {
+    const response = await fetch(test.running.url + path, { method });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ nearest: { operation } });
   });
 });
 

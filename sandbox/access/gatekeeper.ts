@@ -82,11 +82,13 @@ function isAppToken(token: Token | null, scope: string): boolean {
 }
 
 function checkBody(operation: Operation, headers: IncomingHttpHeaders, readable: boolean): Refusal | null {
-  if (operation.method !== 'POST' && operation.method !== 'PUT') return null;
+  const hasBody = operation.method === 'POST' || operation.method === 'PUT';
+  // Section 4.1 lists the header for every order operation, section 4.2 for POST and PUT only.
+  if (!hasBody && operation.module === 'member') return null;
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     return unreadable(operation.module, 'Content-Type must be application/json');
   }
-  return readable ? null : unreadable(operation.module, 'the body is not JSON');
+  return readable || !hasBody ? null : unreadable(operation.module, 'the body is not JSON');
 }
 
 /** A missing body counts as JSON that could not be read; only operations with a body call this. */

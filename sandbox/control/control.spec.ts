@@ -202,12 +202,17 @@ describe('the clock', () => {
     await test.renew();
   });
 
-  it.each([{}, { now: 'noon' }, { now: '2030-01-01T00:00:00Z', advanceMs: 1 }, { advanceMs: 'x' }])(
-    'refuses %j',
-    async (body) => {
-      expect((await test.control('PUT', '/clock', body)).status).toBe(400);
-    },
-  );
+  it.each([
+    {},
+    { now: 'noon' },
+    { now: '+012026-01-01T00:00:00Z' },
+    { advanceMs: 9e15 },
+    { advanceMs: -9e12 },
+    { now: '2030-01-01T00:00:00Z', advanceMs: 1 },
+    { advanceMs: 'x' },
+  ])('refuses %j', async (body) => {
+    expect((await test.control('PUT', '/clock', body)).status).toBe(400);
+  });
 });
 
 describe('revoking', () => {
@@ -233,6 +238,29 @@ describe('the control side', () => {
     expect((await test.control('GET', '/constructor')).status).toBe(404);
   });
 
+  it('lists its calls, as JSON and as a page whose links work', async () => {
+    const { status, body } = await test.control('GET', '');
+    expect(status).toBe(200);
+    expect(body.routes).toContainEqual({
+      method: 'PUT',
+      path: '/__sandbox/clock',
+      does: expect.any(String),
+    });
+    const headers = { accept: 'text/html,*/*' };
+    const response = await fetch(`${test.running.url}/__sandbox`, { headers });
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+    const links = [...(await response.text()).matchAll(/href="([^"]+)"/g)].map(([, link]) => link);
+    expect(links).toContain('/__sandbox/state');
+    for (const link of links) expect((await fetch(test.running.url + link)).status).toBe(200);
+  });
+
+  it('names the nearest call, and the nearest operation of a fault rule', async () => {
+    const { body } = await test.control('POST', '/snapshot/one');
+    expect(body.error).toContain('nearest: POST /snapshots/{name};');
+    const rule = { operation: 'listAsset', action: { code: '500' } };
+    expect((await test.control('POST', '/faults', rule)).body.error).toContain('nearest: listAssets;');
+  });
+
   it('shows no password in its state', async () => {
     expect(JSON.stringify((await test.control('GET', '/state')).body)).not.toContain(
       test.running.seedPassword,
@@ -242,7 +270,9 @@ describe('the control side', () => {
   it('is missing when it is switched off', async () => {
     const closed = await TestSandbox.start({ controlEnabled: false });
     const { status, body } = await closed.control('GET', '/state');
-    expect([status, body]).toEqual([404, { status: 404, error: 'no such path' }]);
+    expect(status).toBe(404);
+    expect(body.error).toBe('no such path');
+    expect(body.help).toBeUndefined();
     await closed.close();
   });
 });

@@ -2,17 +2,30 @@
 import type { Accounts } from '../access/accounts.ts';
 import type { NonceRegister } from '../access/nonces.ts';
 import type { Grant, TokenStore } from '../access/tokens.ts';
+import type { Clock } from '../clock.ts';
 import type { World } from '../call.ts';
-import { CHECKS, checkObject, ControlError, parseRule } from '../fault/parse-rule.ts';
+import { parseRule } from '../fault/parse-rule.ts';
 import type { Pending } from '../fault/pending.ts';
 import type { FaultRules } from '../fault/rules.ts';
 import { isObject } from '../json.ts';
 import type { SeededRandom } from '../random.ts';
-import { seed } from '../state/seed.ts';
+import { nearestWord } from '../nearest.ts';
+import { passTime } from '../order/batch.ts';
+import { LAST_INSTANT } from '../state/time.ts';
+import type { StateCopy } from '../state/state.ts';
+import { CHECKS, checkObject, ControlError, Unknown } from './checks.ts';
 import type { Journal } from './journal.ts';
+import type { Snapshots } from './snapshots.ts';
+import { patchRow, replaceState, showState } from './state-control.ts';
+
+export const CONTROL_PREFIX = '/__sandbox';
 
 export interface Sandbox {
   readonly world: World;
+  readonly clock: Clock;
+  /** The state at the start. */
+  readonly initial: StateCopy;
+  readonly snapshots: Snapshots;
   readonly accounts: Accounts;
   readonly tokens: TokenStore;
   readonly nonces: NonceRegister;
@@ -36,66 +49,127 @@ interface ControlAnswer {
   readonly body: unknown;
 }
 
-type Action = (sandbox: Sandbox, request: ControlRequest) => unknown;
+type Action = (sandbox: Sandbox, request: ControlRequest, parameters: Parameters) => unknown;
+type Parameters = Readonly<Record<string, string>>;
 
-const ROUTES: Readonly<Record<string, Action>> = {
-  'GET /health': () => ({ status: 'ok' }),
-  'POST /reset': reset,
-  'GET /journal': readJournal,
-  'DELETE /journal': ({ journal }) => journal.clear(),
-  'GET /commits': ({ world }) =>
+interface Route {
+  readonly method: string;
+  /** Below `/__sandbox`, parameters in braces. */
+  readonly path: string;
+  readonly does: string;
+  readonly act: Action;
+}
+
+const ROUTES: readonly Route[] = [
+  route('GET', '', 'what there is', () => ({ routes: index() })),
+  route('GET', '/health', 'whether the sandbox serves', () => ({ status: 'ok' })),
+  route('POST', '/reset', 'back to the seed', reset),
+  route('GET', '/state', 'all data, without passwords', ({ world }) => showState(world.state)),
+  route('PUT', '/state', 'another state in place of all data', putState),
+  route(
+    'PATCH',
+    '/state/{collection}/{id}',
+    'changes fields of one row',
+    (sandbox, { body }, { collection = '', id = '' }) => patchRow(sandbox.world, collection, id, body),
+  ),
+  route('GET', '/snapshots', 'the names of the snapshots', ({ snapshots }) => ({
+    snapshots: snapshots.names(),
+  })),
+  route(
+    'POST',
+    '/snapshots/{name}',
+    'keeps all data and the clock under a name',
+    ({ snapshots }, _request, { name = '' }) => {
+      snapshots.take(name);
+      return { name };
+    },
+  ),
+  route('POST', '/snapshots/{name}/restore', 'back to that snapshot', restoreSnapshot),
+  route('DELETE', '/snapshots/{name}', 'forgets it', ({ snapshots }, _request, { name = '' }) =>
+    snapshots.remove(name),
+  ),
+  route('GET', '/clock', "the sandbox's time", readClock),
+  route('PUT', '/clock', 'sets the time (now) or moves it (advanceMs)', setClock),
+  route('GET', '/journal', 'the latest requests and their responses', readJournal),
+  route('DELETE', '/journal', 'empties the journal', ({ journal }) => journal.clear()),
+  route('GET', '/commits', 'the batches that were accepted', ({ world }) =>
     world.state.commits.map(({ at, ...commit }) => ({ ...commit, at: new Date(at).toISOString() })),
-  'GET /state': ({ world: { state } }) => ({
-    enterprises: state.enterprises.all(),
-    customers: state.customers.all(),
-    employees: state.employees.all().map(({ password: _, ...employee }) => employee),
-    assets: state.assets.all(),
-    orders: state.orders.all(),
-    products: state.products.all(),
-    merchandises: state.merchandises.all(),
-  }),
-  'POST /tokens/revoke': revoke,
-  'GET /clock': readClock,
-  'PUT /clock': setClock,
-  'PUT /app-secrets': setSecrets,
-  'PUT /users': setUser,
-  'POST /faults': addFaults,
-  'GET /faults': ({ faults }) => ({
+  ),
+  route('POST', '/faults', 'adds fault rules', addFaults),
+  route('GET', '/faults', 'the fault rules and their hits', ({ faults }) => ({
     faults: faults.list().map(({ id, spec, matched, hits }) => ({ id, ...spec, matched, hits })),
+  })),
+  route('DELETE', '/faults', 'removes all fault rules', ({ faults }) => faults.clear()),
+  route('DELETE', '/faults/{id}', 'removes one fault rule', ({ faults }, _request, { id = '' }) => {
+    if (!faults.remove(id)) throw new Unknown(`no fault ${id}`);
   }),
-  'DELETE /faults': ({ faults }) => faults.clear(),
-};
+  route('POST', '/tokens/revoke', 'ends tokens', revoke),
+  route('PUT', '/app-secrets', "sets the application's valid secrets", setSecrets),
+  route('PUT', '/users', 'adds a user, or changes a password', setUser),
+];
+
+function route(method: string, path: string, does: string, act: Action): Route {
+  return { method, path, does, act };
+}
+
+/** Every control call, for a program or a person. */
+export function index(): { method: string; path: string; does: string }[] {
+  return ROUTES.map(({ method, path, does }) => ({ method, path: CONTROL_PREFIX + path, does }));
+}
+
+const LINES = ROUTES.map(({ method, path }) => `${method} ${path === '' ? '/' : path}`);
 
 /** Answers a control request: 200 with JSON, 204 without content, 400 naming the field, or 404. */
 export function control(sandbox: Sandbox, request: ControlRequest): ControlAnswer {
   try {
-    const fault = /^\/faults\/([^/]+)$/.exec(request.path)?.[1];
-    if (request.method === 'DELETE' && fault !== undefined) {
-      return sandbox.faults.remove(fault)
-        ? { status: 204, body: null }
-        : { status: 404, body: { error: `no fault ${fault}` } };
+    passTime(sandbox.world);
+    const path = request.path === '/' ? '' : request.path;
+    for (const { method, path: template, act } of ROUTES) {
+      const parameters = method === request.method ? match(template, path) : null;
+      if (parameters === null) continue;
+      const body = act(sandbox, request, parameters);
+      return body === undefined ? { status: 204, body: null } : { status: 200, body };
     }
-    const line = `${request.method} ${request.path}`;
-    const action = Object.hasOwn(ROUTES, line) ? ROUTES[line] : undefined;
-    if (action === undefined) {
-      return { status: 404, body: { error: `no ${line} here; known: ${Object.keys(ROUTES).join(', ')}` } };
-    }
-    const body = action(sandbox, request);
-    return body === undefined ? { status: 204, body: null } : { status: 200, body };
+    const line = `${request.method} ${path}`;
+    const error = `no ${line} here; nearest: ${nearestWord(line, LINES)}; known: ${LINES.join(', ')}`;
+    return { status: 404, body: { error } };
   } catch (error) {
+    if (error instanceof Unknown) return { status: 404, body: { error: error.message } };
     if (!(error instanceof ControlError)) throw error;
     return { status: 400, body: { error: error.message, field: error.field } };
+  }
+}
+
+function match(template: string, path: string): Parameters | null {
+  const wanted = template.split('/');
+  const given = path.split('/');
+  if (given.length !== wanted.length) return null;
+  const parameters: Record<string, string> = {};
+  for (const [place, segment] of wanted.entries()) {
+    const value = given[place] ?? '';
+    if (!segment.startsWith('{')) {
+      if (segment !== value) return null;
+    } else if (value !== '') parameters[segment.slice(1, -1)] = decoded(value);
+    else return null;
+  }
+  return parameters;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new ControlError('path', `has a segment that is not percent-encoded UTF-8: ${segment}`);
   }
 }
 
 /** Back to the seed. Delayed and hanging responses are cancelled, so that no earlier call takes effect after the reset. */
 function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   checkObject(body ?? {}, 'body', { tokens: CHECKS.flag });
-  const { world, accounts, tokens, nonces, faults, journal, pending, random } = sandbox;
+  const { world, clock, initial, accounts, tokens, nonces, faults, journal, pending, random } = sandbox;
   pending.callOffAll();
-  world.clock.reset();
-  world.state.clear();
-  seed(world);
+  clock.reset();
+  world.state.restore(initial);
   accounts.reset();
   nonces.clear();
   faults.clear();
@@ -103,6 +177,24 @@ function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   random.restart();
   if (isObject(body) && body['tokens'] === true) tokens.clear();
   return { status: 'reset' };
+}
+
+/** Delayed and hanging responses are cancelled, as by a reset. */
+function putState({ world, pending }: Sandbox, { body }: ControlRequest): unknown {
+  replaceState(world, body, 'body');
+  pending.callOffAll();
+  return showState(world.state);
+}
+
+/** Delayed and hanging responses are cancelled, as by a reset. */
+function restoreSnapshot(
+  { snapshots, pending }: Sandbox,
+  _request: ControlRequest,
+  { name = '' }: Parameters,
+): unknown {
+  snapshots.restore(name);
+  pending.callOffAll();
+  return { name };
 }
 
 function readJournal({ journal }: Sandbox, { query }: ControlRequest): unknown {
@@ -128,8 +220,8 @@ function revoke({ tokens }: Sandbox, { body }: ControlRequest): unknown {
   return { revoked: tokens.revoke({ ...filter, tokens: filter.tokens ?? 'access' }) };
 }
 
-function readClock({ world }: Sandbox): unknown {
-  return { now: new Date(world.clock.now()).toISOString() };
+function readClock({ clock }: Sandbox): unknown {
+  return { now: new Date(clock.now()).toISOString(), aheadMs: clock.offset };
 }
 
 function setClock(sandbox: Sandbox, { body }: ControlRequest): unknown {
@@ -140,12 +232,17 @@ function setClock(sandbox: Sandbox, { body }: ControlRequest): unknown {
   const { now, advanceMs } = given as { now?: string; advanceMs?: number };
   if ((now === undefined) === (advanceMs === undefined))
     throw new ControlError('body', 'needs either now or advanceMs');
-  if (advanceMs !== undefined) sandbox.world.clock.advance(advanceMs);
-  if (now !== undefined) {
-    const instant = Date.parse(now);
-    if (Number.isNaN(instant)) throw new ControlError('body.now', 'must be an RFC 3339 time');
-    sandbox.world.clock.set(instant);
-  }
+  const instant = now === undefined ? sandbox.clock.now() + (advanceMs ?? 0) : Date.parse(now);
+  if (Number.isNaN(instant)) throw new ControlError('body.now', 'must be an RFC 3339 time');
+  // Times beyond these have no RFC 3339 form, and no record could have them.
+  if (instant < 0 || instant > LAST_INSTANT)
+    throw new ControlError(
+      now === undefined ? 'body.advanceMs' : 'body.now',
+      'must lead to a time from 1970 to 9999',
+    );
+  if (now === undefined) sandbox.clock.advance(advanceMs ?? 0);
+  else sandbox.clock.set(instant);
+  passTime(sandbox.world);
   return readClock(sandbox);
 }
 

@@ -1,29 +1,13 @@
 /** Parses a fault rule from the control side's JSON; each error names its field. */
+import { type Check, CHECKS, type Checks, checkObject, ControlError } from '../control/checks.ts';
 import { isObject } from '../json.ts';
+import { nearestWord } from '../nearest.ts';
 import { OPERATIONS } from '../operations.ts';
 import type { FaultSpec } from './rules.ts';
 
-/** A malformed control request; the sandbox responds with HTTP 400. */
-export class ControlError extends Error {
-  readonly field: string;
-
-  constructor(field: string, problem: string) {
-    super(`${field} ${problem}`);
-    this.field = field;
-  }
-}
-
-/** Describes what is wrong with a value, or returns null. */
-type Check = (value: unknown, field: string) => string | null;
-type Checks = Readonly<Record<string, Check>>;
-
 const NAMES = new Set<string>([...OPERATIONS.map(({ name }) => name), 'token', '*']);
 
-const anything: Check = () => null;
-const text: Check = (value) => (typeof value === 'string' ? null : 'must be a string');
-const flag: Check = (value) => (typeof value === 'boolean' ? null : 'must be true or false');
-const count: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? null : 'must be an integer from 0';
+const { text, flag, count, word, anything } = CHECKS;
 const positive: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) > 0 ? null : 'must be an integer from 1';
 const share: Check = (value) =>
@@ -35,10 +19,6 @@ const status: Check = (value) =>
 
 const pointer: Check = (value) =>
   typeof value === 'string' && /^(\/[^/]*)+$/.test(value) ? null : 'must be a JSON pointer';
-
-function word(...words: readonly string[]): Check {
-  return (value) => (words.includes(value as string) ? null : `must be one of ${words.join(', ')}`);
-}
 
 function object(checks: Checks): Check {
   return (value, field) => {
@@ -59,9 +39,10 @@ const operation: Check = (value) => {
   const names: unknown[] = Array.isArray(value) ? value : [value];
   if (names.length === 0) return 'must not be empty';
   const unknown = names.find((name) => !NAMES.has(name as string));
-  return unknown === undefined
-    ? null
-    : `has no operation ${JSON.stringify(unknown)}; known: ${[...NAMES].join(', ')}`;
+  if (unknown === undefined) return null;
+  const known = [...NAMES];
+  const nearest = typeof unknown === 'string' ? ` nearest: ${nearestWord(unknown, known)};` : '';
+  return `has no operation ${JSON.stringify(unknown)};${nearest} known: ${known.join(', ')}`;
 };
 
 const BYTES: Checks = { text, base64: text };
@@ -121,19 +102,3 @@ export function parseRule(value: unknown, field: string): FaultSpec {
   }
   return rule as unknown as FaultSpec;
 }
-
-/** Refuses a value that is not an object, unknown members, and members that their check refuses. */
-export function checkObject(value: unknown, field: string, checks: Checks): void {
-  if (!isObject(value)) throw new ControlError(field, 'must be an object');
-  for (const [name, member] of Object.entries(value)) {
-    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    const path = `${field}.${name}`;
-    if (check === undefined) {
-      throw new ControlError(path, `is not a field; known: ${Object.keys(checks).join(', ')}`);
-    }
-    const problem = check(member, path);
-    if (problem !== null) throw new ControlError(path, problem);
-  }
-}
-
-export const CHECKS = { text, flag, count, word, anything };

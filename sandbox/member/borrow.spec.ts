@@ -44,12 +44,12 @@ async function item(
   return items.find((one) => one[field] === value);
 }
 
-function buy(assetNum: string, more: object, products: readonly object[]): Promise<Envelope> {
-  const bought = {
-    customerId: 'cus-harbour-default',
-    orderType: 'new_buy',
-    licenseType: 'normal_recover_usbkey',
-  };
+function buy(
+  assetNum: string,
+  { licenseType = 'normal_recover_usbkey', ...more }: { licenseType?: string; [name: string]: unknown },
+  products: readonly object[],
+): Promise<Envelope> {
+  const bought = { customerId: 'cus-harbour-default', orderType: 'new_buy', licenseType };
   return test.order([{ ...bought, assets: [{ assetNos: [assetNum], ...more, products }] }]);
 }
 
@@ -160,12 +160,24 @@ describe('borrowAssets', () => {
     };
     await test.order([item5002]);
     expect((await borrow(FREE_LOCK, ['ast-1002'])).code).toBe('33006');
-    await buy('8700000002', {}, [{ productUri: 'a.b', limitConcurrent: 0 }, { productUri: 'c.d' }]);
-    await buy('8700000003', {}, [{ productUri: 'c.d' }]);
+    const cloud = { licenseType: 'cloud_account' };
+    await buy('8700000002', cloud, [{ productUri: 'a.b', limitConcurrent: 0 }, { productUri: 'c.d' }]);
+    await buy('8700000003', cloud, [{ productUri: 'c.d' }]);
     await assignToAnna('8700000002', '8700000003');
     expect((await borrow(FREE_LOCK, [await assetId('8700000002')])).code).toBe('33006');
     expect((await borrow(FREE_LOCK, [await assetId('8700000003')])).code).toBe(0);
     expect(await uris(await assetId('8700000003'))).toEqual([]);
+  });
+
+  it('lends no product whose time is over', async () => {
+    const products = [{ productUri: 'a.b', limitEndDate: Date.now() + 3_600_000, limitConcurrent: 2 }];
+    await buy('8700000004', { licenseType: 'cloud_account' }, products);
+    await assignToAnna('8700000004');
+    await test.control('PUT', '/clock', { advanceMs: 3_600_000 });
+    await test.renew();
+    expect((await borrow(FREE_LOCK, [await assetId('8700000004')])).code).toBe('33006');
+    await test.control('POST', '/reset');
+    await test.renew();
   });
 
   it('finds no unknown employee, and of two records the one in the enterprise of the acting user', async () => {

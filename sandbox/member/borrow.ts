@@ -2,6 +2,7 @@
 import type { Call, Handler } from '../call.ts';
 import { Refusal } from '../errors.ts';
 import type { Asset, Employee } from '../state/records.ts';
+import { isExpired } from '../state/time.ts';
 import { badParameter, readObject, readText, readTexts } from './body.ts';
 import { hasFreeNodes } from './nodes.ts';
 import { actingEmployee } from './who.ts';
@@ -57,8 +58,7 @@ function lentLock({ state, clock }: Call, employee: Employee, lockNum: string): 
   if (lock?.lentLock !== true || state.enterpriseOf(lock) !== employee.enterpriseGlobalId) {
     throw new Refusal('33008', `${lockNum} is no lent lock of the enterprise`);
   }
-  const expired = lock.limitEndTime !== null && lock.limitEndTime <= clock.now();
-  if (lock.locked || lock.freezing || lock.faulty || expired) {
+  if (lock.locked || lock.freezing || lock.faulty || isExpired(lock, clock.now())) {
     throw new Refusal('33008', 'the lent lock is disabled, frozen, faulty or expired');
   }
   if (lock.lentToMember !== null && lock.lentToMember !== employee.globalId) throw new Refusal('33018');
@@ -66,13 +66,14 @@ function lentLock({ state, clock }: Call, employee: Employee, lockNum: string): 
 }
 
 /** An asset of the enterprise that is assigned to the employee, is in no other lock and has nodes to lend. */
-function assetToLend({ state }: Call, employee: Employee, lock: Asset, assetId: string): Asset {
+function assetToLend(call: Call, employee: Employee, lock: Asset, assetId: string): Asset {
+  const { state } = call;
   const asset = state.assets.get(assetId);
   const isOwn =
     asset?.memberGlobalId === employee.globalId && state.enterpriseOf(asset) === employee.enterpriseGlobalId;
   if (!isOwn) throw new Refusal('33003', `asset ${assetId} is not assigned to the employee`);
   if (asset.lentInto === lock.id) return asset;
   if (asset.lentInto !== null) throw new Refusal('33007', `asset ${assetId}`);
-  if (!hasFreeNodes(state, asset)) throw new Refusal('33006', `asset ${assetId}`);
+  if (!hasFreeNodes(call, asset)) throw new Refusal('33006', `asset ${assetId}`);
   return asset;
 }

@@ -2,17 +2,20 @@
  * Counting nodes. Lending an asset moves one node of each of its products into the lent lock. Nodes count by product, that is
  * by `productUri`, over all orders; an instance whose order gave no node count has one.
  */
+import type { World } from '../call.ts';
 import type { Asset, ProductInstance } from '../state/records.ts';
 import type { State } from '../state/state.ts';
+import { isUsable } from '../state/time.ts';
 
 export function nodesOf({ limitConcurrent }: ProductInstance): number {
   return limitConcurrent ?? 1;
 }
 
-/** Whether the asset has products and each has a node to lend: online use occupies one node of each. */
-export function hasFreeNodes(state: State, asset: Asset): boolean {
+/** Whether the asset has usable products and each has a node to lend: online use occupies one node of each. */
+export function hasFreeNodes({ state, clock }: World, asset: Asset): boolean {
   const total = new Map<string, number>();
   for (const product of state.products.by('asset', asset.id)) {
+    if (!isUsable(product, asset, clock.now())) continue;
     total.set(product.productUri, (total.get(product.productUri) ?? 0) + nodesOf(product));
   }
   const inUse = asset.online ? 1 : 0;

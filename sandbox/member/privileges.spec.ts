@@ -38,9 +38,24 @@ describe('changePrivileges', () => {
         createTime: expect.stringMatching(/^\d{13}$/),
       },
     });
-    const both = { deleteAssets: ['8000001009'], addAssets: ['8000001010'] };
+    const both = { deleteAssets: ['8000001009'], addAssets: [] };
     expect((await change(both)).code).toBe(0);
-    expect(await assetNums('mem-harbour-dora')).toEqual(['8000001001', '8000001010']);
+    expect(await assetNums('mem-harbour-dora')).toEqual(['8000001001']);
+  });
+
+  it('refuses to assign what is frozen, has expired or is not grantable, and names the reason', async () => {
+    const refused = async (assetNum: string): Promise<unknown> => {
+      const { status, code, text } = await change(assign('8000001001', assetNum));
+      return [status, code, JSON.parse(text).cause];
+    };
+    expect(await refused('8000001003')).toEqual([299, '60024', 'asset 8000001003 is not grantable']);
+    await test.control('PATCH', '/state/assets/ast-1009', { freezing: true });
+    expect(await refused('8000001009')).toEqual([299, '60024', 'asset 8000001009 is frozen']);
+    await test.control('PATCH', '/state/assets/ast-1009', { freezing: false, limitEndTime: Date.now() - 1 });
+    expect(await refused('8000001009')).toEqual([299, '60024', 'asset 8000001009 has expired']);
+    expect(await assetNums('mem-harbour-dora')).toEqual([]);
+    await test.control('PATCH', '/state/assets/ast-1009', { limitEndTime: Date.now() + 3_600_000 });
+    expect((await change(assign('8000001009'))).code).toBe(0);
   });
 
   it('moves an asset from one employee to another', async () => {

@@ -3,13 +3,14 @@ import type { Call, Handler } from '../call.ts';
 import { Refusal } from '../errors.ts';
 import { unassign } from '../state/lending.ts';
 import type { Asset, Employee } from '../state/records.ts';
+import { isExpired } from '../state/time.ts';
 import { readObject, readTexts } from './body.ts';
 
 const FIELDS = new Set(['deleteAssets', 'addAssets']);
 
 /**
  * Operation 9. All of it or nothing. Both arrays are required and may be empty. 60028 refuses a number that appears twice, in one array
- * or in both, and a number to assign that is already assigned, to any employee.
+ * or in both, and a number to assign that is already assigned, to any employee. 60024 refuses one that cannot be assigned.
  */
 export const changePrivileges: Handler = (call) => {
   const { state, clock } = call;
@@ -47,10 +48,15 @@ function assetToWithdraw(call: Call, employee: Employee, assetNum: string): Asse
   return asset;
 }
 
-/** Lent locks are lent (operation 10), not assigned. */
+/** Section 7.2 has no code of its own for an asset that cannot be assigned. Lent locks are lent (operation 10), not assigned. */
 function assetToAssign(call: Call, employee: Employee, assetNum: string): Asset {
   const asset = assetOfEnterprise(call, employee, assetNum);
-  if (asset.lentLock) throw new Refusal('60024', `asset ${assetNum} is a lent lock`);
+  const reason =
+    (asset.lentLock && 'is a lent lock') ||
+    (!asset.grantable && 'is not grantable') ||
+    (asset.freezing && 'is frozen') ||
+    (isExpired(asset, call.clock.now()) && 'has expired');
+  if (reason !== false) throw new Refusal('60024', `asset ${assetNum} ${reason}`);
   return asset;
 }
 

@@ -2,6 +2,7 @@
 import { type Call, type Handler, wireTime } from '../call.ts';
 import { Refusal } from '../errors.ts';
 import type { Asset, MerchandiseInstance, ProductInstance } from '../state/records.ts';
+import { isUsable } from '../state/time.ts';
 import { lentInstances, nodesOf } from './nodes.ts';
 import { requireBoundUser } from './who.ts';
 
@@ -111,7 +112,7 @@ function productView(call: Call, asset: Asset, { product, nodes }: Held): Record
     srcLicenseOrderId: product.srcLicenseOrderId,
     createTime: wireTime(call, product.createTime),
     updateTime: wireTime(call, product.updateTime),
-    activateFlag: product.active,
+    activateFlag: isUsable(product, call.state.assets.need(product.assetId), call.clock.now()),
     crmProductId: product.crmProductId,
     productExtendInstanceList: product.features,
   };

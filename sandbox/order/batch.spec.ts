@@ -281,6 +281,47 @@ describe('delete_product', () => {
     expect(await uris('ast-1001')).toEqual(['draft.view lic-5001']);
   });
 
+  it('reaches all assets of the customer that have the licence type, unless it names the order', async () => {
+    const nums = async (): Promise<unknown[]> =>
+      (await test.assets())
+        .filter(({ licenseType }) => licenseType === 'normal_recover_usbkey')
+        .map(({ assetNum }) => assetNum);
+    const item = {
+      ...harbour,
+      orderType: 'delete_product',
+      licenseType: 'normal_recover_usbkey',
+      assets: [{ assetNos: ['8000001003'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    expect((await test.order([{ ...item, srcLicenseOrderId: 'lic-1003' }])).code).toBe(0);
+    expect(await nums()).toEqual(['8000001006', '8000001007']);
+    await test.control('POST', '/reset');
+    const again = [
+      { assetNos: ['8000001003'], products: [{ productUri: 'draft.pro' }] },
+      { assetNos: ['8000001006'], products: [{ productUri: 'draft.pro' }] },
+    ];
+    expect((await test.order([{ ...item, assets: again }])).code).toBe(0);
+    expect(await nums()).toEqual([]);
+    // Of another licence type, and of another customer.
+    expect(await uris('ast-1008')).toEqual(['draft.pro lic-1008']);
+    expect(await uris('ast-1011')).toEqual(['draft.pro lic-1011']);
+  });
+
+  it('ends the asset with its last product, and its assignment with it', async () => {
+    const item = { ...cloud, srcLicenseOrderId: 'lic-1009' };
+    const products = [{ productUri: 'draft.pro' }];
+    await test.call('changePrivileges', {
+      parameters: { memberGlobalId: 'mem-harbour-dora' },
+      body: { addAssets: ['8000001009'], deleteAssets: [] },
+    });
+    await test.order([{ ...item, assets: [{ assetNos: ['8000001009'], products }] }]);
+    expect((await test.assets()).map(({ id }) => id)).not.toContain('ast-1009');
+    const { body } = await test.control('GET', '/state');
+    expect(body.assets.find(({ id }: any) => id === 'ast-1009')).toMatchObject({
+      revoked: true,
+      memberGlobalId: null,
+    });
+  });
+
   it('ends a package when its last product ends', async () => {
     const products = [{ productUri: 'cloud.share' }];
     const order = {
@@ -301,6 +342,155 @@ describe('delete_product', () => {
     expect((await test.order([none])).code).toBe('13004');
     const missing = [{ assetNos: ['8000001002'], products: [{ productUri: 'no.such' }] }];
     expect((await test.order([{ ...none, assets: missing }])).code).toBe('13004');
+  });
+});
+
+describe('a transfer', () => {
+  it('of the last product ends the asset that it came from, but not the one that it goes to', async () => {
+    const product = { productUri: 'draft.pro', srcLicenseOrderId: 'lic-1009' };
+    const bought = { ...harbour, orderType: 'new_buy', licenseType: 'cloud_account' };
+    await test.order([{ ...bought, assets: [{ assetNos: ['8000001009'], products: [product] }] }]);
+    expect((await test.assets()).map(({ id }) => id)).toContain('ast-1009');
+    const again = { productUri: 'draft.pro', srcLicenseOrderId: '9007199254740993' };
+    await test.order([{ ...bought, assets: [{ products: [again] }] }]);
+    expect((await test.assets()).map(({ id }) => id)).not.toContain('ast-1009');
+  });
+});
+
+describe('a length of time', () => {
+  const START = Date.UTC(2027, 0, 31, 9);
+
+  async function boughtWith(part: object): Promise<any[]> {
+    await test.order([{ ...buying, assets: [{ assetNos: ['8600000001'], ...part }] }]);
+    const [asset] = (await test.assets()).filter(({ assetNum }) => assetNum === '8600000001');
+    return live('products', String(asset?.['id']));
+  }
+
+  it.each([
+    ['1-0-0', Date.UTC(2028, 0, 31, 9)],
+    ['0-1-0', Date.UTC(2027, 1, 28, 9)],
+    ['0-1-1', Date.UTC(2027, 2, 1, 9)],
+    ['0-0-45', Date.UTC(2027, 2, 17, 9)],
+    ['9999-0-0', Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
+    ['0-0-0', null],
+  ])('%s makes the end of the product', async (timeDurationExpression, end) => {
+    const products = [{ productUri: 'a.b', limitStartDate: START, timeDurationExpression }];
+    expect(await boughtWith({ products })).toMatchObject([{ limitStartTime: START, limitEndTime: end }]);
+  });
+
+  it('counts from the order where no start is given, and yields to an end that is', async () => {
+    const [now] = await boughtWith({ products: [{ productUri: 'a.b', timeDurationExpression: '0-0-2' }] });
+    expect(now).toMatchObject({
+      limitStartTime: now.createTime,
+      limitEndTime: now.createTime + 2 * 86_400_000,
+    });
+    const limits = { limitEndDate: START, timeDurationExpression: '1-0-0' };
+    const [, ended] = await boughtWith({ products: [{ productUri: 'c.d', ...limits }] });
+    expect(ended).toMatchObject({ limitStartTime: null, limitEndTime: START });
+  });
+
+  it('of a package holds for the products in it that have none of their own', async () => {
+    const of = (timeDurationExpression: string) => ({ limitStartDate: START, timeDurationExpression });
+    const inner = {
+      merchandiseNum: 'M2',
+      licenseOrderProductList: [{ productUri: 'in.ner', limitStartDate: START }],
+    };
+    const outer = {
+      merchandiseNum: 'M1',
+      timeDurationExpression: '1-0-0',
+      licenseOrderProductList: [{ productUri: 'own', ...of('2-0-0') }],
+      children: [inner],
+    };
+    const rows = await boughtWith({ merchandises: [outer] });
+    expect(rows.map(({ productUri, limitEndTime }) => [productUri, limitEndTime])).toEqual([
+      ['own', Date.UTC(2029, 0, 31, 9)],
+      ['in.ner', Date.UTC(2028, 0, 31, 9)],
+    ]);
+  });
+
+  it('ends: the product is shown as not active, and so is a trial that is over', async () => {
+    const hour = 3_600_000;
+    const products = [
+      { productUri: 'ends', limitEndDate: Date.now() + hour },
+      { productUri: 'trial', trial: 1, trialEndDate: Date.now() + hour },
+      { productUri: 'bought', trial: 0, trialEndDate: Date.now() + hour },
+      { productUri: 'begins', limitStartDate: Date.now() + hour },
+    ];
+    const [{ assetId }] = await boughtWith({ products });
+    const active = async (): Promise<unknown> => {
+      const { data } = await test.call('listAssetProducts', { parameters: { assetId } });
+      const rows = (data as any).productInstanceList as any[];
+      return Object.fromEntries(rows.map(({ productUri, activateFlag }) => [productUri, activateFlag]));
+    };
+    expect(await active()).toEqual({ ends: true, trial: true, bought: true, begins: false });
+    await test.control('PUT', '/clock', { advanceMs: hour });
+    await test.renew();
+    expect(await active()).toEqual({ ends: false, trial: false, bought: true, begins: true });
+    await test.control('POST', '/reset');
+    await test.renew();
+  });
+});
+
+describe('an async batch', () => {
+  const later = { syncMode: 'async' };
+  const part = {
+    assetNos: ['8600000002'],
+    products: [{ productUri: 'a.b', timeDurationExpression: '0-0-1' }],
+  };
+  const nums = async (): Promise<unknown[]> => (await test.assets()).map(({ assetNum }) => assetNum);
+  const order = async (id: string): Promise<any> =>
+    (await test.control('GET', '/state')).body.orders.find((row: any) => row.licenseOrderId === id);
+
+  it('has effect after a while, as of the time that it was due', async () => {
+    const { code, data } = await test.order([{ ...buying, assets: [part] }], later);
+    const [id = ''] = ids(data);
+    expect([code, await test.commits()]).toMatchObject([0, [{ licenseOrderIds: [id] }]]);
+    expect(await nums()).not.toContain('8600000002');
+    const accepted = await order(id);
+    expect(accepted).toMatchObject({ state: 'waiting', failure: null });
+    await test.control('PUT', '/clock', { advanceMs: 60_000 });
+    expect(await nums()).toContain('8600000002');
+    const due = accepted.createTime + 2_000;
+    const [product] = (await live('products')).filter(({ licenseOrderId }) => licenseOrderId === id);
+    expect(product).toMatchObject({ createTime: due, limitStartTime: due, limitEndTime: due + 86_400_000 });
+    expect(await order(id)).toMatchObject({ state: 'done' });
+  });
+
+  it('is refused at once where a sync one would be, and then leaves nothing', async () => {
+    const before = await test.control('GET', '/state');
+    const items = [
+      { ...buying, assets: [part] },
+      { ...buying, orderType: 'delete_asset', assets: [part] },
+    ];
+    const wrong = { ...buying, orderType: 'delete_asset', assets: [{ assetNos: ['8999999999'] }] };
+    expect((await test.order([...items, wrong], later)).code).toBe('13004');
+    expect(await test.control('GET', '/state')).toEqual(before);
+    expect(await test.commits()).toEqual([]);
+  });
+
+  it('fails as a whole when its time comes and it has become impossible', async () => {
+    const deletion = { ...buying, orderType: 'delete_asset', assets: [{ assetNos: ['8000001001'] }] };
+    const { data } = await test.order([{ ...buying, assets: [part] }, deletion], later);
+    await test.order([deletion]);
+    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    expect(await nums()).not.toContain('8600000002');
+    for (const id of ids(data)) {
+      expect(await order(id)).toMatchObject({
+        state: 'failed',
+        failure: expect.stringContaining('8000001001'),
+      });
+    }
+  });
+
+  it('has effect at once where the option says so, and none after a reset', async () => {
+    const quick = await TestSandbox.start({ asyncOrderMs: 0 });
+    await quick.order([{ ...buying, assets: [part] }], later);
+    expect((await quick.assets()).map(({ assetNum }) => assetNum)).toContain('8600000002');
+    await quick.close();
+    await test.order([{ ...buying, assets: [part] }], later);
+    await test.control('POST', '/reset');
+    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    expect(await nums()).not.toContain('8600000002');
   });
 });
 

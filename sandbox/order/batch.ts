@@ -1,30 +1,84 @@
 /** Order operation 5: licence orders in batches, by the rules of section 4.1. */
-import type { Call, Handler } from '../call.ts';
-import { invalid } from '../errors.ts';
+import type { Call, Handler, World } from '../call.ts';
+import { invalid, Refusal } from '../errors.ts';
 import { newCustomer, newEmployee, newEnterprise } from '../state/creation.ts';
-import type { Customer, LicenseOrder } from '../state/records.ts';
+import type { Customer, LicenseOrder, OrderState, WaitingBatch } from '../state/records.ts';
 import { type Batch, type Item, readBatch } from './batch-request.ts';
 import { deleteAssets, deleteProducts } from './deletion.ts';
 import { buy } from './purchase.ts';
 
+/** An order with the item that it comes from. */
+interface Placed {
+  readonly order: LicenseOrder;
+  readonly customer: Customer;
+  readonly item: Item;
+}
+
 /**
  * Carries out all items in their order, or none. There is no idempotency: the same `channelOrderId` sent twice places two orders, as
- * the platform may. `async` works as sync does, and takes effect at once too.
+ * the platform may. An `async` batch is checked in the same way and has its orders and customers at once; what it buys or deletes
+ * follows after a while.
  * @returns one item of section 2.6 for each order.
  */
 export const batchOrder: Handler = (call) => {
+  const { state, clock, settings, body } = call;
   const batch = readBatch(call);
-  const placed = batch.items.map((item) => place(call, batch, item));
-  call.state.recordCommit({
-    channelCode: batch.channelCode,
-    channelOrderId: batch.channelOrderId,
-    at: call.clock.now(),
-    licenseOrderIds: placed.map(({ licenseOrderId }) => licenseOrderId),
-  });
-  return placed.map(({ sequence, licenseOrderId, customerId }) => ({ sequence, licenseOrderId, customerId }));
+  const now = clock.now();
+  const later = batch.syncMode === 'async' && settings.asyncOrderMs > 0;
+  const placed = batch.items.map((item) => place(call, batch, item, later ? 'waiting' : 'done'));
+  const licenseOrderIds = placed.map(({ order }) => order.licenseOrderId);
+  state.transaction(() => takeEffect(call, placed), !later);
+  if (later) {
+    const dueTime = now + settings.asyncOrderMs;
+    state.waitingBatches.put({ licenseOrderIds, body, appKey: batch.appKey, dueTime, waiting: true });
+  }
+  const { channelCode, channelOrderId } = batch;
+  state.recordCommit({ channelCode, channelOrderId, at: now, licenseOrderIds });
+  return placed.map(({ order }) => ({
+    sequence: order.sequence,
+    licenseOrderId: order.licenseOrderId,
+    customerId: order.customerId,
+  }));
 };
 
-function place(call: Call, batch: Batch, item: Item): LicenseOrder {
+/**
+ * Lets every async batch take effect whose time has come, the earliest first, as of that time. A batch that has become impossible, for
+ * example since its asset is gone, fails as a whole; an order that was set to `failed` meanwhile is left out.
+ */
+export function passTime(world: World): void {
+  const { state, clock } = world;
+  const due = state.waitingBatches.by('waiting', 'yes').filter(({ dueTime }) => dueTime <= clock.now());
+  for (const batch of due.sort((a, b) => a.dueTime - b.dueTime)) finish(world, batch);
+}
+
+function finish(world: World, { licenseOrderIds, body, appKey, dueTime }: WaitingBatch): void {
+  const { state } = world;
+  const query = new URLSearchParams({ appKey });
+  const call: Call = { ...world, clock: { now: () => dueTime }, parameters: {}, query, body, username: null };
+  const placed = readBatch(call).items.flatMap((item, index): Placed[] => {
+    const order = state.orders.need(licenseOrderIds[index] ?? '');
+    return order.state === 'waiting'
+      ? [{ order, item, customer: state.customers.need(order.customerId) }]
+      : [];
+  });
+  const failure = failureOf(() => state.transaction(() => takeEffect(call, placed)));
+  const outcome: OrderState = failure === null ? 'done' : 'failed';
+  for (const { order } of placed) state.orders.change(order.licenseOrderId, { state: outcome, failure });
+  state.waitingBatches.change(licenseOrderIds.join(' '), { waiting: false });
+}
+
+function failureOf(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return error.message;
+  }
+}
+
+/** Finds or makes the customer, and records the order. */
+function place(call: Call, batch: Batch, item: Item, state: OrderState): Placed {
   const customer = findCustomer(call, batch, item) ?? makeCustomer(call, batch, item);
   const order = call.state.orders.put({
     licenseOrderId: call.state.nextId('licenseOrder'),
@@ -37,12 +91,19 @@ function place(call: Call, batch: Batch, item: Item): LicenseOrder {
     srcLicenseOrderId: item.srcLicenseOrderId,
     syncMode: batch.syncMode,
     appKey: batch.appKey,
+    state,
+    failure: null,
     createTime: call.clock.now(),
   });
-  if (item.orderType === 'new_buy') buy(call, order, customer, item);
-  else if (item.orderType === 'delete_asset') deleteAssets(call, customer, item);
-  else deleteProducts(call, customer, item);
-  return order;
+  return { order, customer, item };
+}
+
+function takeEffect(call: Call, placed: readonly Placed[]): void {
+  for (const { order, customer, item } of placed) {
+    if (item.orderType === 'new_buy') buy(call, order, customer, item);
+    else if (item.orderType === 'delete_asset') deleteAssets(call, customer, item);
+    else deleteProducts(call, customer, item);
+  }
 }
 
 /**

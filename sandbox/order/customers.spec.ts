@@ -47,8 +47,16 @@ describe('bindCustomer', () => {
 
   it('returns the same customer when it is repeated', async () => {
     const first = await test.call('bindCustomer', { body: binding });
-    const second = await test.call('bindCustomer', { body: { ...binding, customerName: 'Other' } });
+    const second = await test.call('bindCustomer', { body: { ...binding, branchName: 'North' } });
     expect(second.data).toEqual(first.data);
+  });
+
+  it.each(['customerName', 'enterpriseName'])('refuses to bind it again under another %s', async (name) => {
+    await test.call('bindCustomer', { body: binding });
+    const before = await test.control('GET', '/state');
+    const again = await test.call('bindCustomer', { body: { ...binding, [name]: 'Other' } });
+    expect([again.status, again.code, again.message]).toEqual([299, '13004', expect.stringContaining(name)]);
+    expect(await test.control('GET', '/state')).toEqual(before);
   });
 
   it('adds a further customer to the enterprise of that name', async () => {

@@ -17,8 +17,8 @@ const BIND_FIELDS = new Set([
 const CRM_FIELDS = new Set(['crmCustomerId', 'customerName', 'branchName', 'address']);
 
 /**
- * Operation 1. A channel's customer id is bound once: binding it again returns the same customer, unchanged, and ignores the rest of
- * the body. `enterpriseName` selects the enterprise of exactly that name, on any channel; where none exists, one is made with an
+ * Operation 1. A channel's customer id is bound once: binding it again under the same names returns the same customer, unchanged, and
+ * ignores the rest of the body; under another name of the customer or the enterprise it is refused. `enterpriseName` selects the enterprise of exactly that name, on any channel; where none exists, one is made with an
  * administrator `admin`, and this customer is its default.
  */
 export const bindCustomer: Handler = (call) => {
@@ -30,7 +30,14 @@ export const bindCustomer: Handler = (call) => {
   const passwordMobile = fields.text('passwordMobile');
   const branchName = fields.text('branchName');
   const bound = call.state.customerOfChannel(channelCode, channelCustomerId);
-  if (bound !== undefined) return customerView(call, bound);
+  if (bound !== undefined) {
+    const view = customerView(call, bound);
+    if (bound.customerName !== customerName)
+      throw invalid('channelCustomerId is bound already, under another customerName');
+    if (view['enterpriseName'] !== enterpriseName)
+      throw invalid('channelCustomerId is bound already, to an enterprise of another enterpriseName');
+    return view;
+  }
   let enterprise = call.state.enterprises.by('name', enterpriseName)[0];
   if (enterprise === undefined) {
     enterprise = newEnterprise(call, { name: enterpriseName });

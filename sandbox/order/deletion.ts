@@ -3,7 +3,7 @@ import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
 import type { Asset, Customer, ProductInstance, ProductTerms } from '../state/records.ts';
 import { emptyLock, takeRightsBack } from '../state/lending.ts';
-import type { AssetPart, Item } from './batch-request.ts';
+import type { AssetPart, Item, ProductPart } from './batch-request.ts';
 
 /**
  * Revokes assets. With `srcLicenseOrderId` only what came from that order ends, and the asset too when nothing is left on it. Without
@@ -21,7 +21,7 @@ export function deleteAssets(call: Call, customer: Customer, item: Item): void {
       for (const product of products) removeProduct(call, product);
       const updateTime = call.clock.now();
       for (const { id } of merchandises) call.state.merchandises.change(id, { removed: true, updateTime });
-      if (isEmpty(call, asset)) revoke(call, asset);
+      revokeIfEmpty(call, asset);
     }
   }
 }
@@ -29,24 +29,43 @@ export function deleteAssets(call: Call, customer: Customer, item: Item): void {
 /**
  * Deletes products of the named assets. Loose: by mnemonic, that is the uri, gmsPid or appKey. Strict: start time, end time and node
  * count must be equal too, and an absent value equals an absent one only. Every match ends; without a match the call is refused.
+ * Without `srcLicenseOrderId` the products end on all assets of the customer that have the item's licence type, named or not (rule 5).
+ * An asset that holds nothing afterwards ends too.
  */
 export function deleteProducts(call: Call, customer: Customer, item: Item): void {
   checkSource(call, customer, item);
-  for (const part of item.assets) {
-    for (const asset of namedAssets(call, customer, item, part)) {
-      for (const { terms, strict } of part.products) {
-        const matches = fromOrder(call.state.products.by('asset', asset.id), item).filter(
-          (product) => sameMnemonic(product, terms) && (!strict || sameLimits(product, terms)),
-        );
-        if (matches.length === 0) {
-          throw invalid(
-            `${part.path}: asset ${asset.assetNum} holds no matching product ${terms.productUri}`,
-          );
-        }
-        for (const product of matches) removeProduct(call, product);
-      }
+  // All are found before the first one ends: two parts may name one product.
+  const gone = new Set(item.assets.flatMap((part) => productsToDelete(call, customer, item, part)));
+  for (const product of gone) removeProduct(call, product);
+  for (const assetId of new Set(Array.from(gone, (product) => product.assetId)))
+    revokeIfEmpty(call, call.state.assets.need(assetId));
+}
+
+function productsToDelete(call: Call, customer: Customer, item: Item, part: AssetPart): ProductInstance[] {
+  const named = namedAssets(call, customer, item, part);
+  for (const asset of named) {
+    const missing = part.products.find((product) => matchesOn(call, asset, item, product).length === 0);
+    if (missing !== undefined) {
+      throw invalid(
+        `${part.path}: asset ${asset.assetNum} holds no matching product ${missing.terms.productUri}`,
+      );
     }
   }
+  const reached = item.srcLicenseOrderId === null ? assetsLike(call, customer, item) : named;
+  return reached.flatMap((asset) =>
+    part.products.flatMap((product) => matchesOn(call, asset, item, product)),
+  );
+}
+
+function matchesOn({ state }: Call, asset: Asset, item: Item, named: ProductPart): ProductInstance[] {
+  const { terms, strict } = named;
+  return fromOrder(state.products.by('asset', asset.id), item).filter(
+    (product) => sameMnemonic(product, terms) && (!strict || sameLimits(product, terms)),
+  );
+}
+
+function assetsLike({ state }: Call, { customerId }: Customer, { licenseType }: Item): Asset[] {
+  return state.assets.by('customer', customerId).filter((asset) => asset.licenseType === licenseType);
 }
 
 /** Ends a product instance, and the merchandises that are empty afterwards. */
@@ -86,6 +105,11 @@ function fromOrder<Instance extends { licenseOrderId: string }>(
 ): Instance[] {
   const source = item.srcLicenseOrderId;
   return source === null ? instances : instances.filter(({ licenseOrderId }) => licenseOrderId === source);
+}
+
+/** An asset that holds nothing any more ends. */
+export function revokeIfEmpty(call: Call, asset: Asset): void {
+  if (isEmpty(call, asset)) revoke(call, asset);
 }
 
 /** Ends an asset, its assignment and its lending. */

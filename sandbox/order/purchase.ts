@@ -3,8 +3,9 @@ import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
 import { newAsset } from '../state/creation.ts';
 import type { Asset, Customer, Extension, LicenseOrder, Origin, ProductTerms } from '../state/records.ts';
+import { endAfter } from '../state/time.ts';
 import type { AssetPart, Item } from './batch-request.ts';
-import { removeProduct } from './deletion.ts';
+import { removeProduct, revokeIfEmpty } from './deletion.ts';
 import type { MerchandiseTerms } from './terms.ts';
 
 /**
@@ -12,6 +13,7 @@ import type { MerchandiseTerms } from './terms.ts';
  * made. An unused number makes an asset too.
  */
 export function buy(call: Call, order: LicenseOrder, customer: Customer, item: Item): void {
+  const sources = new Set<string>();
   for (const part of item.assets) {
     const numbers =
       part.assetNos.length > 0 ? part.assetNos : [call.state.nextAssetNum(call.settings.region)];
@@ -25,10 +27,20 @@ export function buy(call: Call, order: LicenseOrder, customer: Customer, item: I
         channelCode: order.channelCode,
         channelOrderId: order.channelOrderId,
       };
-      for (const { terms } of part.products) addProduct(call, customer, origin, terms, null);
-      for (const terms of part.merchandises) addMerchandise(call, customer, origin, terms, null);
+      const purchase: Purchase = { call, customer, origin, sources };
+      for (const { terms } of part.products) addProduct(purchase, terms, null, null);
+      for (const terms of part.merchandises) addMerchandise(purchase, terms, null, null);
     }
   }
+  for (const assetId of sources) revokeIfEmpty(call, call.state.assets.need(assetId));
+}
+
+/** What all products of an asset have in common, and the assets from which products were taken. */
+interface Purchase {
+  readonly call: Call;
+  readonly customer: Customer;
+  readonly origin: Origin;
+  readonly sources: Set<string>;
 }
 
 function appearOrGrow(call: Call, customer: Customer, item: Item, part: AssetPart, assetNum: string): Asset {
@@ -63,28 +75,37 @@ function appearOrGrow(call: Call, customer: Customer, item: Item, part: AssetPar
   });
 }
 
+/**
+ * A length of time, of the product or else of the package that holds it, counts from the product's start, or from now, and makes the end
+ * where the order names none.
+ */
 function addProduct(
-  call: Call,
-  customer: Customer,
-  origin: Origin,
+  purchase: Purchase,
   terms: ProductTerms,
   merchandiseInsId: string | null,
+  packageDuration: string | null,
 ): void {
-  if (terms.srcLicenseOrderId !== null) takeFromOrder(call, customer, terms, terms.srcLicenseOrderId);
+  const { call, origin } = purchase;
+  const now = call.clock.now();
+  if (terms.srcLicenseOrderId !== null) takeFromOrder(purchase, terms, terms.srcLicenseOrderId);
+  const duration = terms.timeDurationExpression ?? packageDuration;
+  const start = terms.limitStartTime ?? now;
+  const end = duration === null || terms.limitEndTime !== null ? null : endAfter(start, duration);
   call.state.products.put({
     ...terms,
     ...origin,
     id: call.state.nextId('product'),
     merchandiseInsId,
+    ...(end === null ? {} : { limitStartTime: start, limitEndTime: end }),
     active: true,
     removed: false,
-    createTime: call.clock.now(),
+    createTime: now,
     updateTime: null,
   });
 }
 
 /** A transfer: one instance of the product leaves the named order, which must belong to this customer or its enterprise. */
-function takeFromOrder(call: Call, customer: Customer, terms: ProductTerms, sourceId: string): void {
+function takeFromOrder({ call, customer, sources }: Purchase, terms: ProductTerms, sourceId: string): void {
   const source = call.state.orders.get(sourceId);
   if (source === undefined || !sameEnterprise(call, source.customerId, customer)) {
     throw invalid(`srcLicenseOrderId ${sourceId} is not an order of the customer`);
@@ -94,16 +115,18 @@ function takeFromOrder(call: Call, customer: Customer, terms: ProductTerms, sour
     .find(({ productUri }) => productUri === terms.productUri);
   if (product === undefined) throw invalid(`order ${sourceId} holds no product ${terms.productUri}`);
   removeProduct(call, product);
+  sources.add(product.assetId);
 }
 
 function addMerchandise(
-  call: Call,
-  customer: Customer,
-  origin: Origin,
+  purchase: Purchase,
   terms: MerchandiseTerms,
   parent: { id: string; merchandiseNum: string } | null,
+  outerDuration: string | null,
 ): void {
+  const { call, origin } = purchase;
   const { children, products, ...own } = terms;
+  const duration = own.timeDurationExpression ?? outerDuration;
   const instance = call.state.merchandises.put({
     ...own,
     ...origin,
@@ -115,8 +138,8 @@ function addMerchandise(
     createTime: call.clock.now(),
     updateTime: null,
   });
-  for (const product of products) addProduct(call, customer, origin, product, instance.id);
-  for (const child of children) addMerchandise(call, customer, origin, child, instance);
+  for (const product of products) addProduct(purchase, product, instance.id, duration);
+  for (const child of children) addMerchandise(purchase, child, instance, duration);
 }
 
 function sameEnterprise({ state }: Call, customerId: string, customer: Customer): boolean {

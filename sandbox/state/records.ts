@@ -210,7 +210,11 @@ export interface MerchandiseInstance extends Origin, InstanceLife {
   readonly srcLicenseOrderId: string | null;
 }
 
-/** One licence order: one item of a batch that was carried out. */
+/** `waiting`: accepted for later, without effect so far; `failed`: it could not take effect when its time came. */
+export const ORDER_STATES = ['done', 'waiting', 'failed'] as const;
+export type OrderState = (typeof ORDER_STATES)[number];
+
+/** One licence order: one item of a batch that was accepted. */
 export interface LicenseOrder {
   readonly licenseOrderId: string;
   readonly channelCode: string;
@@ -222,10 +226,23 @@ export interface LicenseOrder {
   readonly srcLicenseOrderId: string | null;
   readonly syncMode: string;
   readonly appKey: string;
+  readonly state: OrderState;
+  /** Why it failed. */
+  readonly failure: string | null;
   readonly createTime: number;
 }
 
-/** One batch that was carried out; the same order number placed twice makes two of these. */
+/** The body of an async batch that has no effect yet. */
+export interface WaitingBatch {
+  /** In the order of its items. */
+  readonly licenseOrderIds: readonly string[];
+  readonly body: unknown;
+  readonly appKey: string;
+  readonly dueTime: number;
+  readonly waiting: boolean;
+}
+
+/** One batch that was accepted; the same order number placed twice makes two of these. */
 export interface Commit {
   readonly channelCode: string;
   readonly channelOrderId: string;

@@ -39,6 +39,8 @@ export function seedOrder(
     srcLicenseOrderId: null,
     syncMode: 'sync',
     appKey: 'seed',
+    state: 'done',
+    failure: null,
     createTime: PLACED,
   });
   products.forEach((product, place) => putProduct(world, origin, product, place + 1, null));

@@ -81,7 +81,11 @@ function seedHarbour(world: World): void {
       '1001',
       'softkey',
       own,
-      { extensions: [{ extendCode: 'site', extendValue: 'pier-1' }], limitEndTime: FAR },
+      {
+        grantable: true,
+        extensions: [{ extendCode: 'site', extendValue: 'pier-1' }],
+        limitEndTime: FAR,
+      },
     ],
     [
       '1002',
@@ -90,7 +94,7 @@ function seedHarbour(world: World): void {
       { memberGlobalId: 'mem-harbour-anna', assignTime: SEED_TIME, online: true },
     ],
     ['1003', 'normal_recover_usbkey', own],
-    ['1004', 'normal_unrecover_usbkey', own, { keyChipType: 1 }],
+    ['1004', 'normal_unrecover_usbkey', own, { keyChipType: 1, grantable: true }],
     [
       '1005',
       'normal_unrecover_lan_usbkey',

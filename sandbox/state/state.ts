@@ -8,6 +8,7 @@ import type {
   LicenseOrder,
   MerchandiseInstance,
   ProductInstance,
+  WaitingBatch,
 } from './records.ts';
 import { Table, UndoLog } from './table.ts';
 
@@ -27,6 +28,19 @@ const FIRST_ID = {
   enterpriseNumber: 9_807_199_254_740_993n,
 };
 export type IdKind = keyof typeof FIRST_ID;
+
+/** The table whose keys are of that kind. */
+const TABLE_OF = {
+  licenseOrder: 'orders',
+  customer: 'customers',
+  enterprise: 'enterprises',
+  asset: 'assets',
+  product: 'products',
+  merchandise: 'merchandises',
+  employee: 'employees',
+  user: null,
+  enterpriseNumber: null,
+} as const;
 
 /** Lower numbers belong to the seed; `obtainAssetNums` and assets without a number count up from here. */
 const FIRST_ASSET_SEQUENCE = 500_000_001;
@@ -75,6 +89,11 @@ export class State {
     asset: (row) => (row.removed ? null : row.assetId),
   });
   readonly orders = new Table<LicenseOrder>(this.#undo, (row) => row.licenseOrderId, {});
+  readonly waitingBatches = new Table<WaitingBatch, 'waiting'>(
+    this.#undo,
+    (row) => row.licenseOrderIds.join(' '),
+    { waiting: (row) => (row.waiting ? 'yes' : null) },
+  );
   readonly commits: Commit[] = [];
   #counters = { ...FIRST_ID };
   #assetSequence = FIRST_ASSET_SEQUENCE;
@@ -85,13 +104,22 @@ export class State {
     return this.#undo.run(work, keep);
   }
 
+  /** The next id that no row has: rows that are given from outside may have any. */
   nextId(kind: IdKind): string {
-    const id = this.#counters[kind];
-    this.#counters[kind] = id + 2n;
+    const before = this.#counters[kind];
     this.#undo.push(() => {
-      this.#counters[kind] = id;
+      this.#counters[kind] = before;
     });
-    return id.toString();
+    for (;;) {
+      const id = this.#counters[kind];
+      this.#counters[kind] = id + 2n;
+      if (!this.#isTaken(kind, id.toString())) return id.toString();
+    }
+  }
+
+  #isTaken(kind: IdKind, id: string): boolean {
+    const table = TABLE_OF[kind];
+    return table !== null && this[table].get(id) !== undefined;
   }
 
   /** The next asset-number digit string (section 2.13): region digit and nine digits counting up, one that is not in use. */
@@ -112,7 +140,10 @@ export class State {
     this.#undo.push(() => {
       this.#suffixSequence = before;
     });
-    return `@ent${String(this.#suffixSequence++).padStart(4, '0')}`;
+    for (;;) {
+      const suffix = `@ent${String(this.#suffixSequence++).padStart(4, '0')}`;
+      if (this.enterprises.by('suffix', suffix).length === 0) return suffix;
+    }
   }
 
   recordCommit(commit: Commit): void {
@@ -154,21 +185,47 @@ export class State {
     return this.employees.by('userName', userName)[0];
   }
 
-  clear(): void {
-    const tables = [
-      this.enterprises,
-      this.customers,
-      this.employees,
-      this.assets,
-      this.products,
-      this.merchandises,
-    ];
-    for (const table of [...tables, this.orders]) table.clear();
-    this.commits.length = 0;
-    this.#counters = { ...FIRST_ID };
-    this.#assetSequence = FIRST_ASSET_SEQUENCE;
-    this.#suffixSequence = 1;
+  /** All of it, for {@link restore}; rows never change, so the copy does not either. */
+  copy(): StateCopy {
+    return {
+      tables: this.#tables.map((table) => table.copy()),
+      commits: [...this.commits],
+      counters: { ...this.#counters },
+      assetSequence: this.#assetSequence,
+      suffixSequence: this.#suffixSequence,
+    };
   }
+
+  restore({ tables, commits, counters, assetSequence, suffixSequence }: StateCopy): void {
+    for (const [place, table] of this.#tables.entries()) table.restore((tables[place] ?? []) as never);
+    this.commits.splice(0, this.commits.length, ...commits);
+    this.#counters = { ...counters };
+    this.#assetSequence = assetSequence;
+    this.#suffixSequence = suffixSequence;
+  }
+
+  get #tables() {
+    const { enterprises, customers, employees, assets, products, merchandises, orders } = this;
+    return [
+      enterprises,
+      customers,
+      employees,
+      assets,
+      products,
+      merchandises,
+      orders,
+      this.waitingBatches,
+    ] as const;
+  }
+}
+
+/** What {@link State.copy} returns. */
+export interface StateCopy {
+  readonly tables: readonly (readonly object[])[];
+  readonly commits: readonly Commit[];
+  readonly counters: Readonly<Record<IdKind, bigint>>;
+  readonly assetSequence: number;
+  readonly suffixSequence: number;
 }
 
 function channelKey(channelCode: string, channelCustomerId: string): string {

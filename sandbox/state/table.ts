@@ -1,6 +1,6 @@
 /** Tables of immutable rows with an undo log: the whole database of the sandbox. */
 
-/** Collects how to undo a transaction. Handlers run without awaiting, so at most one is open at a time. */
+/** Collects how to undo a transaction. Handlers run without awaiting, so transactions never overlap; one may run inside another. */
 export class UndoLog {
   #steps: (() => void)[] | null = null;
 
@@ -17,6 +17,7 @@ export class UndoLog {
    * @returns the work's result, and whether anything it changed stayed changed.
    */
   run<Result>(work: () => Result, keep: boolean): { result: Result; changed: boolean } {
+    const outer = this.#steps;
     const steps: (() => void)[] = [];
     this.#steps = steps;
     let done = false;
@@ -25,8 +26,9 @@ export class UndoLog {
       done = keep;
       return { result, changed: keep && steps.length > 0 };
     } finally {
-      this.#steps = null;
+      this.#steps = outer;
       if (!done) for (const step of steps.toReversed()) step();
+      else for (const step of steps) outer?.push(step);
     }
   }
 }
@@ -63,6 +65,10 @@ export class Table<Row extends object, IndexName extends string = never> {
     }
   }
 
+  keyOf(row: Row): string {
+    return this.#keyOf(row);
+  }
+
   get(key: string): Row | undefined {
     return this.#rows.get(key);
   }
@@ -97,6 +103,17 @@ export class Table<Row extends object, IndexName extends string = never> {
   /** Changes some fields of the row with this key. */
   change(key: string, changes: Partial<Row>): Row {
     return this.put({ ...this.need(key), ...changes });
+  }
+
+  /** The rows, which never change, in order of insertion. */
+  copy(): readonly Row[] {
+    return this.all().sort((a, b) => this.#ordinal(this.#keyOf(a)) - this.#ordinal(this.#keyOf(b)));
+  }
+
+  /** Puts copied rows in place of all. */
+  restore(rows: readonly Row[]): void {
+    this.clear();
+    for (const row of rows) this.put(row);
   }
 
   clear(): void {

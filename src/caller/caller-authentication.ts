@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
@@ -11,6 +11,23 @@ export type Refusal = ProblemException | undefined;
 
 /** The scheme's name in any case (RFC 9110 11.1), and the text after it. */
 const BEARER = /^bearer(?: +(.*))?$/is;
+const API_KEY = /^lgw_/;
+const TOKEN = /^(bearer +.*|[\w-]+\.[\w-]+\.[\w-]+)$/is;
+
+/** Made once: there may be thousands a second. They tell what is wrong with the form of credentials, never whether a key is known. */
+const REFUSALS = {
+  none: new ProblemException('unauthenticated'),
+  both: refusal('The request has an API key and an Authorization header. Send one of them.'),
+  keyAsToken: refusal('An API key belongs in the header `X-Api-Key`, without `Bearer`.'),
+  tokenAsKey: refusal('A token belongs in the header `Authorization`, after `Bearer`.'),
+  noTokens: refusal(
+    'This gateway accepts no tokens, since no issuer is configured. Send an API key in `X-Api-Key`.',
+  ),
+  otherScheme: refusal(
+    'The `Authorization` header must be `Bearer` and a token. An API key belongs in `X-Api-Key`.',
+  ),
+} as const;
+
 const REALM = 'realm="licensing-gateway"';
 
 /** Identifies the caller and applies its limits once the headers of a request have arrived, before its body. */
@@ -46,12 +63,27 @@ export class CallerAuthentication {
     return this.limits.admit(caller, reply);
   }
 
+  /** Why a request has no caller. */
+  refusal({ 'x-api-key': key, authorization }: IncomingHttpHeaders): ProblemException {
+    if (authorization === undefined)
+      return typeof key === 'string' && TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.none;
+    if (key !== undefined) return REFUSALS.both;
+    const token = bearerOf({ authorization });
+    if (token === undefined) return REFUSALS.otherScheme;
+    if (API_KEY.test(token)) return REFUSALS.keyAsToken;
+    return this.jwts.accepted ? REFUSALS.none : REFUSALS.noTokens;
+  }
+
   /** The `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). It never says which part of the credentials was wrong. */
   challenge(headers: IncomingHttpHeaders): string {
     const key = `ApiKey ${REALM}`;
     if (!this.jwts.accepted) return key;
     return `${key}, Bearer ${REALM}${bearerOf(headers) === undefined ? '' : ', error="invalid_token"'}`;
   }
+}
+
+function refusal(detail: string): ProblemException {
+  return new ProblemException('unauthenticated', { detail });
 }
 
 /** The text after the scheme; undefined for another scheme. */

@@ -49,7 +49,7 @@ export class JwtConfig {
 }
 
 /** The store of the order ledger. Without `url` the records stay in this process. */
-export class GuardConfig extends RedisConfig {
+export class OrderStoreConfig extends RedisConfig {
   /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty store ready. */
   init!: 'auto' | 'manual';
   /** The file in which this process remembers how many writes the store has begun. Undefined: it does not remember. */
@@ -71,7 +71,7 @@ export interface AppConfig {
   readonly listen: ListenConfig;
   readonly upstream: UpstreamConfig;
   readonly redis: RedisConfig;
-  readonly guard: GuardConfig;
+  readonly orderStore: OrderStoreConfig;
   readonly callers: CallersConfig;
   readonly jwt: JwtConfig;
   readonly users: UsersConfig;
@@ -153,7 +153,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
   if (jwksUrl?.protocol === 'http:' && !isLoopback(jwksUrl))
     faults.push('JWT_JWKS_URL must be https, or a loopback address');
   const certificates = redisCertificates('REDIS', values, faults);
-  const ofGuard = redisCertificates('GUARD_REDIS', values, faults);
+  const ofOrderStore = redisCertificates('GUARD_REDIS', values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     logLevel: values.LOG_LEVEL,
@@ -187,9 +187,9 @@ function assemble(values: Values, environment: Environment): AppConfig {
       platform: values.UPSTREAM_BASE_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
     },
-    guard: {
+    orderStore: {
       url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
-      certificates: Object.keys(ofGuard).length > 0 ? ofGuard : certificates,
+      certificates: Object.keys(ofOrderStore).length > 0 ? ofOrderStore : certificates,
       platform: values.UPSTREAM_BASE_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
@@ -207,8 +207,8 @@ function isLoopback(url: URL): boolean {
 }
 
 /** Returns the current secrets at each call, because the application's secret may be replaced while the process runs. */
-export function secretsOf({ upstream, redis, guard }: AppConfig): () => string[] {
-  const urls = [redis.url, guard.url].flatMap((url) => url?.reveal() ?? []);
+export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => string[] {
+  const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [
     upstream.appKey.reveal(),
     ...urls,
@@ -216,7 +216,7 @@ export function secretsOf({ upstream, redis, guard }: AppConfig): () => string[]
       const { password = [], sentinelPassword = [] } = parseRedisUrl(url) ?? {};
       return [password, sentinelPassword].flat();
     }),
-    ...[redis, guard].flatMap(({ certificates }) => certificates.key ?? []),
+    ...[redis, orderStore].flatMap(({ certificates }) => certificates.key ?? []),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
   return () => [...upstream.appSecret.candidates(), ...lasting];

@@ -41,9 +41,9 @@ describe('the certificates for Redis', () => {
     };
     const shared = of(own);
     expect(Object.keys(shared.redis.certificates)).toEqual(['ca', 'cert', 'key']);
-    expect(shared.guard.certificates).toBe(shared.redis.certificates);
+    expect(shared.orderStore.certificates).toBe(shared.redis.certificates);
     const apart = of({ ...own, GUARD_REDIS_URL: 'rediss://other', GUARD_REDIS_TLS_CA_FILE: file('ca') });
-    expect(Object.keys(apart.guard.certificates)).toEqual(['ca']);
+    expect(Object.keys(apart.orderStore.certificates)).toEqual(['ca']);
   });
 
   it.each([

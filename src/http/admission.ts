@@ -26,11 +26,11 @@ export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory' | 'waiting
 /** Decides whether the process admits new work. It does not after a signal to stop, or while it has more than it can do in time. */
 @Injectable()
 export class Admission implements BeforeApplicationShutdown {
-  /** From then on it is not ready, and finishes what it has and what still arrives. */
+  /** After the signal to stop: the process is not ready, and serves only requests that are there or still arrive. */
   draining = false;
   #inFlight = 0;
   #inFlightOfCallers = 0;
-  /** Samples in a row that were too late, and too full. */
+  /** The numbers of samples in a row above the limits of delay, heap and memory. */
   #late = 0;
   #full = 0;
   #fullMemory = 0;
@@ -52,24 +52,24 @@ export class Admission implements BeforeApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  /** A request arrived; what it gives is to be called once, when its response is out or its connection gone. */
+  /** Counts a request that arrived. Call the returned function once, when its response is sent or its connection is closed. */
   enter(): () => void {
     this.#inFlight++;
     return () => this.#inFlight--;
   }
 
-  /** The same for one of a known caller: only these count against the bound, so that strangers cannot use it up. */
+  /** The same for a known caller. Only these requests count for the limit, so that strangers cannot use it up. */
   enterFromCaller(): () => void {
     this.#inFlightOfCallers++;
     return () => this.#inFlightOfCallers--;
   }
 
-  /** By how much a timer was late (ms), which part of the heap's limit is in use, and which of the process's memory. */
+  /** The delay of a timer in ms, and the used shares of the heap's limit and of the process's memory. */
   sample(lagMs: number, heapShare: number, memoryShare: number): void {
     this.#late = lagMs >= MAX_LAG_MS ? this.#late + 1 : 0;
     this.#full = heapShare >= MAX_HEAP_SHARE ? this.#full + 1 : 0;
     this.#fullMemory = memoryShare >= MAX_MEMORY_SHARE ? this.#fullMemory + 1 : 0;
-    // V8 does not know that limit: what fills the memory may be garbage that it is in no hurry to collect.
+    // V8 does not know the memory limit, so the memory may be full of garbage that V8 has not collected yet.
     if (this.#fullMemory % COLLECT_EVERY === IN_A_ROW) collectGarbage();
   }
 
@@ -90,7 +90,7 @@ export class Admission implements BeforeApplicationShutdown {
     this.#queue.connected();
   }
 
-  /** Calls `begin`, now or soon; false where new work is refused now, which is counted. A health probe always gets the state of the process. */
+  /** Calls `begin` now or soon. Returns false, and counts it, where new work is refused. Health probes are refused only by a full queue. */
   admit(begin: () => void, asker: Asker = 'caller'): boolean {
     const bound = asker === 'probe' ? undefined : this.#bound;
     if (bound === undefined && this.#queue.admit(begin, asker)) return true;

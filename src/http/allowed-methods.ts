@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Which methods a path has, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
+/** The methods of each path, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
 @Injectable()
 export class AllowedMethods {
   readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];

@@ -3,7 +3,7 @@ import type { ActingUser } from '../upstream/call-context.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Log } from '../observability/log.ts';
 
-/** What names the object of a write, in its path or body, from the outside in. Never a secret, and no text for people. */
+/** Fields in path or body that identify the object of a write, from the outside in. Never a secret, and no free text. */
 const IDS = [
   'enterpriseGlobalId',
   'crmCustomerId',
@@ -15,14 +15,14 @@ const IDS = [
 ] as const;
 /** Lists of objects of a write: of ids, or of objects that have such a field. */
 const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'account' } as const;
-/** How many of a list are named; the rest is counted. */
+/** The line names this many objects of a list, and gives the number of the rest. */
 const NAMED = 5;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The trail of writes (docs/faults.md, row S19): one line for each write of a known caller, with any outcome, when its response is
- * known; also where the caller has hung up.
+ * The trail of writes (docs/faults.md, row S19): one line for each write of a known caller, with any outcome, as soon as its response is
+ * known, also if the caller has hung up.
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
   const { requestId, operation, caller, call } = request.state;
@@ -46,7 +46,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
   );
 }
 
-/** The alias without its account: neither accounts of users nor session ids are in the log. */
+/** The alias without its account: the log has neither accounts nor session ids. */
 function actingUserOf({ kind, name }: ActingUser): string {
   return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
@@ -71,7 +71,7 @@ function listed(name: string, field: string, list: unknown): string | undefined 
   return `${name}[${list.length}] ${named.join()}`;
 }
 
-/** Callers choose it, and it may have been refused: cut, and without what disguises. */
+/** A text that a caller chose, and that may be invalid: shortened, and without characters that disguise others. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' ? cleanText(value) : undefined;
 }

@@ -5,29 +5,29 @@ import { Metrics } from '../observability/metrics.ts';
 
 /** The limit of running requests without a known caller. Beyond it the one that has waited longest loses its connection. */
 const MAX_STRANGERS = 1_000;
-/** Requests of a stranger on one connection: what Node reads at once may hold two thousand, which stop everything for as long as 0.3 s. */
+/** The limit of requests of a stranger on one connection. Node may read 2,000 at once, which would block the process for 0.3 s. */
 const MAX_PIPELINED = 16;
 
 /**
- * The connections there are. When there is room for no more, one of them is closed for each new one, so that who connects is always
- * served: first those of strangers, on which no known caller has been heard, then those of callers that are idle. A connection on which a
- * known caller waits for its response is never closed.
+ * All open connections. At their limit, each new connection closes an old one, so that new clients are always served: first connections
+ * on which no known caller has sent a request, then idle connections of callers. A connection on which a known caller waits for its
+ * response is never closed.
  */
 @Injectable()
 export class Connections {
-  /** In each, the first has been there for longest. */
+  /** In each set the first is the oldest. */
   readonly #idleStrangers = new Set<Socket>();
   readonly #busyStrangers = new Set<Socket>();
   readonly #idleCallers = new Set<Socket>();
   readonly #known = new WeakSet<Socket>();
-  /** All of them, and how many requests of each are under way. */
+  /** All connections, with the number of running requests on each. */
   readonly #underWay = new Map<Socket, number>();
 
   constructor(private readonly metrics: Metrics) {}
 
-  /** Keeps the connections of `server` to so many. */
+  /** Limits the connections of `server` to this number. */
   bound(server: Server, max: number): void {
-    // One more is accepted, and makes room for itself. Node closes the next at once, which needs callers that all wait for a response.
+    // One more is accepted, which closes an old one. Only while callers wait on all of them does Node close a new one at once.
     server.maxConnections = max + 1;
     server.on('drop', () => this.metrics.requestRefused('connections'));
     server.on('connection', (socket: Socket) => {
@@ -38,7 +38,7 @@ export class Connections {
     });
   }
 
-  /** A request has begun on this connection; false where it is closed, and nothing of the request is to be done. */
+  /** Counts a request on this connection. Returns false where the connection is closed and the request must not be served. */
   busy(socket: Socket, response: ServerResponse): boolean {
     const before = this.#underWay.get(socket);
     if (before === undefined) return !socket.destroyed;
@@ -65,7 +65,7 @@ export class Connections {
     return true;
   }
 
-  /** A known caller was heard on this connection. */
+  /** A known caller has sent a request on this connection. */
   known(socket: Socket): void {
     this.#known.add(socket);
     this.#busyStrangers.delete(socket);
@@ -90,7 +90,7 @@ export class Connections {
   }
 }
 
-/** Node goes on with the requests that it has read when their connection is gone. Its parser has no other word for that. */
+/** Stops the parser: Node would serve the requests that it has read already, although their connection is closed. */
 function ignoreRest(socket: Socket): void {
   const { parser } = socket as unknown as Readonly<Record<'parser', { onIncoming: () => number } | null>>;
   if (parser) parser.onIncoming = () => 0;

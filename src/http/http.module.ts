@@ -14,7 +14,7 @@ import { Connections } from './connections.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RequestBodies } from './request-bodies.ts';
 
-/** The way of every request through Nest, in this order; `@Operation` adds the interceptor of a read or a write. */
+/** What every request passes in Nest, in this order. `@Operation` adds the interceptor of a read or a write. */
 @Module({
   imports: [CallerModule, ValidationModule, SessionModule],
   providers: [

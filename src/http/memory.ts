@@ -2,35 +2,35 @@ import { totalmem } from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** V8's space for young objects, which its limit includes, and which cannot be used for anything else: three semi-spaces. */
+/** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and it can hold nothing else. */
 const YOUNG_BYTES = 3 * 64 * 1024 * 1024;
 
-/** What the process may have: the limit of its cgroup, else all that the machine has. */
+/** The memory limit of the process: that of its cgroup, or else all memory of the machine. */
 export function memoryLimit(): number {
-  // Without a limit Node gives 0, or a number beyond any machine.
+  // Without a limit Node returns 0, or a number larger than any machine has.
   return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }
 
-/** Which part of the heap for objects that stay is in use. Beyond 1 the process ends. */
+/** The used share of the heap for old objects. Beyond 1 the process ends. */
 export function usedHeapShare(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
   const used = getHeapSpaceStatistics()
     .filter(({ space_name }) => !space_name.startsWith('new_'))
     .reduce((sum, { space_used_size }) => sum + space_used_size, 0);
-  // Half where the operator made that space smaller: too early is better than never.
+  // If the operator made the space for young objects smaller, this is half of it: better too early than never.
   return used / Math.max(limit - YOUNG_BYTES, limit / 2);
 }
 
 /**
- * Which part of its memory the process cannot do without: everything that is resident, buffers and V8's garbage included, but for the
- * pages that V8 keeps for objects to come. Beyond 1 the system ends the process.
+ * The share of its memory that the process needs: all resident memory, with buffers and V8's garbage, except for the free pages that V8
+ * keeps for new objects. Beyond 1 the system ends the process.
  */
 export function usedMemoryShare(limit = memoryLimit()): number {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
   return (rss - (heapTotal - heapUsed)) / limit;
 }
 
-/** Has V8 collect all garbage now, which Node offers no other way to. */
+/** Makes V8 collect all garbage now. Node offers no other way. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

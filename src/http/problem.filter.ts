@@ -8,7 +8,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 
-/** What the HTTP layer itself refuses, by status. */
+/** Refusals of the HTTP layer itself, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   400: 'validation-failed',
   404: 'not-found',
@@ -40,7 +40,7 @@ export class ProblemFilter implements ExceptionFilter {
       error instanceof HttpException
         ? error.getStatus()
         : (error as { statusCode?: number } | null)?.statusCode;
-    // Also where the HTTP layer already found fault with what was sent there.
+    // Also where the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
       const allow = this.allowed.of(request.url);
       if (allow.length > 0) return new ProblemException('method-not-allowed', { allow });
@@ -60,7 +60,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** Sends a problem, and leaves for the log line of the request what happened. */
+/** Sends a problem, and keeps its fields for the log line of the request. */
 export function sendProblem(problem: ProblemException, request: FastifyRequest, reply: FastifyReply): void {
   const { body } = problem;
   request.state.problem = logFields(problem);

@@ -8,23 +8,23 @@ import { memoryLimit } from './memory.ts';
 import { askForBody, hasBody, MAX_BODY_BYTES } from './server-limits.ts';
 
 const MIB = 1024 * 1024;
-/** A body that was read takes up to ten times its size as values, and stays until its request is done. */
+/** As parsed values a body takes up to ten times its size, until its request is done. */
 const PART_OF_MEMORY = 16;
 const MAX_BUDGET = 64 * MIB;
 const MIN_BUDGET = 8 * MIB;
-/** How much of a body Node may read before a handler reads it. */
+/** The part of a body that Node may read before a handler does. */
 const READ_AHEAD = 64 * 1024;
 
 interface Share {
   readonly caller: string;
   bytes: number;
-  /** Whether a handler has the body: then the bytes are its own until it is done, even where the caller hangs up before. */
+  /** A handler has the body: its bytes count until the handler is done, even if the caller hangs up before. */
   isHandedOver: boolean;
 }
 
 /**
- * Bodies of requests, read for known callers only. All that are under way share one budget of bytes, of which one caller may have half: a
- * body is counted from the headers of its request until the request is done.
+ * Reads the bodies of requests of known callers. All bodies share one budget of bytes, of which one caller may use half. A body counts
+ * from the headers of its request until the request is done.
  */
 @Injectable()
 export class RequestBodies {
@@ -37,7 +37,7 @@ export class RequestBodies {
     metrics.bodyBytes(() => this.#underWay);
   }
 
-  /** Sets bytes aside for a body whose headers are there. Gives the problem where it is too long, or one too many. */
+  /** Reserves bytes for a body when its headers have arrived. Returns the problem where the body is too long or the budget is used up. */
   admit(request: FastifyRequest, { name }: Caller): ProblemException | undefined {
     if (!hasBody(request.raw)) return undefined;
     const length = Number(request.headers['content-length'] ?? READ_AHEAD);
@@ -48,7 +48,7 @@ export class RequestBodies {
     return undefined;
   }
 
-  /** Reads the body that {@link admit} has set bytes aside for. `done` is not called where the caller hangs up before its end. */
+  /** Reads the body for which {@link admit} has reserved bytes. Does not call `done` where the caller hangs up before its end. */
   read(
     request: FastifyRequest,
     payload: Readable,
@@ -77,7 +77,7 @@ export class RequestBodies {
     askForBody(request.raw);
   }
 
-  /** The response is made: nothing of the body is needed any more. */
+  /** The response is ready: the body is not needed any more. */
   done(request: FastifyRequest): void {
     const share = this.#shares.get(request);
     if (!share || !this.#shares.delete(request)) return;
@@ -87,7 +87,7 @@ export class RequestBodies {
     else this.#ofCaller.delete(share.caller);
   }
 
-  /** The connection is gone: a body that no handler has is let go. */
+  /** The connection is closed: releases a body that no handler has. */
   closed(request: FastifyRequest): void {
     if (this.#shares.get(request)?.isHandedOver === false) this.done(request);
   }

@@ -25,12 +25,11 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { sendProblem } from './problem.filter.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 
-/** Made once: there may be thousands a second. */
+/** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
-const UNAUTHENTICATED = new ProblemException('unauthenticated');
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
 
-/** What stands before and after Nest on every request: its state, its body, its standard headers, its log line. */
+/** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
 export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const allowed = app.get(AllowedMethods);
@@ -59,7 +58,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
     if (request.url.length > MAX_URL) return refuse(new ProblemException('uri-too-long'));
 
-    /** Sets aside what a request of a known caller needs before it may wait for its turn. */
+    /** Reserves what a request of a known caller needs, before the request waits in the admission queue. */
     const receive = (caller: Caller): ProblemException | undefined => {
       request.state.caller = caller;
       connections.known(raw.socket);
@@ -93,7 +92,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       return refusal ? refuse(refusal) : wait('caller', () => count(known));
     }
     // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
-    const stranger = (): void => (request.is404 ? done() : refuse(UNAUTHENTICATED));
+    const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
     if (hasBody(raw) && !callers.hasToken(headers)) return stranger();
     wait('stranger', () => {
       if (!callers.hasToken(headers)) return stranger();
@@ -110,7 +109,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   fastify.addContentTypeParser('*', (request, payload, done) => {
     const { caller } = request.state;
     if (isCutShort(request)) return;
-    // Not there, or not read: no route takes it, or there is no caller who may send it.
+    // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
     const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
     if (!JSON_TYPE.test(type) || coding !== 'identity')
@@ -121,21 +120,21 @@ export function connectHttp(app: NestFastifyApplication): void {
   });
 
   fastify.addHook('onSend', (request, reply, _payload, done) => {
-    // Asked here and not on arrival: a connection kept open by the last answer would hold up the end of the process.
+    // Checked here and not on arrival: a connection that the last response keeps open would delay the end of the process.
     if (admission.draining) void reply.header('connection', 'close');
     const isUnread = hasBody(request.raw) && !request.raw.readableEnded;
     if (isUnread) void reply.header('connection', 'close');
     if ((isUnread || !request.raw.complete) && reply.getHeader('connection') === 'close')
       closeAfterResponse(request.raw, request.state.caller === undefined);
     bodies.done(request);
-    // Reads have said what may be kept of them; health and the catalogue leave it open.
+    // Reads have set it themselves; health and the pages of problems set none.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401) void reply.header('www-authenticate', callers.challenge(request.headers));
     const { upstreamMs = 0, lookupMs = 0 } = request.state.call ?? {};
     if (upstreamMs + lookupMs > 0)
       void reply.header('server-timing', `upstream;dur=${(upstreamMs + lookupMs).toFixed(1)}`);
-    // Not when the answer has gone out: to a caller that hung up it never does.
+    // Not in onResponse: Fastify does not call that for a caller that hung up.
     audit(log, request, reply);
     done();
   });
@@ -149,7 +148,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       {
         event: 'request',
         requestId,
-        // Not the path: ids and queries reveal who bought which product.
+        // Not the path: its ids and query reveal who bought which product.
         operation,
         status: reply.statusCode,
         durationMs: Math.round(durationMs * 10) / 10,
@@ -163,11 +162,11 @@ export function connectHttp(app: NestFastifyApplication): void {
   });
 }
 
-/** Who may ask for a route: by its template, so that no other spelling of a path changes it. None of the public ones takes a body. */
+/** The kind of client that a route serves: by the route's template, so that another spelling of the path changes nothing. No public route takes a body. */
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | Exclude<Asker, 'caller'> {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'probe';
-  return /^\/(problems|docs|openapi)(\W|$)/.test(url) ? 'stranger' : 'callers';
+  return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'stranger' : 'callers';
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

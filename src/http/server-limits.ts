@@ -9,24 +9,24 @@ import { ProblemException } from '../problem/problem.exception.ts';
 /** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
 
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Node counts the path and query too: a URL of 16 KiB, which is answered as such, fits in with 2 KiB of headers. */
+/** Node includes path and query: a URL of 16 KiB fits in beside 2 KiB of headers, and gets the problem of a long URL. */
 const MAX_HEAD_BYTES = 18 * 1024;
 const MAX_HEADERS = 100;
-/** Far beyond any request of the contract. */
+/** Far more than any documented request has. */
 export const MAX_URL = 8 * 1024;
 
-/** From the first byte of a request, or from the start of a connection that sends none. */
+/** Counted from the first byte of a request, or from the start of a connection without one. */
 const HEADERS_MS = 4_000;
-/** From the first byte of a request to its last. */
+/** Counted from the first byte of a request to its last. */
 const REQUEST_MS = 9_000;
 const TOO_LATE = `The request did not arrive in time: its headers have ${HEADERS_MS / 1000} s, all of it has ${REQUEST_MS / 1000} s.`;
-/** How often these two are looked at. */
+/** Node checks these two this often. */
 const CHECK_MS = 250;
-/** Node looks once more whether a reader took anything, so one that takes nothing is given up after twice that at most. */
+/** Node checks once more whether the client has read anything, so a client that reads nothing is disconnected after at most twice this time. */
 const STALLED_MS = 14_000;
-/** Node closes a second after what it promises. */
+/** Node closes a connection one second later than it announces. */
 const KEEP_ALIVE_MS = 71_000;
-/** How long a client may go on sending what was refused, until it reads that: garbage, and a body that is too large. */
+/** For this time the gateway discards what a client still sends after a refusal, until the client reads the response. */
 const LINGER_MS = 5_000;
 const LINGER_BODY_MS = 20_000;
 /** The same for an unknown client: the gateway reads nothing of its body, and waits for few such clients at a time. */
@@ -48,22 +48,22 @@ export const serverLimits = {
     connectionsCheckingInterval: CHECK_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
     insecureHTTPParser: false,
-    // Its answer would be an empty one: malformedRequest() looks.
+    // Node's response would be empty: malformedRequest() checks it instead.
     requireHostHeader: false,
   },
 } as const;
 
-/** Connections on which nothing more is served. */
+/** Connections on which no further request is served. */
 const givenUp = new WeakSet<Socket>();
-/** Requests that were refused before they had arrived whole, and must not be carried out should the rest arrive. */
+/** Requests that were refused before all of them had arrived: they must not run when the rest arrives. */
 const cutShort = new WeakSet<IncomingMessage>();
 
-/** What cannot be set through Fastify. */
+/** Limits that cannot be set through Fastify. */
 export function limitConnections(server: Server): void {
-  // Node drops what is beyond silently: one more than allowed is how that shows.
+  // Node silently drops headers beyond its limit: one more than we allow shows that there were too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.on('timeout', (socket) => {
-    // A client that waits for the platform may be idle. A client that does not read its response, or is silent for long, is disconnected.
+    // A client that waits for the platform may be idle. A client that does not read its response, or is idle for long, is disconnected.
     if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
     else socket.destroy();
   });
@@ -75,10 +75,10 @@ export function limitConnections(server: Server): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-/** A request whose client waits to be asked for the body. */
+/** Requests whose clients wait for `100 Continue` before they send the body. */
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Asks the client for the body, where it waits for that. */
+/** Sends `100 Continue` where the client waits for it. */
 export function askForBody(request: IncomingMessage): void {
   awaitingContinue.get(request)?.writeContinue();
 }
@@ -93,7 +93,7 @@ export function maxConnections(): number {
   return Math.min(MAX_CONNECTIONS, Math.max(files - RESERVED_FILES, Math.floor(files / 2)));
 }
 
-/** How many files this process may have open. */
+/** The number of files that this process may have open. */
 function openFiles(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -104,12 +104,12 @@ function openFiles(): number {
   }
 }
 
-/** The answer that this connection waits for; Node has no other word for it. */
+/** The response that this connection waits for. Node offers no public way to get it. */
 function answering(socket: Socket): ServerResponse | null {
   return (socket as unknown as Record<'_httpMessage', ServerResponse | null>)['_httpMessage'];
 }
 
-/** Whether the connection has had its last answer: the bytes that follow may be part of the body of a refused request. */
+/** Whether this connection has had its last response: further bytes may be part of the body of a refused request. */
 export function isGivenUp({ raw }: FastifyRequest): boolean {
   return givenUp.has(raw.socket);
 }
@@ -122,8 +122,8 @@ export function isCutShort({ raw }: FastifyRequest): boolean {
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
- * What the parser lets through and RFC 9112 does not, or what another server on the way may have read otherwise: after it the connection
- * is given up.
+ * Refuses what Node's parser accepts although RFC 9112 does not allow it, or what a proxy before the gateway may have read differently.
+ * Afterwards the connection is closed.
  */
 export function malformedRequest({ raw }: FastifyRequest): ProblemException | undefined {
   const { headers, rawHeaders, url = '', method, httpVersionMajor, httpVersionMinor } = raw;
@@ -167,15 +167,15 @@ function giveUp(
 }
 
 /**
- * Closes the connection after a response that came before the end of its request. What a known caller still sends is read and thrown away
- * for a while: were it refused, most clients would fail at sending and never see the response. Of a stranger nothing more is read: it can
- * read the response as long as the connection stays open, and a flood of bodies costs nothing.
+ * Closes the connection after a response that was sent before the end of its request. For a while the gateway reads and discards what a
+ * known caller still sends: otherwise most clients would fail to send and never see the response. From a stranger it reads nothing more:
+ * the stranger can read the response while the connection stays open, and a flood of bodies costs nothing.
  */
 export function closeAfterResponse(request: IncomingMessage, isStranger: boolean): void {
   const { socket } = request;
   givenUp.add(socket);
   const destroySoon = socket.destroySoon.bind(socket);
-  // Node calls it when the response is written.
+  // Node calls it when the response has been written.
   socket.destroySoon = () => {
     socket.end();
     if (isStranger) return lingerUnread(socket);
@@ -184,7 +184,7 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   };
 }
 
-/** Connections of strangers that are not read any more; the first has been there for longest. */
+/** Connections of strangers that are not read any more, the oldest first. */
 const unread = new Set<Socket>();
 
 function lingerUnread(socket: Socket): void {
@@ -199,11 +199,11 @@ function lingerUnread(socket: Socket): void {
   });
 }
 
-/** What is no HTTP that can be served; after it the connection is of no use. */
+/** Answers bytes that are no valid HTTP request, and closes the connection. */
 export function answerBadHttp(error: HttpFault, socket: Socket): void {
-  // The rest of what was refused is thrown away, for as long as that may take.
+  // The rest of a refused request is discarded.
   if (givenUp.has(socket) && isAboutRequest(error)) return;
-  // Where the process stood still, what was sent meanwhile is read in the turn that has begun.
+  // If the process was blocked, it reads in this turn of the event loop what arrived meanwhile.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
     setImmediate(() => {
       if (socket.bytesRead === 0) socket.destroy();
@@ -214,20 +214,20 @@ export function answerBadHttp(error: HttpFault, socket: Socket): void {
   answerInTurn(error, socket);
 }
 
-/** Node's code for headers or a request that took too long. */
+/** Node's codes for headers or a request that took too long. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
 function answerInTurn(error: HttpFault, socket: Socket): void {
   const answer = answering(socket);
-  // Nothing may be taken for the answer to a request that is under way, which may be an order.
+  // A client must not take this for the response to a running request, which may be an order.
   if (answer?.req.complete && socket.writable) {
     answer.once('close', () => answerInTurn(error, socket));
     return;
   }
   if (answer) cutShort.add(answer.req);
-  // A client that has sent nothing gets no response: one that connects in advance would take it for the response to its first request.
+  // A client that has sent nothing gets no response: it may have connected in advance, and would take it for that to its first request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
   else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
   // Its body has arrived, but the process had no time to read it.
@@ -240,7 +240,6 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   }
 }
 
-/** Unlike the end of the connection. */
 function isAboutRequest({ code = '' }: HttpFault): boolean {
   return code === TOO_SLOW || (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE');
 }
@@ -250,7 +249,7 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ProblemException('payload-too-large');
     case 'HPE_HEADER_OVERFLOW': {
-      // What overflowed was the URL, if it is all that there is.
+      // Nothing but the URL has arrived, so the URL was too long.
       const [, url = ''] = /^[A-Z]+ ([^ ]*)/.exec(String(rawPacket)) ?? [];
       return new ProblemException(url.length > MAX_URL ? 'uri-too-long' : 'headers-too-large');
     }
@@ -259,7 +258,7 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
   }
 }
 
-/** On the bare socket, since there is no request that could be answered. */
+/** Writes on the socket itself, since there is no request to answer. */
 function refuse(socket: Socket, problem: ProblemException): void {
   const requestId = randomUUID();
   const body = problem.answer(requestId);

@@ -6,23 +6,23 @@ import { Log } from '../observability/log.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 
 interface Ending {
-  /** How long connections are still accepted, since a load balancer takes a moment to hear of it. */
+  /** For this time the process still accepts connections, until load balancers have noticed that it is not ready. */
   readonly lingerMs: number;
-  /** When calls to the platform that are still under way are given up and answered as timed out. */
+  /** After this time running calls to the platform end, and their callers get a timeout. */
   readonly giveUpMs: number;
-  /** When the process ends all remaining work. */
+  /** After this time the process ends all remaining work. */
   readonly exitMs: number;
   readonly code: 0 | 1;
 }
 
 const TERM: Ending = { lingerMs: 5_000, giveUpMs: 33_000, exitMs: 35_000, code: 0 };
-/** After SIGINT: no load balancer sends requests, and the developer does not want to wait. */
+/** After SIGINT there is no load balancer, and a developer waits. */
 const INTERRUPT: Ending = { ...TERM, lingerMs: 0 };
-/** What the process knows may be wrong by then, so it takes nothing new and does not stay for long. */
+/** After an uncaught failure the state of the process may be wrong: it accepts nothing new and ends soon. */
 const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
 
 /**
- * Ends the process without losing what it has: on SIGTERM, on SIGINT, and on an uncaught failure. A second signal has no effect.
+ * Ends the process without losing running requests: on SIGTERM, on SIGINT, and on an uncaught failure. A second signal has no effect.
  */
 export function endInOrder(app: NestFastifyApplication): void {
   const admission = app.get(Admission);

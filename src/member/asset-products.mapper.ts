@@ -1,4 +1,5 @@
 import { type ContractNotes, type Reader, readObject, UnreadableTree } from '../upstream/wire/reader.ts';
+import { MAX_PACKAGE_LEVELS } from '../upstream/wire/instances.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
@@ -14,8 +15,6 @@ import type {
   ProductInstanceDto,
 } from './dto/asset-products.dto.ts';
 
-/** The limit of nested packages. Packages of the platform have two or three levels. */
-const MAX_LEVELS = 16;
 /** 1 and 0 on the wire. */
 const FLAGS: ReadonlyMap<number, boolean> = new Map([
   [0, false],
@@ -78,8 +77,8 @@ class TreeReader {
 
   readonly merchandise = (wire: Reader<WireMerchandiseInstance>): MerchandiseInstanceDto => {
     this.#count();
-    if (this.#level === MAX_LEVELS)
-      throw new UnreadableTree('data.children', `a tree of ${MAX_LEVELS} levels`);
+    if (this.#level === MAX_PACKAGE_LEVELS)
+      throw new UnreadableTree('data.children', `a tree of ${MAX_PACKAGE_LEVELS} levels`);
     this.#level++;
     const merchandise = {
       id: wire.requiredId('id'),

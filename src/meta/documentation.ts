@@ -1,59 +1,81 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { JwtCallers } from '../caller/jwt-callers.ts';
 import { openApiDocument } from '../operation/document.ts';
+import { BEARER } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { changelogHtml } from './changelog-page.ts';
 import { FixedContent } from './fixed-content.ts';
+import { PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
-const STYLE_FILE = require.resolve('swagger-ui-dist/swagger-ui.css');
-const SCRIPT_FILE = require.resolve('swagger-ui-dist/swagger-ui-bundle.js');
-const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
+const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
+/** Beside the gateway's own files, which are in the folder `page`. */
+const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
 
-const HTML = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Licensing gateway</title><link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css"></head>
-<body><div id="swagger-ui"></div>
-<script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script></body></html>
-`;
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json; charset=utf-8',
+};
 
-const START = `SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  persistAuthorization: true,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-});
-`;
-
-/** Allows scripts and requests of this origin only. Swagger UI sets styles in its elements and has its icons as data URLs. */
+/** Allows scripts, styles and requests of this origin only. Swagger UI has its icons as data URLs. */
 const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and Swagger UI. Everything is made once, at the first request. */
+/** The OpenAPI document and the page that shows it. Everything is made once, at the first request. */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
-  const files: Readonly<Record<string, () => FixedContent>> = {
-    'swagger-ui.css': once(() => new FixedContent('text/css; charset=utf-8', readFileSync(STYLE_FILE))),
-    'swagger-ui-bundle.js': once(() => new FixedContent(SCRIPT_TYPE, readFileSync(SCRIPT_FILE))),
-    'start.js': once(() => new FixedContent(SCRIPT_TYPE, START)),
-  };
-  const page = new FixedContent('text/html; charset=utf-8', HTML, UI_POLICY);
-  const document = once(
-    () => new FixedContent('application/json; charset=utf-8', JSON.stringify(openApiDocument(app))),
-  );
+  const page = once(() => fileContent(new URL('page/index.html', import.meta.url), UI_POLICY));
+  const document = once(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app))));
+  const files = new Map([
+    ...SWAGGER_UI.map(
+      (name) => [name, once(() => fileContent(require.resolve(`swagger-ui-dist/${name}`)))] as const,
+    ),
+    ...OWN.map((name) => [name, once(() => fileContent(new URL(`page/${name}`, import.meta.url)))] as const),
+    [
+      'changelog',
+      once(
+        () =>
+          new FixedContent(
+            TYPES['.html'] as string,
+            changelogHtml(readFileSync(CHANGELOG, 'utf8')),
+            PAGE_POLICY,
+          ),
+      ),
+    ] as const,
+  ]);
+  fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
-  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page, request, reply));
+  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page(), request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
-    const { file: name } = request.params;
-    const content = Object.hasOwn(files, name) ? files[name] : undefined;
+    const content = files.get(request.params.file);
     if (!content) throw new ProblemException('not-found');
     return send(content(), request, reply);
   });
+}
+
+/** The document of this gateway: without tokens where no issuer is configured. */
+function documentOf(app: NestFastifyApplication): OpenAPIObject {
+  const document = openApiDocument(app);
+  if (app.get(JwtCallers).accepted) return document;
+  delete document.components?.securitySchemes?.[BEARER];
+  for (const path of Object.values(document.paths))
+    for (const operation of Object.values(path as object) as { security?: object[] }[])
+      operation.security = operation.security?.filter((scheme) => !(BEARER in scheme));
+  return document;
+}
+
+function fileContent(path: string | URL, policy?: string): FixedContent {
+  return new FixedContent(TYPES[extname(String(path))] as string, readFileSync(path), policy);
 }
 
 async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -47,7 +47,8 @@ export function problemHtml(problem: ProblemDescriptionDto): string {
   );
 }
 
-function page(title: string, body: string): string {
+/** A page with its own style and nothing to load. */
+export function page(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(title)}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head>
@@ -56,7 +57,7 @@ function page(title: string, body: string): string {
 }
 
 /** Escapes for HTML, and shows \`words\` of the catalogue as code. */
-function text(value: string): string {
+export function text(value: string): string {
   const escaped = value.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.replace(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -221,7 +221,7 @@ export class Metrics {
     this.#redisErrors.inc({ reason });
   }
 
-  redisUp(store: 'shared' | 'guard', up: boolean): void {
+  redisUp(store: 'shared' | 'orders', up: boolean): void {
     this.#redisUp ??= new Gauge({
       name: 'gateway_redis_up',
       help: 'Whether Redis can be used: 1 or 0',

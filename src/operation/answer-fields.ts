@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 
-/** What the document says of a field of an answer beyond its type, which the build takes from the class. */
+/** What the OpenAPI document says about a field of a response besides its type, which the build takes from the class. */
 
 type FieldDoc = Parameters<typeof ApiProperty>[0] & Record<`x-${string}`, string>;
 
-/** The field's name on the platform, where it is another one. */
+/** The field's name on the platform, where it differs. */
 export function UpstreamName(name: string): PropertyDecorator {
   const doc: FieldDoc = { 'x-upstream': name };
   return ApiProperty(doc);
@@ -34,7 +34,7 @@ export function Count(description?: string): PropertyDecorator {
   return ApiProperty({ type: 'integer', minimum: 0, ...(description !== undefined && { description }) });
 }
 
-/** A value whose shape the platform does not document: handed through as it comes, null where there is none. */
+/** A value whose shape the platform does not document: passed on unchanged; null where it is absent. */
 export function Opaque(): PropertyDecorator {
   return ApiProperty({
     oneOf: [

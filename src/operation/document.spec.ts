@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 
 /** What holds for every part of the document, which `npm run check:generated` compares with the code. */
 
@@ -28,6 +30,7 @@ interface Parameter {
 }
 interface Media {
   readonly schema?: Schema;
+  readonly example?: unknown;
   readonly examples?: object;
 }
 interface Operation {
@@ -191,6 +194,31 @@ describe('the document', () => {
     for (const { at, parameter } of parameters) {
       expect([at, parameter.schema?.example]).toEqual([at, undefined]);
       if (parameter.in === 'path') expect([at, parameter.example]).toEqual([at, expect.anything()]);
+    }
+  });
+
+  it('shows an example of every success, which fits its schema', () => {
+    const ajv = new Ajv2020({ strict: false });
+    formats.default(ajv);
+    ajv.addSchema({ $id: 'document', ...document });
+    const shown = operations.flatMap(({ operationId, responses }) =>
+      Object.entries(responses)
+        .filter(([status]) => status.startsWith('2'))
+        .map(([status, { content }]) => ({
+          at: `${operationId} ${status}`,
+          media: content?.['application/json'],
+        })),
+    );
+    expect(shown.length).toBeGreaterThan(35);
+    for (const { at, media } of shown) {
+      if (!media) continue;
+      expect([at, media.example]).toEqual([at, expect.anything()]);
+      const located = JSON.parse(JSON.stringify(media.schema).replaceAll('"#/', '"document#/')) as object;
+      expect([at, ajv.validate(located, media.example), ajv.errorsText()]).toEqual([
+        at,
+        true,
+        expect.anything(),
+      ]);
     }
   });
 

@@ -3,26 +3,28 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
 import { addCallerHeaders } from './caller-headers.ts';
+import { DESCRIPTION } from './document-description.ts';
 import { finishSchemas } from './document-schemas.ts';
 import { API_KEY, BEARER } from './operation.decorator.ts';
-import { addCommonProblems } from './problem-responses.ts';
+import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
+import { responseExamples } from './response-examples.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
-
-Press *Authorize* and paste an API key, then *Try it out*: the examples work against the demo as they stand and chain
-(what one creates, the next one uses). Every error is \`application/problem+json\`; its \`type\` links to the page that explains it.`;
-
-/** The OpenAPI 3.1 document, made from the routes themselves. */
-export function openApiDocument(app: INestApplication): OpenAPIObject {
+/** The OpenAPI 3.1 document, made from the routes themselves, with examples of responses by operation and status. */
+export function openApiDocument(app: INestApplication, examples = responseExamples): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Licensing gateway')
-    .setDescription(DESCRIPTION)
+    .setDescription(`${DESCRIPTION}\n\n${commonProblemsText}`)
     .setVersion(version)
     .addApiKey(
-      { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'A key from the callers file' },
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-Api-Key',
+        description: 'The demo prints its key; elsewhere the operator of the gateway gives out keys',
+      },
       API_KEY,
     )
     .addBearerAuth(
@@ -42,6 +44,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   finishSchemas(document);
   addCommonProblems(document);
   addCallerHeaders(document);
+  addExamples(document, examples);
   return withPlainNames(document);
 }
 
@@ -57,7 +60,25 @@ function dropUndescribedResponses(document: OpenAPIObject): void {
   }
 }
 
-/** `Customer` instead of `CustomerDto`: generated clients carry the names of the contract. */
+function addExamples(document: OpenAPIObject, examples: typeof responseExamples): void {
+  for (const path of Object.values(document.paths)) {
+    for (const { operationId, responses } of Object.values(path as object) as Described[]) {
+      for (const [status, example] of Object.entries(examples[operationId] ?? {})) {
+        const media = responses[status]?.content?.['application/json'];
+        if (media) media.example = example;
+      }
+    }
+  }
+}
+
+interface Described {
+  readonly operationId: string;
+  readonly responses: Readonly<
+    Record<string, { content?: Readonly<Record<string, { example?: unknown }>> } | undefined>
+  >;
+}
+
+/** `Customer` instead of `CustomerDto`: generated clients use the names of the contract. */
 function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {});
   const renamed = Object.fromEntries(schemas.map(([name, schema]) => [name.replace(/Dto$/, ''), schema]));

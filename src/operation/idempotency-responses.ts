@@ -2,7 +2,7 @@ import { ApiHeader } from '@nestjs/swagger';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 
-/** What writes that must not run twice have beyond others: the key, the responses to its repetition, and what marks them. */
+/** The OpenAPI parts of writes that must not run twice: the key's header, the responses to a repeated request, and their header. */
 
 export type ResponseHeaders = Record<string, { description: string; schema: { type: 'string' } }>;
 type Idempotency = NonNullable<OperationPolicy['idempotency']>;
@@ -18,7 +18,7 @@ const REPLAYED: ResponseHeaders = {
 const LOCATION: ResponseHeaders = {
   Location: { description: 'The record of the order', schema: { type: 'string' } },
 };
-/** Of problems only those that tell what became of a write. */
+/** Only problems that say what became of a write are replayed. */
 const OF_OUTCOMES = new Set([409, 422, 502, 504]);
 
 export function idempotencyHeaders(
@@ -26,7 +26,7 @@ export function idempotencyHeaders(
   status: number,
 ): ResponseHeaders | undefined {
   if (idempotency === undefined || (status >= 400 && !OF_OUTCOMES.has(status))) return undefined;
-  // 200 of an order is the preview, which has no record.
+  // For an order 200 is the preview, which has no record.
   if (idempotency === 'order') return status === 200 ? undefined : { ...REPLAYED, ...LOCATION };
   return REPLAYED;
 }

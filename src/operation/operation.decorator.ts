@@ -57,11 +57,11 @@ export interface OperationSpec {
   readonly alsoScopes?: OperationPolicy['alsoScopes'];
   /** The platform's operation behind it, where there is one. */
   readonly upstream?: OperationName;
-  /** Whether the platform is called on behalf of a user; by default where the operation behind it is a member operation. */
+  /** Whether the platform is called on behalf of a user; default: if the operation behind it is a member operation. */
   readonly actsAsUser?: boolean;
-  /** For how long responses of a read may be cached; by default as configured where the platform is asked, else not at all. */
+  /** How long a response of a read may be cached; default: as configured where the platform is called, else not at all. */
   readonly cacheMs?: number;
-  /** A read whose response must not be stored, also not by the caller: no `ETag`. */
+  /** A read whose response must not be stored, not even by the caller: it has no `ETag`. */
   readonly noStore?: boolean;
   /** See {@link OperationPolicy}. */
   readonly idempotency?: OperationPolicy['idempotency'];
@@ -71,19 +71,19 @@ export interface OperationSpec {
   readonly answersRepeats?: OperationPolicy['answersRepeats'];
   /** See {@link OperationPolicy}. */
   readonly looksUpAsUser?: OperationPolicy['looksUpAsUser'];
-  /** Whether the answer is a page, with `Link` to others. */
+  /** Whether the response is a page, with a `Link` to other pages. */
   readonly paged?: boolean;
-  /** Problems beyond the common ones and those of the operation upstream. */
+  /** Problems besides the common ones and those of the platform's operation. */
   readonly problems?: readonly ProblemSlug[];
-  /** The first is the usual one. */
+  /** The statuses of success, the usual one first. */
   readonly success: readonly [Success, ...Success[]];
-  /** Bodies that work against the demo as they stand. */
+  /** Bodies that work in the demo unchanged. */
   readonly body?: { readonly type: Type; readonly examples: Readonly<Record<string, RequestExample>> };
 }
 
 /**
- * Everything a route declares, in one place: who may have it, what the OpenAPI document says of it, every problem it can
- * answer with, and where it leads upstream.
+ * All that a route declares: which callers may use it, what the OpenAPI document says about it, every problem of its responses, and the
+ * platform's operation behind it.
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   const upstream = spec.upstream && operations[spec.upstream];
@@ -143,7 +143,7 @@ function upstreamRoute({ name, method, module, path }: UpstreamOperation): objec
   return { operation: name, method, path: modulePrefix[module] + path };
 }
 
-/** A route without a caller: health, problems. The list of them is frozen in a test. */
+/** A route that needs no caller: health, problems. A test has the list of these routes. */
 export function PublicOperation(
   id: string,
   summary: string,

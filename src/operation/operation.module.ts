@@ -3,7 +3,7 @@ import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { TenancyModule } from '../tenancy/tenancy.module.ts';
 
-/** What the interceptors that `@Operation` sets need: every module with controllers of operations imports it. */
+/** What the interceptors of `@Operation` need: every module whose controllers have operations imports it. */
 @Module({
   imports: [ReadCacheModule, OrderLedgerModule, TenancyModule],
   exports: [ReadCacheModule, OrderLedgerModule, TenancyModule],

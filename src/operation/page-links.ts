@@ -3,7 +3,7 @@ interface Page {
   readonly totalPages: number;
 }
 
-/** The `Link` header (RFC 8288) of a page; undefined for every other result. `url` is the request's own. */
+/** The `Link` header (RFC 8288) of a page; undefined for every other result. `url` is that of the request. */
 export function pageLinks(result: unknown, url: string): string | undefined {
   if (!isPage(result)) return undefined;
   const { page } = result;
@@ -15,7 +15,7 @@ export function pageLinks(result: unknown, url: string): string | undefined {
     .join(', ');
 }
 
-/** Path and query of the URL with another page, everything else kept and encoded for the header. */
+/** Path and query of the URL with another page number, encoded for the header. */
 function withPage(url: string, page: number): string {
   const target = new URL(url, 'http://gateway.invalid');
   target.searchParams.set('page', String(page));

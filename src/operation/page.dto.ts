@@ -6,7 +6,7 @@ const MAX_PAGE = 1_000_000;
 const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_PAGE_SIZE = 100;
 
-/** Which page of a list is wanted. */
+/** The page of a list that a caller asks for. */
 export abstract class PageQuery {
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { example: 1 })
@@ -17,7 +17,7 @@ export abstract class PageQuery {
   pageSize: number = DEFAULT_PAGE_SIZE;
 }
 
-/** What every page says of itself, beside its `items`. */
+/** The fields of every page besides its `items`. */
 export abstract class PageDto {
   @Count()
   page!: number;

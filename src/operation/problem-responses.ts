@@ -9,7 +9,7 @@ import { type OperationName, operations } from '../upstream/operations.ts';
 
 /** Problems that are not particular to an operation. They stand once in the document, which is a third as long in this way. */
 const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
-  'Any operation': [
+  all: [
     'validation-failed',
     'not-acceptable',
     'uri-too-long',
@@ -19,10 +19,10 @@ const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
     'dependency-unavailable',
     'overloaded',
   ],
-  'Operations that need a key or a token': ['unauthenticated', 'forbidden'],
-  'Operations with a body': ['payload-too-large', 'unsupported-media-type'],
-  'Operations on behalf of a user of the platform': ['user-required', 'session-expired'],
-  'Operations that call the platform': [
+  'with a key or a token': ['unauthenticated', 'forbidden'],
+  'with a body': ['payload-too-large', 'unsupported-media-type'],
+  'on behalf of a user of the platform': ['user-required', 'session-expired'],
+  'that call the platform': [
     'upstream-credential-rejected',
     'upstream-unmapped-error',
     'upstream-contract-violation',
@@ -65,10 +65,6 @@ export function problemResponses(
 
 /** The response `default` of every operation, and an example of each problem in the document. */
 export function addCommonProblems(document: OpenAPIObject): void {
-  const groups = Object.entries(commonProblems).map(
-    ([heading, slugs]) =>
-      `${heading}:\n\n${slugs.map((slug) => `- ${statusesOf(slug)} ${titleOf(slug)}\n`).join('')}`,
-  );
   const examples = examplesOf(common.map((slug) => ({ slug, status: problemDefinition(slug).statuses[0] })));
   for (const path of Object.values(document.paths))
     for (const { responses } of Object.values(path as object) as { responses: Record<string, object> }[])
@@ -77,7 +73,7 @@ export function addCommonProblems(document: OpenAPIObject): void {
     ...document.components,
     responses: {
       Problem: {
-        description: `A problem that is not particular to the operation. \`code\` tells which.\n\n${groups.join('\n')}`,
+        description: 'A problem that is not particular to the operation; `code` tells which',
         content: { [problem]: { schema, examples } },
       },
     },
@@ -93,8 +89,25 @@ export function addCommonProblems(document: OpenAPIObject): void {
   );
 }
 
+/** What any request can get, for the introduction of the document. */
+export const commonProblemsText = `## Problems of any operation
+
+They are the response \`default\` of every operation; an operation lists only its own beside it.
+
+| operations | problems |
+| --- | --- |
+${Object.entries(commonProblems)
+  .map(
+    ([of, slugs]) => `| ${of} | ${slugs.map((slug) => `${statusesOf(slug)} ${linkOf(slug)}`).join(', ')} |\n`,
+  )
+  .join('')}`;
+
+function linkOf(slug: ProblemSlug): string {
+  return `[\`${slug}\`](${problemType(slug)})`;
+}
+
 function titleOf(slug: ProblemSlug): string {
-  return `[\`${slug}\`](${problemType(slug)}): ${problemDefinition(slug).title}`;
+  return `${linkOf(slug)}: ${problemDefinition(slug).title}`;
 }
 
 function statusesOf(slug: ProblemSlug): string {
@@ -128,6 +141,6 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
         ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
   }).answer('example-1');
-  // As it is sent: without the members that are absent.
+  // As it is sent: without absent members.
   return { summary: answer.title, value: JSON.parse(JSON.stringify(answer)) as object };
 }

@@ -13,7 +13,7 @@ const LINK: Headers = {
   Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
 };
 
-/** What reads have beyond other operations: `ETag` and 304, `Age` and `no-cache` where the platform is asked, `Link` where paged. */
+/** The OpenAPI parts of reads: `ETag` and 304, `Age` and `no-cache` where the platform is called, `Link` of pages. */
 export function readResponses(
   successes: readonly ApiResponseOptions[],
   { asksPlatform, paged }: { asksPlatform: boolean; paged: boolean },

@@ -10,8 +10,8 @@ import { pageLinks } from './page-links.ts';
 type Handle = () => Promise<unknown>;
 
 /**
- * Around every read: its result becomes bytes with an `ETag` once, comes from the cache where the operation may, and is 304 where the
- * caller has it already. Promises inside, and an observable only at the edge that Nest asks for: operators of rxjs cost more than the cache.
+ * Around every read: serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304
+ * where the caller has it already. It uses promises, and an observable only for Nest: operators of rxjs cost more than the cache.
  */
 @Injectable()
 export class ReadInterceptor implements NestInterceptor {
@@ -25,7 +25,7 @@ export class ReadInterceptor implements NestInterceptor {
     const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
     const respond = () =>
       this.#respond(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), handle);
-    // Before the cache: what is kept there is not for a caller that may not reach it.
+    // Before the cache: it may have responses that this caller may not reach.
     const checked = this.tenancy.check(context);
     return from(checked ? checked.then(respond) : respond());
   }
@@ -33,7 +33,7 @@ export class ReadInterceptor implements NestInterceptor {
   async #respond(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Buffer | undefined> {
     const { answer, ageSeconds } = await this.#read(request, reply, handle);
     const { body, etag, link } = answer;
-    // Kept by the caller, and asked about before each use: what it has is as good as what we have.
+    // The caller may keep the response, and has to ask with its ETag before each use.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (link !== undefined) void reply.header('link', link);
     if (ageSeconds !== undefined) void reply.header('age', String(ageSeconds));
@@ -56,7 +56,7 @@ export class ReadInterceptor implements NestInterceptor {
     };
     const lifeMs = this.cache.lifeOf(policy.cacheMs);
     if (lifeMs === 0) {
-      // A cached read goes on without its caller: others may have joined it, and its result is kept.
+      // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
       call.abandon = hangUp(reply);
       return load().then((content) => ({ answer: tagged(content), ...agedBy(content) }));
     }
@@ -71,7 +71,7 @@ export class ReadInterceptor implements NestInterceptor {
   }
 }
 
-/** `Age` of a response that was made of cached parts. */
+/** The `Age` of a response made from cached parts. */
 function agedBy({ askedAt }: { readonly askedAt?: number | undefined }): Pick<Served, 'ageSeconds'> {
   return askedAt === undefined ? {} : { ageSeconds: Math.max(0, Math.floor((Date.now() - askedAt) / 1000)) };
 }

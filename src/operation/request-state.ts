@@ -5,19 +5,19 @@ import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 
-/** What the gateway knows of a request beyond HTTP, set when it arrives. */
+/** What the gateway knows about a request besides HTTP; made when the request arrives. */
 export interface RequestState {
   readonly requestId: string;
   readonly startedAt: number;
-  /** Set once it is known who calls; never on what is public. */
+  /** Set when the caller is known; never on public routes. */
   caller?: Caller;
-  /** The operation id of the route, once one is found. */
+  /** The operation id of the route, when it is found. */
   operation?: string;
-  /** What the route declares, once the caller guard has looked. */
+  /** What the route declares; set by the caller guard. */
   policy?: OperationPolicy;
-  /** Set by the caller guard once the caller may have the operation. */
+  /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
-  /** What the log line of the request says about a problem. */
+  /** The fields of a problem for the log line of the request. */
   problem?: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
@@ -37,7 +37,7 @@ export function requestState(request: FastifyRequest): RequestState {
   };
 }
 
-/** One header of the request; the document says of it what its route declares, and no more. */
+/** One header of the request. The OpenAPI document says about it only what the route declares. */
 export const HeaderValue = createParamDecorator(
   (name: string, context: ExecutionContext): string | undefined => {
     const value = context.switchToHttp().getRequest<FastifyRequest>().headers[name];
@@ -45,7 +45,7 @@ export const HeaderValue = createParamDecorator(
   },
 );
 
-/** The caller of an authorised request, as the callers file has it. */
+/** The caller of an authorised request, as in the callers file. */
 export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
   const { caller } = context.switchToHttp().getRequest<FastifyRequest>().state;
   if (!caller) throw new Error('the caller guard has not run');

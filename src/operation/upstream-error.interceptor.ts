@@ -3,14 +3,14 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 
 /**
- * Around every handler, reads and writes alike: each failure on the way to the platform (299, a code in a 200, the connection, a token, a
- * foreign tenant) becomes the HTTP exception that the catalogue has for it. The problem filter falls back on the same
- * function, for guards and for what is thrown outside of a handler.
+ * Around every handler, for reads and writes: each failure of a call to the platform (299, a code in a 200, the connection, a token, an id
+ * of another tenant) becomes the HTTP exception that the catalogue has for it. The problem filter uses the same function for errors of
+ * guards and other code outside of handlers.
  */
 @Injectable()
 export class UpstreamErrorInterceptor implements NestInterceptor {
   intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
-    // A promise and no `catchError`: half of the price, on every request.
+    // A promise instead of `catchError`: half of the cost, on every request.
     return from(lastValueFrom(next.handle() as Observable<unknown>).catch(throwProblem));
   }
 }

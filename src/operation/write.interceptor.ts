@@ -6,7 +6,7 @@ import { ReadCache } from '../read-cache/read-cache.ts';
 import { Tenancy } from '../tenancy/tenancy.ts';
 import { validatedAhead } from '../validation/validation.pipe.ts';
 
-/** Around every write: what has an `Idempotency-Key` runs once, and cached reads of what it may have changed are dropped. */
+/** Around every write: runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
 @Injectable()
 export class WriteInterceptor implements NestInterceptor {
   constructor(
@@ -29,14 +29,14 @@ export class WriteInterceptor implements NestInterceptor {
     next: CallHandler,
   ): Promise<unknown> {
     try {
-      // Before the order ledger is asked: a request that is wrong, or names what is not granted, leaves nothing there.
+      // Before the order ledger: an invalid request, or one for things that are not granted, leaves no record there.
       validatedAhead(context);
       const lookUp = this.tenancy.granted(context);
       const run = () => lastValueFrom(next.handle() as Observable<unknown>);
       return await this.writes.answer(request, reply, { lookUp, run });
     } finally {
-      // Also where it failed: the platform may have carried it out. Refused before anything was sent it changed nothing, and a caller
-      // of wrong requests must not keep the cache of every other caller cold.
+      // Also after a failure, because the platform may have carried it out. A request that was refused before anything was sent changed
+      // nothing, and must not drop the cached reads of other callers.
       if (request.state.call && request.state.call.upstreamMs > 0)
         await this.cache.written(request.params as object);
     }

@@ -2,8 +2,8 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } fr
 import type { EncryptionKey } from '../config/variables.ts';
 
 /**
- * Tells payloads apart without keeping them: HMAC-SHA-256 over canonical JSON, under keys of its own derived from the encryption
- * keys, since bodies hold secrets that could be guessed. Without any key (no Redis) it lasts as long as the process.
+ * Compares payloads without storing them: HMAC-SHA-256 over canonical JSON. A plain hash would let a reader of the store guess the
+ * passwords in a body, so the keys are derived from the encryption keys. Without encryption keys (no Redis) a random key of the process is used.
  */
 export class Fingerprints {
   readonly #keys: readonly { kid: string; key: KeyObject }[];
@@ -18,7 +18,7 @@ export class Fingerprints {
     this.#keys = derived.length > 0 ? derived : [{ kid: 'process', key: createSecretKey(randomBytes(32)) }];
   }
 
-  /** Under every key, the one that is used now first: after a rotation a payload is still recognised. */
+  /** Under every key, the current one first, so that a payload is recognised after a rotation of keys. */
   of(payload: unknown): readonly string[] {
     const text = canonical(payload);
     return this.#keys.map(
@@ -27,9 +27,9 @@ export class Fingerprints {
   }
 }
 
-/** JSON with the members of every object in order; what JSON leaves out is left out. Exported for the test only. */
+/** JSON with sorted members, and without the values that JSON cannot have. Exported for the test only. */
 export function canonical(value: unknown): string {
-  // Orders are made in order: sorting them costs more than everything else that the order ledger does for them.
+  // Mappers make orders with sorted members, and sorting costs more than all else that the order ledger does for an order.
   if (isInOrder(value)) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   const members = Object.entries(value as object).filter(([, member]) => member !== undefined);

@@ -5,16 +5,17 @@ import { ConfigError, loadConfig } from '../config/app-config.ts';
 import { CONFIRMED } from './store-watch.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { states } from './ledger-record.ts';
-import { stateKey, storeKeys } from './redis-order-ledger.ts';
+import { stateKey, storeKeys } from './store-keys.ts';
 import { confirmEpoch } from './store-epoch.ts';
-import { findingsOf, forgetReplicas } from './store-settings.ts';
+import { readStoreState, forgetReplicas } from './store-settings.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 
 /**
- * `npm run guard-init [-- --yes]`: an operator confirms that the order ledger may be trusted with its present content. It is part of the build, so that the image has it too (`node dist/order-ledger/guard-init.js`).
+ * `npm run guard-init [-- --yes]`: an operator confirms that the gateway may trust the order store with its present content. It is part of
+ * the build, so that the image has it too (`node dist/order-ledger/guard-init.js`).
  */
 
 const OPTION = '--yes';
@@ -24,9 +25,9 @@ class Refused extends Error {}
 async function main(options: readonly string[]): Promise<void> {
   if (options.some((option) => option !== OPTION))
     throw new Refused(`usage: npm run guard-init [-- ${OPTION}]`);
-  const { guard, upstream } = loadConfig(process.env);
-  if (!guard.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no order store');
-  const redis = new OrderLedgerRedis(guard, createLog('silent'), new Metrics());
+  const { orderStore, upstream } = loadConfig(process.env);
+  if (!orderStore.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no order store');
+  const redis = new OrderLedgerRedis(orderStore, createLog('silent'), new Metrics());
   try {
     await redis.onModuleInit();
     if (redis.status !== 'up')
@@ -40,7 +41,7 @@ async function main(options: readonly string[]): Promise<void> {
 }
 
 async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed: boolean): Promise<void> {
-  const { refuse, warn, replicas, replicated } = await findingsOf(redis, environment);
+  const { refuse, warn, replicas, replicated } = await readStoreState(redis, environment);
   const isAlone = replicated && replicas === 0;
   if (refuse.length > 0) throw new Refused(`The order store ${refuse.join(', and ')}`);
   for (const fault of warn) say(`Warning: the order store ${fault}.`);
@@ -82,7 +83,7 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   if (!confirmed) await confirm();
 
   if (isAlone) await forgetReplicas(redis, environment);
-  // Of what is known, the most: every gateway counts on from there.
+  // The highest known count: every gateway counts on from it.
   const next = Math.max(Number(begun), found, seen);
   const made = `${CONFIRMED}${Date.now()}:${randomBytes(16).toString('base64url')}`;
   await confirmEpoch(redis, environment, { made, from: next });
@@ -90,7 +91,7 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
 }
 
 async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY) throw new Refused(`Nobody is there to confirm: give ${OPTION}`);
+  if (!process.stdin.isTTY) throw new Refused(`There is no terminal to confirm in: give ${OPTION}`);
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const answer = await terminal.question('Type "yes" to make it ready: ');
   terminal.close();
@@ -106,7 +107,7 @@ try {
   process.exit(0);
 } catch (error) {
   const known = error instanceof Refused || error instanceof ConfigError;
-  // Other messages may quote what Redis was asked, and with it a password.
+  // Other messages may quote a command of Redis, and with it a password.
   process.stderr.write(`${known ? error.message : `The order store failed: ${redisErrorReason(error)}`}\n`);
   process.exit(1);
 }

@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 
 const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
 
-/** The caller's `Idempotency-Key` (docs/api.md, section 4), where it sends one. Throws where it is none. */
+/** The caller's `Idempotency-Key` (docs/api.md, section 4); undefined where it sends none. Throws where its form is wrong. */
 export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['idempotency-key'];
   if (value === undefined) return undefined;
@@ -17,7 +17,7 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefin
   return found[1] ?? found[2];
 }
 
-/** For operations that hand it on themselves. */
+/** For handlers that need the key themselves. */
 export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext) =>
   idempotencyKeyOf(context.switchToHttp().getRequest<FastifyRequest>().headers),
 );

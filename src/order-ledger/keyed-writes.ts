@@ -5,17 +5,17 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { OrderLedger, type KeyedWrite } from './order-ledger.service.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
-/** The longest write (adding 1,000 members) calls upstream so many times, one after the other. */
+/** The number of upstream calls of the longest write (adding 1,000 members), one after the other. */
 const CALLS = 5;
 
-/** A write whose request is valid and names nothing that is not granted. */
+/** A valid write that names only what the caller may reach. */
 interface AskedWrite {
-  /** Throws where what it names is not there; absent: there is nothing to look up. */
+  /** Throws where something that the write names does not exist; absent: nothing has to be looked up. */
   readonly lookUp: (() => Promise<void>) | undefined;
   readonly run: () => Promise<unknown>;
 }
 
-/** Writes with an `Idempotency-Key` run once: a repeat gets the same response. What ends with nothing processed leaves no record. */
+/** Runs a write with an `Idempotency-Key` once: a repeat gets the same response. A write that changed nothing leaves no record. */
 @Injectable()
 export class KeyedWrites {
   constructor(
@@ -36,11 +36,11 @@ export class KeyedWrites {
       payload: payloadOf(policy.operationId, request, call),
       deadlineMs: CALLS * this.config.deadlineMs,
     };
-    // A repeat is answered as the first was, also where what it names is gone by now; and what is not there leaves no record.
+    // A repeat gets the first response even if the thing that it names is gone by now, so it is not looked up first.
     const isRepeat = asked.lookUp !== undefined && (await this.ledger.knowsKeyed(write));
     if (!isRepeat) await asked.lookUp?.();
     const { answer, replayed } = await this.ledger.keyed(write, async () => {
-      // The first may have been forgotten meanwhile.
+      // Between the two reads the record of the first request may have been deleted.
       if (isRepeat) await asked.lookUp?.();
       return { body: await asked.run(), status: reply.statusCode };
     });
@@ -50,6 +50,6 @@ export class KeyedWrites {
 }
 
 function payloadOf(operation: string, { params, body }: FastifyRequest, { user }: CallContext): object {
-  // A session that was opened anew is the same user to the caller.
+  // To the caller, a user with a new session is the same user.
   return { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
 }

@@ -12,12 +12,12 @@ export const orderStates = enumeration(
 export const states = orderStates.words;
 export type State = WordOf<typeof orderStates>;
 
-/** Who moves a record: the one that sends, the end of its lease, reconciliation that found it upstream, or an operator. */
+/** What may move a record: the process that sends it, the end of its lease, reconciliation that found the order, or an operator. */
 export type Mover = 'owner' | 'lease' | 'reconciliation' | 'operator';
 
 /**
- * The state machine: from which state to which, and by whom. What the owner learns counts as long as no one has settled the record, also
- * after its lease: the lease may have ended early, by a clock that stepped ahead, and a known result is never thrown away.
+ * The state machine: from which state to which, for each mover. The owner may record its result after the end of its lease, as long as no
+ * operator has settled the record: a clock that jumps ahead may end the lease early, and a known result must not be lost.
  */
 export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly State[]>>>> = {
   owner: {
@@ -29,10 +29,10 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
   operator: { in_doubt: ['succeeded', 'not_placed'], incomplete: ['succeeded', 'not_placed'] },
 };
 
-/** Nothing happened upstream: the name is free, for any payload. */
+/** Nothing happened upstream: the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
 
-/** The platform carried the write out, all of it or a part. */
+/** The platform carried out all of the write, or a part. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 /** One item of an order as it was sent. */
@@ -48,13 +48,13 @@ export interface PlacedItem {
   readonly customerId: string | null;
 }
 
-/** What was answered, to be answered again. */
+/** The response, for repeated requests. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** What is known of a write beyond its state. Sealed where it is stored; no part of the request's secrets is in it. */
+/** What is known of a write besides its state. Redis has it encrypted; it contains no secret of the request. */
 export interface Details {
   readonly caller: string;
   readonly order?: {
@@ -63,10 +63,10 @@ export interface Details {
     readonly syncMode: SyncMode;
     /** Every item that was sent. */
     readonly ordered: readonly OrderedItem[];
-    /** What was placed, as far as it is known. */
+    /** The placed items, as far as they are known. */
     readonly items: readonly PlacedItem[];
     readonly reason: string | null;
-    /** What reconciliation needs to look for it; absent where the platform cannot show it. */
+    /** What reconciliation needs to find the order; absent where the platform cannot show it. */
     readonly search?: OrderSearch;
   };
   readonly answer?: KeptAnswer;
@@ -80,7 +80,7 @@ export interface OrderSearch {
   readonly sequences?: readonly number[];
 }
 
-/** A recorded write as it stands. Times in ms since the epoch, by the order store's clock. */
+/** A recorded write. Times in ms since 1970, by the order store's clock. */
 export interface LedgerRecord {
   readonly name: string;
   readonly state: State;
@@ -90,9 +90,9 @@ export interface LedgerRecord {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** How long a write is remembered to be answered again. */
+/** How long a repeated write gets the first response. */
 const WRITE_MS = 7 * DAY_MS;
-/** How long the number of an order that was placed, or settled, is remembered. */
+/** How long the number of an order that was placed or settled is kept. */
 const ORDER_MS = 400 * DAY_MS;
 
 /** How long a record of that state is kept, in ms; undefined: until it is settled. */

@@ -10,7 +10,7 @@ export function locationOf({ details: { order } }: LedgerRecord): string | undef
   );
 }
 
-/** The answer to a write that did not end well, now (`replayed` false) or earlier (docs/api.md, section 3). */
+/** The response to a write that failed, now (`replayed` false) or earlier (docs/api.md, section 3). */
 export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
   const location = locationOf(record);
   if (record.state === 'sending')

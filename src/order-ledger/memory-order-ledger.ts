@@ -20,19 +20,19 @@ interface Kept extends LedgerRecord {
   readonly until: number;
 }
 
-/** Records live for days: those whose time is over may stay a little longer. */
+/** Records are kept for days, so that a minute more does not matter. */
 const FORGET_MS = 60_000;
 
 /**
- * The order ledger of one process without Redis: the same machine as {@link RedisOrderLedger}, for as long as the process lives. `now` is in ms
- * since the epoch and never goes back.
+ * The order ledger of one process without Redis: the same states as {@link RedisOrderLedger}, for as long as the process lives. `now` is
+ * in ms since the epoch and never goes back.
  */
 export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #records = new Map<string, Kept>();
-  /** Those of them that are being sent or in doubt: what is looked through twice a second. */
+  /** Those in the states `sending` and `in_doubt`: the sweep reads them twice a second. */
   readonly #open = new Map<string, Kept>();
   readonly #aliases = new Map<string, string>();
-  /** How many records of writes that are no orders a caller has. */
+  /** For each caller, the number of its records that are no orders. */
   readonly #writes = new Map<string, number>();
   #forgottenAt = -Infinity;
 
@@ -55,7 +55,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     if (!details.order && writes >= MOST_WRITES) return Promise.resolve({ kind: 'full' });
     if (!details.order) this.#writes.set(details.caller, writes + 1);
     const submittedAt = this.now();
-    // The newest last, which the list turns around.
+    // The newest last: list() reverses the order.
     this.#records.delete(name);
     this.#keep({
       name,
@@ -87,7 +87,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const leftMs = kept.submittedAt + (move.minAgeMs ?? 0) - this.now();
     if (leftMs > 0) return Promise.resolve({ kind: 'early', leftMs });
     const moved = this.#put(kept, move.to, move.details);
-    // A write that is no order and changed nothing leaves nothing.
+    // A write that is no order and changed nothing leaves no record.
     if (!moved.details.order && released.includes(moved.state)) this.#remove(moved);
     return Promise.resolve({ kind: 'moved', record: recordOf(moved) });
   }
@@ -125,7 +125,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     return Promise.resolve({ count: open.length, oldestMs: open.length > 0 ? this.now() - oldest : 0 });
   }
 
-  /** The record as it stands now: its lease may have run out, or its time. */
+  /** The record as of now: its lease may have ended, or the time for which it is kept. */
   #find(name: string): Kept | undefined {
     const kept = this.#records.get(name);
     if (!kept) return undefined;
@@ -189,7 +189,7 @@ function recordOf({ name, state, submittedAt, settledAt, details }: Kept): Ledge
   return { name, state, submittedAt, settledAt, details };
 }
 
-/** Starts at the wall clock's time and goes on by the monotonic one: a step of the wall clock ends no lease. */
+/** Starts with the wall clock's time and continues with the monotonic clock: a step of the wall clock ends no lease. */
 function monotonicNow(): number {
   return Math.floor(performance.timeOrigin + performance.now());
 }

@@ -4,23 +4,24 @@ import { type Details, type State, states } from './ledger-record.ts';
 import { assertWanted, type OrderQuery } from './order-ledger-store.ts';
 
 /*
- * Orders are indexed in sorted sets by the microsecond of their submission: one set a state, of all orders (`orders:STATE`), of a channel
- * (`orders/CHANNEL:STATE`), and of a channel and a group of enterprises (`orders/CHANNEL/GROUP:STATE`). A group is what the items of an
- * order name: one enterprise as a rule, and then it has its name. The members of groups of several stand in the hash `orders:groups`, and
- * the groups of each member in the set `orders:groups:MEMBER`. Each order is in one set of each kind, so what a caller may see is a union
- * of sets without overlap: its size is a sum, and a page of it is found by halving time.
+ * Sorted sets index the orders by the microsecond of their submission. There are three kinds, each with one set for each state: all
+ * orders (`orders:STATE`), the orders of a channel (`orders/CHANNEL:STATE`), and the orders of a channel and a group of enterprises
+ * (`orders/CHANNEL/GROUP:STATE`). A group has the enterprises that the items of an order name. Most orders name one enterprise, and then
+ * the group has its name. The hash `orders:groups` has the members of larger groups, and the set `orders:groups:MEMBER` the groups of each
+ * member. An order is in one set of each kind. So the orders that a caller may see are a union of sets without overlap: their number is
+ * a sum, and a search over time finds a page of them.
  */
 
 type Order = NonNullable<Details['order']>;
 
-/** How many commands a script runs at most, so that others' orders wait for it a millisecond or two. */
+/** The largest number of commands that a script runs, so that other orders wait for it only one or two milliseconds. */
 const COMMANDS = 1_000;
 /** Beyond every time in microseconds, and exact as a double. */
 const END_OF_TIME = 2 ** 52;
-/** Times that one script is asked about: each round leaves a sixteenth. */
+/** The number of times that one script compares: each round leaves a sixteenth of the range. */
 const PIVOTS = 15;
 
-/** KEYS: epoch, sets. ARGV: epoch, now, end, times. For each time and set: how many orders were submitted from then on and before the end. */
+/** KEYS: epoch, sets. ARGV: epoch, now, end, times. Returns for each time and set the number of orders submitted from that time on and before the end. */
 const COUNT = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local counts = {}
@@ -30,7 +31,7 @@ end
 return {'there', counts}
 `);
 
-/** KEYS: epoch, sets. ARGV: epoch, now, from, end, how many at most of each set. Keys of orders, each followed by its time. */
+/** KEYS: epoch, sets. ARGV: epoch, now, from, end, the most of each set. Returns keys of orders, each followed by its time. */
 const BETWEEN = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local found = {}
@@ -42,7 +43,7 @@ end
 return {'there', found}
 `);
 
-/** KEYS: epoch, sets. ARGV: epoch, now. All their members. */
+/** KEYS: epoch, sets. ARGV: epoch, now. Returns all their members. */
 const MEMBERS = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 if #KEYS == 1 then return {'there', {}} end
@@ -55,17 +56,17 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 return {'there', redis.call('HMGET', KEYS[2], unpack(ARGV, 3))}
 `);
 
-/** What the items of an order name, in order, each once; '' where one names none. */
+/** The enterprises that the items of an order name, sorted, each once; '' where an item names none. */
 export function enterprisesOf({ ordered }: Order): string[] {
   return [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort();
 }
 
-/** Whether each item names an enterprise and all of them are among these: an item that names none may belong to any enterprise. */
+/** Whether every item names one of these enterprises. An item that names none may belong to any enterprise. */
 export function isWithin(order: Order, enterprises: ReadonlySet<string>): boolean {
   return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
 }
 
-/** For the script that begins an order: where it is to be found. */
+/** The indexes of a new order, for the script that begins it. */
 export function indexesOf(order: Order): object {
   const channel = encodeURIComponent(order.channelCode);
   const enterprises = enterprisesOf(order).map(encodeURIComponent);
@@ -79,7 +80,7 @@ export function indexesOf(order: Order): object {
   };
 }
 
-/** The group of one enterprise, which is encoded; a name that is none for none. */
+/** The group of one encoded enterprise; `+`, which no encoded name is, for none. */
 function groupOf(enterprise: string): string {
   return enterprise || '+';
 }
@@ -90,10 +91,10 @@ type Run = (
   values: readonly (string | number)[],
 ) => Promise<unknown[]>;
 
-/** Finds the orders of a query in the store. Each step is a small script: between them others are served, and the caller may hang up. */
+/** Finds the orders of a query. Each step is a small script: between two steps Redis serves others, and the caller may hang up. */
 export class OrderIndex {
   constructor(
-    /** The key that those of all indexes begin with. */
+    /** The beginning of the keys of all indexes. */
     private readonly base: string,
     /** Puts the store epoch in front of the keys, and epoch and time in front of the values. */
     private readonly run: Run,
@@ -115,7 +116,7 @@ export class OrderIndex {
     const sets = all.filter((_, index) => sizes.bySet[index]);
     const total = sizes.byTime[0] ?? 0;
     if (offset >= total) return { keys: [], total };
-    // The last order of the page before stands at the first of these times, perhaps with others; the last of this page at the other.
+    // `before` is the time of the last order of the previous page, `oldest` that of this page. Other orders may have the same times.
     const before = offset > 0 ? await this.#timeOf(offset, sets, from, until, abandon) : undefined;
     const isLast = offset + count >= total;
     const oldest = isLast ? from : (await this.#timeOf(offset + count, sets, from, until, abandon)).time;
@@ -133,7 +134,7 @@ export class OrderIndex {
     return { keys: found.slice(skipped, skipped + count).map(({ key }) => key), total };
   }
 
-  /** When the order of that rank was submitted, counted from the newest, and how many are newer: found by asking about ever nearer times. */
+  /** The submission time of the order with this rank, counted from the newest, and the number of newer orders: a search over time. */
   async #timeOf(
     rank: number,
     sets: readonly string[],

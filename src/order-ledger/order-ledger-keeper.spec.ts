@@ -13,7 +13,7 @@ import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
 import { StoreMemory } from './store-memory.ts';
 import { StoreWatch } from './store-watch.ts';
-import { storeKeys } from './redis-order-ledger.ts';
+import { storeKeys } from './store-keys.ts';
 
 jest.setTimeout(120_000);
 
@@ -34,16 +34,16 @@ async function keeperOf({ url }: { url: string }, more: Record<string, string> =
   const config = settings({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const redis = new OrderLedgerRedis(config.guard, recorded.log, metrics);
+  const redis = new OrderLedgerRedis(config.orderStore, recorded.log, metrics);
   atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
   const shared = new SharedRedis(config.redis, recorded.log, metrics);
   atEnd(() => shared.onApplicationShutdown());
   await shared.onModuleInit();
-  const { guard, upstream } = config;
-  const memory = new StoreMemory(guard, config.redis, upstream, shared, recorded.log);
+  const { orderStore, upstream } = config;
+  const memory = new StoreMemory(orderStore, config.redis, upstream, shared, recorded.log);
   atEnd(() => memory.onApplicationShutdown());
-  const watch = new StoreWatch(guard, upstream, redis, memory, recorded.log);
+  const watch = new StoreWatch(orderStore, upstream, redis, memory, recorded.log);
   const keeper = new OrderLedgerKeeper(redis, watch, recorded.log, metrics);
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();
@@ -72,11 +72,11 @@ const begin = ({ keeper }: Kept, channelOrderId = 'SO-1') =>
 
 const told = ({ recorded }: Kept) =>
   recorded.lines
-    .filter(({ event }) => event === 'guard-stopped' || event === 'guard-away')
+    .filter(({ event }) => event === 'order-store-stopped' || event === 'order-store-away')
     .map(({ msg }) => String(msg));
 
 const warned = ({ recorded }: Kept) =>
-  recorded.lines.filter(({ event }) => event === 'guard-weak').map(({ msg }) => String(msg));
+  recorded.lines.filter(({ event }) => event === 'order-store-weak').map(({ msg }) => String(msg));
 
 const refusal = (start: Promise<unknown>) =>
   start.then(

@@ -11,7 +11,7 @@ import { stopReasons, StoreWatch } from './store-watch.ts';
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
 
-/** Keeps the order store: twice a second it is looked at, leases that ran out are ended, and records whose time is over are deleted. */
+/** Twice a second checks the order store, ends leases that have run out, and deletes records that are no longer kept. */
 @Injectable()
 export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   readonly store: OrderLedgerStore;
@@ -24,17 +24,17 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
-    this.store = this.#heard(
+    this.store = this.#observed(
       redis.configured ? new RedisOrderLedger(redis, watch.environment, watch) : new MemoryOrderLedger(),
     );
   }
 
-  /** Whether orders can be taken. */
+  /** `down`: orders get 503. */
   get status(): 'up' | 'down' {
     return this.watch.stopped === 'none' ? 'up' : 'down';
   }
 
-  /** Called where an order was carried out, or may have been, and no request that sent it is there any more to say so. */
+  /** Calls the listener when an order was, or may have been, carried out after its request ended. */
   onCarriedOut(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -46,7 +46,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
       this.#measure();
     } else {
       this.log.warn(
-        { event: 'guard-in-process' },
+        { event: 'order-store-in-process' },
         'No Redis: orders are recorded in this process only, and forgotten with it',
       );
     }
@@ -57,18 +57,18 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  /** What happens twice a second. Never fails. */
+  /** Runs twice a second, and never fails. */
   async tick(): Promise<void> {
     try {
-      // Always: a store that is emptied or put back under an open connection does not say so.
-      if (this.redis.configured) await this.watch.look();
+      // Each time: Redis does not report that it was emptied or restored under an open connection.
+      if (this.redis.configured) await this.watch.check();
       const ended = await this.store.sweep();
       for (const name of ended)
         this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
       if (ended.some(isOrder)) this.carriedOut();
       this.metrics.doubts(await this.store.doubts());
     } catch {
-      // The store is away or stopped, which has been said; the next turn tries again.
+      // The store is away or stopped, and the log has said so. The next run tries again.
     } finally {
       if (this.redis.configured) this.#measure();
     }
@@ -79,25 +79,25 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     this.metrics.orderStore(stopReasons, stopped, unreadableRecords);
   }
 
-  /** The store, with every move counted, reported: owner, operator and reconciliation all come through here. */
-  #heard(store: OrderLedgerStore): OrderLedgerStore {
+  /** The store, which counts and logs every move: owner, operator and reconciliation all use it. */
+  #observed(store: OrderLedgerStore): OrderLedgerStore {
     const move = store.move.bind(store);
     store.move = async (asked: Move): Promise<Moved> => {
       const moved = await move(asked);
-      if (moved.kind === 'moved') this.#hear(moved.record, asked);
+      if (moved.kind === 'moved') this.#observe(moved.record, asked);
       return moved;
     };
     return store;
   }
 
-  #hear({ name, state, details }: LedgerRecord, { by }: Move): void {
+  #observe({ name, state, details }: LedgerRecord, { by }: Move): void {
     this.metrics.writeCameTo(state);
     if (state === 'in_doubt' || state === 'incomplete')
       this.log.error(
         { event: 'order-in-doubt', write: name, state },
         'A write waits for an operator to settle it',
       );
-    // The owner records within its request, which drops cached reads itself.
+    // The owner's own request drops the cached reads.
     if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.carriedOut();
   }
 

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { GuardConfig } from '../config/app-config.ts';
+import { OrderStoreConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 
-/** The connection for what must fail closed: another server than the shared one, where one is given. */
+/** The connection to the order store: GUARD_REDIS_URL, or else REDIS_URL. While it is down, no order is sent. */
 @Injectable()
 export class OrderLedgerRedis extends SharedRedis {
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- Nest reads the types of its parameters
-  constructor(config: GuardConfig, log: Log, metrics: Metrics) {
+  constructor(config: OrderStoreConfig, log: Log, metrics: Metrics) {
     super(config, log, metrics);
   }
 
-  protected override get store(): 'guard' {
-    return 'guard';
+  protected override get store(): 'orders' {
+    return 'orders';
   }
 }

@@ -17,7 +17,8 @@ import {
   type OrderQuery,
 } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
-import { storeKeys, RedisOrderLedger } from './redis-order-ledger.ts';
+import { RedisOrderLedger } from './redis-order-ledger.ts';
+import { storeKeys } from './store-keys.ts';
 
 /** One suite for both stores: a fleet on Redis and a process alone follow the same machine. */
 
@@ -45,9 +46,9 @@ afterAll(async () => {
   await redis.stop();
 });
 
-async function redisGuard(keys = encryptionKeys, known = knownStore(() => EPOCH)) {
-  const { guard } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
-  const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
+async function redisLedger(keys = encryptionKeys, known = knownStore(() => EPOCH)) {
+  const { orderStore } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
+  const connection = new OrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
   connections.push(connection);
   await connection.onModuleInit();
   return new RedisOrderLedger(connection, 'env', known);
@@ -105,9 +106,9 @@ const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
 };
 
 describe.each<[string, () => Promise<OrderLedgerStore>]>([
-  ['in Redis', () => redisGuard()],
+  ['in Redis', () => redisLedger()],
   ['in the process', () => Promise.resolve(new MemoryOrderLedger())],
-])('a guard %s', (_, start) => {
+])('an order ledger %s', (_, start) => {
   let store: OrderLedgerStore;
   beforeEach(async () => {
     store = await start();
@@ -452,7 +453,7 @@ describe('in Redis', () => {
   };
 
   it('a record is kept for as long as it may be asked for, and Redis ends none by itself', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     const order = newOrder({ alias: 'billing/key' });
     await store.begin(order);
     expect(await endOf(order.name)).toBeUndefined();
@@ -469,7 +470,7 @@ describe('in Redis', () => {
   });
 
   it('what has been kept for its time is deleted with its second name and leaves every list, and no other does', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     const [over, kept, again] = [newOrder({ alias: 'billing/over' }), newOrder(), newOrder()];
     for (const write of [over, kept, again]) {
       await store.begin(write);
@@ -496,7 +497,7 @@ describe('in Redis', () => {
   });
 
   it('is sealed: what is answered cannot be read there', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     const write = newWrite();
     await store.begin(write);
     const secret = credential();
@@ -518,7 +519,7 @@ describe('in Redis', () => {
     ['with details that do not open', (key) => direct.hset(key, 'details', 'v1.k1.AAAA')],
     ['of another type', (key) => direct.set(key, 'text')],
   ])('a record %s is never a miss', async (_, spoil) => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     const write = newOrder();
     await store.begin(write);
     await store.move(byOwner(write, 'succeeded'));
@@ -532,19 +533,19 @@ describe('in Redis', () => {
 
   it('under another encryption key a record is no miss either', async () => {
     const write = newOrder();
-    await (await redisGuard()).begin(write);
-    const other = await redisGuard(newEncryptionKey('k9'));
+    await (await redisLedger()).begin(write);
+    const other = await redisLedger(newEncryptionKey('k9'));
     await expect(other.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason: 'sealed' });
   });
 
   it('nothing is begun in a store that was emptied, or never made ready, or is another', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     await direct.flushall();
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
     await direct.set(storeKeys('env').epoch, 'auto:other');
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
     expect(await direct.keys('*order*')).toEqual([]);
-    const fresh = await redisGuard(
+    const fresh = await redisLedger(
       encryptionKeys,
       knownStore(() => undefined),
     );
@@ -553,8 +554,8 @@ describe('in Redis', () => {
 
   it('is away where no server answers', async () => {
     const mortal = await startRedis();
-    const { guard } = settings({ GUARD_REDIS_URL: mortal.url, ENCRYPTION_KEYS: encryptionKeys });
-    const connection = new OrderLedgerRedis(guard, new RecordedLog().log, new Metrics());
+    const { orderStore } = settings({ GUARD_REDIS_URL: mortal.url, ENCRYPTION_KEYS: encryptionKeys });
+    const connection = new OrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
     connections.push(connection);
     await connection.onModuleInit();
     const store = new RedisOrderLedger(
@@ -567,7 +568,7 @@ describe('in Redis', () => {
   });
 
   it('counts every write that begins, and stops in every gateway where the store has gone back', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     for (let each = 0; each < 3; each++) await store.begin(newOrder());
     const open = newOrder();
     await store.begin(open);
@@ -575,7 +576,7 @@ describe('in Redis', () => {
     await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
     await expect(store.read(open.name)).rejects.toMatchObject({ reason: 'stopped' });
     // One that has seen nothing yet is told by the store itself.
-    const other = await redisGuard();
+    const other = await redisLedger();
     await expect(other.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
     expect(await direct.hgetall(storeKeys('env').lost)).toEqual({ count: '2', seen: '4' });
     // What its sender knows of a write is recorded all the same.
@@ -583,16 +584,16 @@ describe('in Redis', () => {
   });
 
   it('what one gateway has seen the others learn from the sweep', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     await store.begin(newOrder());
     await store.sweep();
     const known = knownStore(() => EPOCH);
-    await (await redisGuard(encryptionKeys, known)).sweep();
+    await (await redisLedger(encryptionKeys, known)).sweep();
     expect(known.count).toBe(1);
   });
 
   it('all of it stands in one slot of a cluster', async () => {
-    const store = await redisGuard();
+    const store = await redisLedger();
     await store.begin(newOrder({ alias: 'billing/key' }));
     const tags = (await direct.keys('*')).map((key) => /^\{(.+?)\}/.exec(key)?.[1]);
     expect(new Set(tags)).toEqual(new Set(['env:guard']));

@@ -2,29 +2,29 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
-  /** Names the write for good: an order by channel and number, another write by caller and key. */
+  /** Identifies the write: an order by channel and number, another write by caller and key. */
   readonly name: string;
-  /** 128 random bits of the owner that sends: only the owner may record the outcome. */
+  /** 128 random bits that identify the sender: only it may record the outcome. */
   readonly owner: string;
-  /** Of the payload, under every key that is known; the first is kept, and any of them is recognised. */
+  /** Of the payload, one for each encryption key. The store keeps the first and recognises any of them. */
   readonly fingerprints: readonly string[];
-  /** The end of the lease: after this time the owner must not send any more. */
+  /** After this time the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
-  /** A second name for it (an Idempotency-Key of an order). */
+  /** A second name of the write: the Idempotency-Key of an order. */
   readonly alias?: string;
 }
 
 export type Begun =
   | { readonly kind: 'begun'; readonly submittedAt: number }
-  /** It was begun before; `same`: with this payload. */
+  /** It has begun before; `same`: with the same payload. */
   | { readonly kind: 'there'; readonly same: boolean; readonly record: LedgerRecord }
   /** The alias belongs to another write. */
   | { readonly kind: 'taken' }
   /** The caller has {@link MOST_WRITES} records of writes that are no orders. */
   | { readonly kind: 'full' };
 
-/** Records of writes with a key that a caller may have at a time: 17 MB at 1.7 KB each. Orders are not counted. */
+/** A caller may have this number of records that are no orders: 17 MB at 1.7 KB each. */
 export const MOST_WRITES = 10_000;
 
 export interface Move {
@@ -33,7 +33,7 @@ export interface Move {
   /** For `owner`. */
   readonly owner?: string;
   readonly to: State;
-  /** Replaces what is kept; absent: it stays. */
+  /** Replaces the stored details; absent: they stay. */
   readonly details?: Details;
   /** Refused (`early`) while the write is younger than this. */
   readonly minAgeMs?: number;
@@ -44,9 +44,9 @@ export type Moved =
   | { readonly kind: 'early'; readonly leftMs: number }
   | { readonly kind: 'missing' };
 
-/** Which orders are asked for; what is absent does not matter. */
+/** Selects orders; an absent condition always holds. */
 export interface OrderQuery {
-  /** It is in one of these. */
+  /** The order is in one of these states. */
   readonly states?: readonly State[];
   /** Its channel is one of these. */
   readonly channels?: ReadonlySet<string>;
@@ -66,33 +66,33 @@ export interface Listing {
 }
 
 /**
- * Where recorded writes are kept: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
- * store's own clock. Rejects with {@link OrderLedgerUnavailable}, and then nothing may be sent.
+ * Stores recorded writes: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
+ * store's own clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent.
  */
 export interface OrderLedgerStore {
-  /** Durable before it resolves. May be repeated by the same owner, whose first answer got lost. */
+  /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   begin(write: Begin): Promise<Begun>;
-  /** Whether that owner is sending it, and its lease has not run out. */
+  /** Whether this owner is sending it, and its lease has not ended. */
   holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
   read(name: string): Promise<LedgerRecord | undefined>;
-  /** Takes the same time however many orders there are, and ends with `abandon`. */
+  /** Its time does not depend on the number of orders. `abandon` ends it. */
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
-  /** Moves every write whose lease ran out to in doubt; returns their names. */
+  /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   sweep(): Promise<readonly string[]>;
   /** The number of orders with an unknown outcome, and the age of the oldest in ms. */
   doubts(): Promise<{ count: number; oldestMs: number }>;
 }
 
-/** The ledger cannot say whether a write may be sent, so it may not. */
+/** The ledger cannot say whether a write may be sent, so the gateway does not send it. */
 export class OrderLedgerUnavailable extends ProblemException {
   override readonly name = 'OrderLedgerUnavailable';
 
   constructor(
     /**
-     * `away`: no response; `refused`: Redis denies the gateway a right; `stopped`: it cannot be believed; `unacknowledged`: no
-     * replica has what was written; `broken`: a record is damaged; `sealed`: a record is sealed under a key that the gateway does not
-     * have; `abandoned`: its caller hung up.
+     * `away`: no response; `refused`: Redis denies the gateway a right; `stopped`: the store cannot be trusted; `unacknowledged`: too few
+     * replicas have the record; `broken`: a record is damaged; `sealed`: a record is sealed under a key that the gateway does not have;
+     * `abandoned`: its caller hung up.
      */
     readonly reason: 'away' | 'refused' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
@@ -104,14 +104,14 @@ export class OrderLedgerUnavailable extends ProblemException {
   }
 }
 
-/** To repeat the request does not help: the gateway's configuration has to be mended. */
+/** A repeat does not help: the operator has to correct the gateway's configuration. */
 const SEALED = {
   retryable: false,
   detail:
     'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
 };
 
-/** Between two steps of a read: its caller may have hung up. */
+/** Called between two steps of a read, because its caller may have hung up. */
 export function assertWanted(abandon: AbortSignal | undefined): void {
   if (abandon?.aborted) throw new OrderLedgerUnavailable('abandoned');
 }

@@ -1,11 +1,11 @@
 import { Script } from '../redis/script.ts';
 import type { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { storeKeys } from './redis-order-ledger.ts';
+import { storeKeys } from './store-keys.ts';
 
 /*
- * Epoch and count are written by one script, so that they share one fate: Redis logs what a script writes as one transaction. Redis 7.0
- * leaves out every transaction of its log when its user `default` may do nothing (fault R23): an epoch that was set by itself would
- * stay, and vouch for records that are gone.
+ * One script writes epoch and count, so that both survive or both are lost: Redis logs the writes of a script as one transaction. When
+ * its user `default` has no permissions, Redis 7.0 skips every transaction as it reads its log (fault R23). An epoch that was set alone
+ * would survive that, and the gateway would trust a store whose records are gone.
  */
 
 /** KEYS: epoch, count. ARGV: epoch. */
@@ -22,13 +22,13 @@ redis.call('DEL', KEYS[3])
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`);
 
-/** Gives a store that has no epoch this one. */
+/** Sets the epoch of a store that has none. */
 export async function makeEpoch(redis: OrderLedgerRedis, environment: string, made: string): Promise<void> {
   const { epoch, count } = storeKeys(environment);
   await redis.run((client) => MAKE.run(client, [epoch, count], [made]));
 }
 
-/** Replaces the epoch; writes are counted on from `from`, and nothing is lost any more. */
+/** Replaces the epoch, counts on from `from`, and deletes the note of lost writes. */
 export async function confirmEpoch(
   redis: OrderLedgerRedis,
   environment: string,

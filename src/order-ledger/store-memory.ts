@@ -2,23 +2,23 @@ import { accessSync, constants, existsSync, readFileSync, renameSync, writeFileS
 import { rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { ConfigError, GuardConfig, RedisConfig, UpstreamConfig } from '../config/app-config.ts';
+import { ConfigError, OrderStoreConfig, RedisConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 
-/** Which order store this is, and how many writes have begun in it. */
+/** The epoch of an order store, and the number of writes that have begun in it. */
 export interface Remembered {
   readonly epoch: string;
   readonly count: number;
 }
 
-/** Changes of so long are written together. */
+/** Changes within this time are written together. */
 const COLLECT_MS = 50;
 const OPTIONS = { mode: 0o600, flush: true } as const;
 
-/** KEYS: where it stands. ARGV: epoch, count. Of one epoch the highest count stays. */
+/** KEYS: the hash. ARGV: epoch, count. Within one epoch the count never falls. */
 const REMEMBER = new Script(`
 local epoch, count = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'count'))
 if epoch == ARGV[1] and tonumber(count) >= tonumber(ARGV[2]) then return 0 end
@@ -26,8 +26,8 @@ redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'count', ARGV[2])
 return 1`);
 
 /**
- * What is known of the order store, kept where the store cannot lose it: in the other Redis, where there is one, and in a file, where one is
- * configured. With it a gateway that starts also notices a store that was emptied or put back to an older state.
+ * Keeps what is known of the order store outside of it: in the shared Redis, if that is another server, and in a file, if one is
+ * configured. So a gateway that has just started also notices that the store was emptied or restored to an older state.
  */
 @Injectable()
 export class StoreMemory implements OnApplicationShutdown {
@@ -36,21 +36,21 @@ export class StoreMemory implements OnApplicationShutdown {
   readonly #isElsewhere: boolean;
   #latest: Remembered | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isFileTold = false;
+  #isFileReported = false;
 
   constructor(
-    guard: GuardConfig,
+    orderStore: OrderStoreConfig,
     shared: RedisConfig,
     upstream: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly log: Log,
   ) {
-    this.#file = guard.countFile;
+    this.#file = orderStore.countFile;
     this.#key = `${environmentName(upstream.baseUrl)}:order-store`;
-    this.#isElsewhere = shared.url !== undefined && shared.url.reveal() !== guard.url?.reveal();
+    this.#isElsewhere = shared.url !== undefined && shared.url.reveal() !== orderStore.url?.reveal();
   }
 
-  /** What was remembered, by each place that has it. Throws {@link ConfigError} where the file cannot be used. */
+  /** Reads the file and the shared Redis. Throws {@link ConfigError} where the file cannot be used. */
   async load(): Promise<readonly Remembered[]> {
     return [this.#fromFile(), await this.ofAll()].filter((each) => each !== undefined);
   }
@@ -64,7 +64,7 @@ export class StoreMemory implements OnApplicationShutdown {
     return epoch && count ? { epoch, count: Number(count) } : undefined;
   }
 
-  /** Soon, not now: no request waits for it. */
+  /** Writes a little later: no request waits for it. */
   remember(known: Remembered): void {
     this.#latest = known;
     this.#timer ??= setTimeout(() => void this.#write(known), COLLECT_MS).unref();
@@ -80,7 +80,7 @@ export class StoreMemory implements OnApplicationShutdown {
 
   async #write(first: Remembered): Promise<void> {
     const known = this.#latest ?? first;
-    // What cannot be told now is told with the next order.
+    // After a failure the next order writes it.
     if (this.#isElsewhere)
       await this.redis
         .run((client) => REMEMBER.run(client, [this.#key], [known.epoch, known.count]))
@@ -90,17 +90,17 @@ export class StoreMemory implements OnApplicationShutdown {
     if (this.#latest && this.#latest !== known) this.remember(this.#latest);
   }
 
-  /** Whole or not at all: a process may be killed at any moment. */
+  /** Replaces the file as a whole: the process may be killed at any moment. */
   async #writeFile(file: string, known: Remembered): Promise<void> {
     try {
       await writeFile(`${file}.new`, JSON.stringify(known), OPTIONS);
       await rename(`${file}.new`, file);
-      this.#isFileTold = false;
+      this.#isFileReported = false;
     } catch (error) {
-      if (this.#isFileTold) return;
-      this.#isFileTold = true;
+      if (this.#isFileReported) return;
+      this.#isFileReported = true;
       const { code } = error as { code?: string };
-      this.log.error({ event: 'guard-count-file', code }, 'GUARD_COUNT_FILE could not be written');
+      this.log.error({ event: 'order-store-count-file', code }, 'GUARD_COUNT_FILE could not be written');
     }
   }
 
@@ -117,7 +117,7 @@ export class StoreMemory implements OnApplicationShutdown {
       const { epoch, count } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Remembered>;
       if (typeof epoch === 'string' && Number.isSafeInteger(count)) return { epoch, count: Number(count) };
     } catch {
-      // Told below.
+      // Reported below.
     }
     throw new ConfigError([
       'GUARD_COUNT_FILE is not what the gateway wrote there: put it back, or delete it',

@@ -3,26 +3,26 @@ import type { EncryptionKey } from '../config/variables.ts';
 import { Script } from '../redis/script.ts';
 import type { State } from './ledger-record.ts';
 import type { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { stateKey, storeKeys } from './redis-order-ledger.ts';
+import { stateKey, storeKeys } from './store-keys.ts';
 
-export interface StoreFindings {
-  /** With these no order is safe: the start is refused, and orders stop where one turns up later. */
+export interface StoreState {
+  /** With one of these no order is safe: the gateway does not start, or stops sending orders. */
   readonly refuse: readonly string[];
   /** With these the promise is weaker. */
   readonly warn: readonly string[];
-  /** Connected now. */
+  /** The number of replicas that are connected now. */
   readonly replicas: number;
   /** A write begins only with the acknowledgement of a replica. */
   readonly replicated: boolean;
-  /** Of the history of the server's data: another server that took over has another one. */
+  /** Identifies the history of the server's data: after a failover it is another one. */
   readonly history: string;
 }
 
 /**
- * What the store is like now, in words that say what to set (faults R12, R15). Rejects while it is away. In one pipeline, which of a
- * cluster goes to the node that has the records.
+ * The settings and replicas of the store, with faults in words that say what to set (faults R12, R15). Rejects while the store is away.
+ * One pipeline reads all, so that a cluster sends it to the node that has the records.
  */
-export async function findingsOf(redis: OrderLedgerRedis, environment: string): Promise<StoreFindings> {
+export async function readStoreState(redis: OrderLedgerRedis, environment: string): Promise<StoreState> {
   const { replicas: key } = storeKeys(environment);
   const answers = await redis.run((client) =>
     client
@@ -36,7 +36,7 @@ export async function findingsOf(redis: OrderLedgerRedis, environment: string): 
   const [noted, info, fsync, least] = answers ?? [];
   if (!info || info[0] || noted?.[0]) throw info?.[0] ?? noted?.[0] ?? new Error('Connection is closed');
   const value = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(String(info[1]))?.[1];
-  // Not every server tells: then the weaker is assumed.
+  // Some servers do not allow CONFIG: then the weaker setting is assumed.
   const setting = (answer: typeof fsync) => (answer?.[1] as string[] | undefined)?.[1];
 
   const refuse: string[] = [];
@@ -61,19 +61,19 @@ export async function findingsOf(redis: OrderLedgerRedis, environment: string): 
     const now = `${id} ${Math.max(replicas, Number(most))}`;
     if (now !== noted?.[1]) await redis.run((client) => client.set(key, now));
   }
-  // It was the one replica of the server that is noted, which cannot begin anything any more without it: so it goes on alone.
+  // This server was the only replica of the noted server, which can begin no write without it. So it may continue alone.
   const tookOver = of !== '' && of === value('master_replid2') && most === '1';
   return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver), history: id };
 }
 
-/** An operator's word that the replicas that were there are meant to be gone. */
+/** An operator confirms that the replicas were removed on purpose. */
 export async function forgetReplicas(redis: OrderLedgerRedis, environment: string): Promise<void> {
   await redis.run((client) => client.del(storeKeys(environment).replicas));
 }
 
-/** In these states a record is needed at any age. */
+/** Records in these states are kept until they are settled. */
 const OPEN: readonly State[] = ['sending', 'in_doubt', 'incomplete'];
-/** KEYS: sets of records. ARGV: ids of keys. How many records are sealed under another key. */
+/** KEYS: sets of records. ARGV: ids of keys. Returns the number of records that are sealed under another key. */
 const SEALED_UNDER_OTHERS = new Script(`
 local known, others = {}, 0
 for _, kid in ipairs(ARGV) do known[kid] = true end
@@ -86,7 +86,7 @@ for _, set in ipairs(KEYS) do
 end
 return others`);
 
-/** How many orders that are not settled cannot be read with these keys (fault O2). */
+/** The number of open orders that cannot be read with these keys (fault O2). */
 export async function unreadableOrders(
   redis: OrderLedgerRedis,
   environment: string,
@@ -96,7 +96,7 @@ export async function unreadableOrders(
   return redis.run((client) => SEALED_UNDER_OTHERS.run<number>(client, sets, kids));
 }
 
-/** KEYS: the check values. ARGV: id and check value of each key. The ids under which the store knows another key. */
+/** KEYS: the check values. ARGV: id and check value of each key. Returns the ids under which the store has another key. */
 const CHECK_KEYS = new Script(`
 local others = {}
 for i = 1, #ARGV, 2 do
@@ -105,7 +105,7 @@ for i = 1, #ARGV, 2 do
 end
 return others`);
 
-/** The ids of keys that are others than the store knows under the same ids (fault O10). New ones are noted. */
+/** The ids under which the store knows another key than this gateway (fault O10). The store keeps new ids. */
 export async function exchangedKeys(
   redis: OrderLedgerRedis,
   environment: string,
@@ -115,7 +115,7 @@ export async function exchangedKeys(
   return redis.run((client) => CHECK_KEYS.run<string[]>(client, [storeKeys(environment).keys], values));
 }
 
-/** Tells one key from another and nothing of either. */
+/** Differs for different keys and reveals nothing of them. */
 function checkValue(key: EncryptionKey['key']): string {
   return createHmac('sha256', key)
     .update('gateway order ledger: check value')

@@ -1,26 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { ConfigError, GuardConfig, UpstreamConfig } from '../config/app-config.ts';
+import { ConfigError, OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { orderStoreRights, refusalsOf } from '../redis/rights.ts';
 import { Script } from '../redis/script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { type KnownStore, storeKeys } from './redis-order-ledger.ts';
+import type { KnownStore } from './redis-order-ledger.ts';
+import { storeKeys } from './store-keys.ts';
 import { makeEpoch } from './store-epoch.ts';
 import { type Remembered, StoreMemory } from './store-memory.ts';
-import { exchangedKeys, findingsOf, type StoreFindings, unreadableOrders } from './store-settings.ts';
+import { exchangedKeys, readStoreState, type StoreState, unreadableOrders } from './store-settings.ts';
 
-/** Settings change rarely, and are some kB to read. */
+/** Settings change rarely, and reading them transfers some kB. */
 const SETTINGS_MS = 2_000;
-/** Where no order comes, a write is tried so often. */
+/** While no order comes, a trial write runs this often. */
 const TRIAL_MS = 2_000;
 /**
- * A replica that has just gone may have been promoted, as sentinels do when an operator has them switch: until all have moved to it, the
- * old master and its other replicas acknowledge what will be forgotten. So for this time it is waited for as if it were there.
+ * A replica that has just disconnected may have been promoted, for example by sentinels when an operator asks for a failover. Until all
+ * replicas follow it, the old master and its other replicas acknowledge writes that will be lost. So for this time the gateway still
+ * asks for its acknowledgement.
  */
 const GONE_REPLICA_MS = 15_000;
-/** How an operator's epoch begins, `operator:<ms>:<random>`: only a later one may take the place of one that is known. */
+/** The beginning of an operator's epoch, `operator:<ms>:<random>`: only a later one may replace a known epoch. */
 export const CONFIRMED = 'operator:';
 
 /** KEYS: what is lost. ARGV: seen, count. */
@@ -29,7 +31,7 @@ if redis.call('HSETNX', KEYS[1], 'seen', ARGV[1]) == 1 then return redis.call('H
 if tonumber(redis.call('HGET', KEYS[1], 'seen')) < tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'seen', ARGV[1]) end
 return 0`);
 
-/** Why the store cannot be believed; `none`: it can. */
+/** Why the store cannot be trusted; `none`: it can. */
 export const stopReasons = [
   'none',
   'away',
@@ -42,9 +44,9 @@ export const stopReasons = [
   'writes',
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
-/** Found by writing; what is read says nothing of them. */
+/** Only a write finds these, and only a write shows that they are over. */
 const BY_WRITES: ReadonlySet<StopReason> = new Set(['replicas', 'writes']);
-/** What an operator does about a code of Redis'. */
+/** What an operator has to do about an error code of Redis. */
 const REFUSALS: Readonly<Record<string, string>> = {
   OOM: 'is full: give it more memory',
   MISCONF: 'cannot write to its disk: see its log',
@@ -54,9 +56,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether the order store can be believed. Its epoch is a random value: a store that was emptied has lost it. Its count of begun writes only
- * rises: a store that went back has lost writes. Its settings must keep what is written. Where one of these is wrong nothing is sent, and a
- * line says why, once.
+ * Decides whether the order store can be trusted. Its epoch is a random value: a store that was emptied has lost it. Its count of begun
+ * writes only rises: a store with a lower count was restored to an older state. Its settings must keep what is written. Where one of
+ * these is wrong, nothing is sent, and one line of the log says why.
  */
 @Injectable()
 export class StoreWatch implements KnownStore {
@@ -65,7 +67,7 @@ export class StoreWatch implements KnownStore {
   #count = 0;
   #replicated = false;
   #acknowledgements = 1;
-  /** When that many replicas were connected for the last time, and of which history. */
+  /** When enough replicas were connected for the last time, and the history of the server then. */
   #enough = { at: -Infinity, history: '' };
   #stopped: StopReason = 'away';
   #reported = '';
@@ -73,14 +75,14 @@ export class StoreWatch implements KnownStore {
   #replicas: number | undefined;
   #settingsAt = -Infinity;
   #triedAt = -Infinity;
-  /** The rights that an order needs and that its user of Redis lacks. Records can be read all the same. */
+  /** The rights that an order needs and that the user of Redis lacks. Records can be read all the same. */
   #missingRights: readonly string[] = [];
-  /** Its settings and keys are such that it can be believed at all. */
+  /** Settings and keys are right. */
   #isFit = false;
   readonly #unreadable = new Set<string>();
 
   constructor(
-    private readonly config: GuardConfig,
+    private readonly config: OrderStoreConfig,
     upstream: UpstreamConfig,
     private readonly redis: OrderLedgerRedis,
     private readonly memory: StoreMemory,
@@ -114,7 +116,7 @@ export class StoreWatch implements KnownStore {
     return this.#stopped === 'none' && this.redis.status !== 'up' ? 'away' : this.#stopped;
   }
 
-  /** Records that are there and did not open, by why; each counts once. */
+  /** The number of records that exist and cannot be read. */
   get unreadableRecords(): number {
     return this.#unreadable.size;
   }
@@ -156,10 +158,10 @@ export class StoreWatch implements KnownStore {
     this.log.error({ event: 'order-unreadable', write: name, reason }, `The record of a write ${why}`);
   }
 
-  /** Throws {@link ConfigError} where the store, or what is remembered of it, is no reason to start. */
+  /** Throws {@link ConfigError} where the store's settings, or the file that remembers it, do not allow the start. */
   async start(): Promise<void> {
     for (const remembered of await this.memory.load()) this.#learn(remembered);
-    await this.look(true);
+    await this.check(true);
   }
 
   /**
@@ -168,11 +170,11 @@ export class StoreWatch implements KnownStore {
    */
   async reconnected(): Promise<void> {
     this.#isFit = false;
-    await this.look();
+    await this.check();
   }
 
-  /** Looks at epoch and count, and now and then at the settings. Rejects while the store is away. */
-  async look(atStart = false): Promise<void> {
+  /** Checks epoch and count, and every {@link SETTINGS_MS} the settings. Rejects while the store is away. */
+  async check(atStart = false): Promise<void> {
     try {
       const remembered = atStart || this.#isFit ? undefined : await this.memory.ofAll();
       if (remembered) this.#learn(remembered);
@@ -204,7 +206,7 @@ export class StoreWatch implements KnownStore {
       );
       return;
     }
-    const found = await findingsOf(this.redis, this.environment);
+    const found = await readStoreState(this.redis, this.environment);
     if (atStart && found.refuse.length > 0)
       throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
     this.#sayWeaknesses(found);
@@ -225,7 +227,7 @@ export class StoreWatch implements KnownStore {
     if (!this.#isFit) this.#isFit = await this.#checkKeys(atStart);
   }
 
-  #countReplicas({ replicas, history }: StoreFindings): void {
+  #countReplicas({ replicas, history }: StoreState): void {
     const at = performance.now();
     const isSame = history === this.#enough.history;
     if (isSame && replicas < this.#acknowledgements && at - this.#enough.at < GONE_REPLICA_MS) return;
@@ -233,19 +235,22 @@ export class StoreWatch implements KnownStore {
     this.#enough = { at, history };
   }
 
-  #sayWeaknesses({ warn, replicas, replicated }: StoreFindings): void {
+  #sayWeaknesses({ warn, replicas, replicated }: StoreState): void {
     for (const fault of warn.filter((each) => !this.#warned.includes(each)))
-      this.log.warn({ event: 'guard-weak', fault }, `The order store ${fault}`);
+      this.log.warn({ event: 'order-store-weak', fault }, `The order store ${fault}`);
     this.#warned = warn;
     if (replicas === this.#replicas) return;
     this.#replicas = replicas;
     const what = replicated
       ? 'an order is sent once a replica has its record, and refused where none answers within 150 ms'
       : 'an order is sent once this one server has its record, and what the server loses is lost';
-    this.log.info({ event: 'guard-replicas', replicas }, `The order store has ${replicas} replicas: ${what}`);
+    this.log.info(
+      { event: 'order-store-replicas', replicas },
+      `The order store has ${replicas} replicas: ${what}`,
+    );
   }
 
-  /** An order that cannot be read any more could be neither answered nor settled. */
+  /** An order that the gateway cannot decrypt could be neither answered nor settled. */
   async #checkKeys(atStart: boolean): Promise<boolean> {
     const keys = this.config.encryptionKeys;
     const exchanged = await exchangedKeys(this.redis, this.environment, keys);
@@ -260,13 +265,13 @@ export class StoreWatch implements KnownStore {
     if (count === 0) return true;
     const fault = `lacks a key under which ${count} orders are sealed that are not settled: add it at the end`;
     if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
-    this.log.error({ event: 'guard-keys', count }, `ENCRYPTION_KEYS ${fault}`);
+    this.log.error({ event: 'order-store-keys', count }, `ENCRYPTION_KEYS ${fault}`);
     return true;
   }
 
   async #findEpoch(): Promise<void> {
     const keys = storeKeys(this.environment);
-    // As it is now: while the store is asked, writes may begin.
+    // Read before the request to Redis: writes may begin while it runs.
     const expected = this.#count;
     const read = () => this.redis.run((client) => client.mget(keys.epoch, keys.count));
     let [found = null, count = null] = await read();
@@ -291,7 +296,7 @@ export class StoreWatch implements KnownStore {
         );
         return;
       }
-      // What was counted before is another count.
+      // The count of the former epoch does not apply to this one.
       this.#epoch = found;
       this.#count = Math.max(0, Number(count));
       this.memory.remember({ epoch: found, count: this.#count });
@@ -304,7 +309,7 @@ export class StoreWatch implements KnownStore {
       );
       return;
     }
-    // Only a write can show that writes are taken again.
+    // Only a write can show that Redis accepts writes again.
     if (!BY_WRITES.has(this.#stopped)) this.#goOn();
   }
 
@@ -314,11 +319,11 @@ export class StoreWatch implements KnownStore {
   }
 
   #refuses(reason: StopReason, message: string): void {
-    // What weighs more has been said.
+    // A more serious reason stays.
     if (this.#stopped === 'none' || BY_WRITES.has(this.#stopped)) this.#stop(reason, message);
   }
 
-  /** For `guard-init`: how many writes the store had begun, as far as this gateway knows, and how many it knows of now. */
+  /** Notes for `guard-init` the count that this gateway knows, and the count that the store has now. */
   async #reportLost(count: number): Promise<void> {
     if (this.#epoch === undefined) return;
     const key = storeKeys(this.environment).lost;
@@ -330,11 +335,14 @@ export class StoreWatch implements KnownStore {
     this.#triedAt = -Infinity;
     if (this.#reported === message) return;
     this.#reported = message;
-    this.log.error({ event: reason === 'away' ? 'guard-away' : 'guard-stopped', reason }, message);
+    this.log.error(
+      { event: reason === 'away' ? 'order-store-away' : 'order-store-stopped', reason },
+      message,
+    );
   }
 }
 
-/** Only an operator confirms another epoch than the known one, and an older word than the last does not count. */
+/** Only an operator may replace the known epoch, and only with a later confirmation. */
 function isLater(epoch: string, known: string): boolean {
   if (!epoch.startsWith(CONFIRMED)) return false;
   return !known.startsWith(CONFIRMED) || timeOf(epoch) > timeOf(known);

@@ -3,7 +3,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
 
-/** What a failed write came to, what is kept of its answer, and what was carried out of it all the same. */
+/** The end of a failed write: its state, its answer, and the items that the platform carried out all the same. */
 export interface End {
   readonly state: State;
   readonly problem: ProblemException;
@@ -12,8 +12,8 @@ export interface End {
 }
 
 /**
- * The state after a failure, by what its problem says of the outcome: `not_processed` only where that is proved, `unknown` for
- * everything that is not understood. A refusal of the gateway's own credentials is no answer to the order, so its number is free.
+ * The state after a failure, from the `outcome` of its problem. An error that the gateway does not understand leaves the write in doubt.
+ * A refusal of the gateway's own credentials is no answer to the order, so its number stays free.
  */
 export function endOf(error: unknown): End {
   const problem = asProblem(error);
@@ -32,7 +32,7 @@ export function endOf(error: unknown): End {
   }
 }
 
-/** A documented refusal of the request itself: the same body gets it again. */
+/** The platform refused the request itself, by a documented code: the same body would get the same refusal. */
 function isRefusal(error: unknown, problem: ProblemException): boolean {
   return (
     error instanceof UpstreamFailure &&
@@ -46,7 +46,7 @@ function itemsOf(error: unknown): readonly PlacedItem[] {
   return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
 }
 
-/** Whether a record says that these were placed, and nothing else: under the number of one that was freed there may be another. */
+/** Whether the record has exactly these placed items: a number that was freed may belong to another order now. */
 export function agrees({ state, details }: LedgerRecord, items: readonly PlacedItem[]): boolean {
   if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
   const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);

@@ -5,32 +5,27 @@ import { SharedReads } from '../read-cache/shared-reads.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import type {
-  WireAssetProducts,
-  WireMerchandiseInstance,
-  WireProductInstance,
-} from '../upstream/wire/member.ts';
-import { Reader, UnreadableTree } from '../upstream/wire/reader.ts';
+import type { WireMerchandiseInstance, WireProductInstance } from '../upstream/wire/member.ts';
+import { readInstances } from '../upstream/wire/instances.ts';
+import type { Reader } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 
-/** Of the assets of one enterprise whose products are read: few enough for the platform to serve others beside it. */
+/** The number of assets whose products are read at a time: few enough for the platform to serve other requests too. */
 const ASSETS_AT_A_TIME = 4;
-/** What was read until then is in the read cache for the next request. */
+/** After this time the request fails. The read cache has what was read so far, for the next request. */
 const READ_MS = 20_000;
-/** As where the products are shown. */
-const MAX_LEVELS = 16;
-/** The asset is not there any more, so nothing stands on it. */
+/** The asset was deleted, so it has no products. */
 const GONE: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
 
-/** A product or package that stands on an asset, as far as orders are recognised by it. */
+/** A product or package on an asset, with the fields by which orders are recognised. */
 export interface Instance {
   readonly licenseOrderId: string | null;
   readonly channelCode: string | null;
   readonly channelOrderId: string | null;
   /** null: a package. */
   readonly product: InstalledProduct | null;
-  /** The packages that it stands in, from the outside in; of a package itself too. */
+  /** The packages around it, from the outside in; a package includes itself. */
   readonly merchandiseNums: readonly string[];
 }
 
@@ -43,7 +38,7 @@ export interface InstalledProduct {
   readonly limitConcurrent: number | null;
 }
 
-/** What stands on assets (member #7), as orders see it: products and packages in one list, each with the order that it came from. */
+/** The products and packages on assets (member #7) in one list, each with its order. */
 @Injectable()
 export class AssetContents {
   constructor(
@@ -52,7 +47,7 @@ export class AssetContents {
     private readonly config: UpstreamConfig,
   ) {}
 
-  /** Of each asset in the order given. `fresh`: past the cache. The assets have to be those of an enterprise that is granted. */
+  /** One list for each asset, in the same order. `fresh`: not from the cache. The assets must belong to an enterprise that is granted. */
   async of(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -99,7 +94,7 @@ export class AssetContents {
 
 function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
   const found: Instance[] = [];
-  const product = (merchandiseNums: readonly string[]) => (wire: Reader<WireProductInstance>) => {
+  const product = (wire: Reader<WireProductInstance>, merchandiseNums: readonly string[]): void => {
     found.push({
       ...originOf(wire),
       merchandiseNums,
@@ -113,18 +108,16 @@ function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
       },
     });
   };
-  const merchandise =
-    (outer: readonly string[], level: number) => (wire: Reader<WireMerchandiseInstance>) => {
-      if (level > MAX_LEVELS) throw new UnreadableTree(wire.place, `within ${MAX_LEVELS} levels`);
-      const num = wire.id('merchandiseNum');
-      const merchandiseNums = num === null ? outer : [...outer, num];
-      found.push({ ...originOf(wire), merchandiseNums, product: null });
-      wire.list('productInstanceList', product(merchandiseNums));
-      wire.list('children', merchandise(merchandiseNums, level + 1));
-    };
-  const wire = new Reader<WireAssetProducts>(data);
-  wire.list('productInstanceList', product([]));
-  wire.list('children', merchandise([], 1));
+  const merchandise = (
+    wire: Reader<WireMerchandiseInstance>,
+    outer: readonly string[],
+  ): readonly string[] => {
+    const num = wire.id('merchandiseNum');
+    const merchandiseNums = num === null ? outer : [...outer, num];
+    found.push({ ...originOf(wire), merchandiseNums, product: null });
+    return merchandiseNums;
+  };
+  readInstances<readonly string[]>(data, [], { product, merchandise });
   return found;
 }
 

@@ -52,17 +52,48 @@ export class DeletionEffects {
         const asset = byNum.get(num);
         return asset ? [{ part, asset }] : [];
       });
-      const named = found.map(({ asset }) => asset);
-      const contents = await this.contents.of(call, enterpriseGlobalId, named, true);
-      const assets = found.map(({ part, asset }, index) =>
+      const reached = [...found, ...beyond(item, all, found)];
+      const contents = await this.contents.of(
+        call,
+        enterpriseGlobalId,
+        reached.map(({ asset }) => asset),
+        true,
+      );
+      const assets = reached.map(({ part, asset }, index) =>
         affected(asset, contents[index] ?? [], item, item.orderType === 'delete_product' ? part : undefined),
       );
-      return { readable: found.length === parts.length, assets };
+      return {
+        readable: found.length === parts.length,
+        // Of the assets that the item does not name, those that lose something.
+        assets: assets.filter(({ productUris }, index) => index < found.length || productUris.length > 0),
+      };
     } catch (error) {
       if (asProblem(error) instanceof ProblemException) return { readable: false, assets: [] };
       throw error;
     }
   }
+}
+
+/**
+ * Without its order a deletion of products reaches all orders of the customer (rule 5), and with them the customer's other assets of
+ * the licence type.
+ */
+function beyond(
+  item: Deletion,
+  all: readonly AssetDto[],
+  found: readonly { readonly asset: AssetDto }[],
+): { part: NamedProducts; asset: AssetDto }[] {
+  if (item.orderType !== 'delete_product' || item.srcLicenseOrderId !== undefined) return [];
+  const part = {
+    products: item.assets.flatMap(({ products }) => products ?? []),
+    merchandises: item.assets.flatMap(({ merchandises }) => merchandises ?? []),
+  };
+  const named = new Set(found.map(({ asset }) => asset));
+  const customers = new Set(found.map(({ asset }) => asset.customerId));
+  return all
+    .filter((asset) => !named.has(asset) && asset.customerId !== null && customers.has(asset.customerId))
+    .filter(({ licenseType }) => licenseType === item.licenseType)
+    .map((asset) => ({ part, asset }));
 }
 
 /** `part`: of a deletion of products, what it names. */

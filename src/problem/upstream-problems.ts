@@ -144,7 +144,7 @@ export const upstreamProblems = {
     outcome: 'unknown',
     outcomeVaries: true,
     retryable: false,
-    title: 'Nobody knows whether the write was carried out',
+    title: 'The outcome of the write is unknown',
     meaning:
       'The gateway sent the write, and then the answer was lost (504 when time ran out) or unreadable (502), or the platform reported a fault that leaves the outcome open. ' +
       '`retryable` is true only for writes that have the same effect when repeated.',

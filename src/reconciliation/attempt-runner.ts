@@ -1,24 +1,24 @@
 /** One attempt to find one order at the platform. */
 export interface ReconciliationAttempt {
-  /** The same for all who ask for it: it is made once. */
+  /** The same in all replicas: an attempt runs once for its id. */
   readonly id: string;
   /** The name of the order's record. */
   readonly write: string;
 }
 
-/** How an attempt is made: settles when it is over, and ends early when told to. */
+/** Makes an attempt. `abandon` ends it early. */
 export type RunAttempt = (write: string, abandon: AbortSignal) => Promise<unknown>;
 
-/** Ensures that each attempt is made once: by a queue of all replicas, or in this process. */
+/** Makes each attempt once: by a queue of all replicas, or in this process. */
 export interface AttemptRunner {
   start(run: RunAttempt): void;
-  /** Resolves once they will be made, or were before. */
+  /** Resolves when the attempts are queued, or were queued before. */
   ask(attempts: readonly ReconciliationAttempt[]): Promise<void>;
-  /** Ends what is under way, in bounded time. */
+  /** Ends running attempts, in bounded time. */
   close(): Promise<void>;
 }
 
-/** Without Redis there is one process: one attempt after the other, each asked for once by the job. */
+/** For one process without Redis: one attempt after the other. */
 export class ProcessRunner implements AttemptRunner {
   readonly #abandon = new AbortController();
   #run: RunAttempt = () => Promise.resolve();

@@ -5,22 +5,17 @@ import { AliasUsers } from '../session/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type {
-  WireAssetProducts,
-  WireMerchandiseInstance,
-  WireProductInstance,
-} from '../upstream/wire/member.ts';
+import type { WireMerchandiseInstance, WireProductInstance } from '../upstream/wire/member.ts';
 import type { WireAsset } from '../upstream/wire/order.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
+import { readInstances } from '../upstream/wire/instances.ts';
+import { type Reader, readList } from '../upstream/wire/reader.ts';
 
-/** A background job has no caller whose user it could borrow. */
+/** A background job has no caller whose user could act. */
 const ALIAS = 'default';
 const EVERYTHING = new Set(['*']);
-/** Codes that speak of the asset alone: it is gone, or belongs to another enterprise by now. */
+/** Codes about one asset alone: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
-/** As where the products are shown (asset-products.mapper.ts). */
-const MAX_LEVELS = 16;
 
 export interface ChannelOrder {
   readonly channelCode: string;
@@ -29,16 +24,16 @@ export interface ChannelOrder {
 
 export interface FoundOrder {
   readonly customerId: string | null;
-  /** When the first of what came of it was made, in ms by the platform's clock; null where the platform does not say. */
+  /** When its first instance was made, in ms by the platform's clock; null where the platform does not say. */
   readonly createdAt: number | null;
 }
 
-/** What stands at the platform of a channel's order: its licence orders by their ids. */
+/** The licence orders that the platform has of a channel's order, by their ids. */
 export type SearchResult = ReadonlyMap<string, FoundOrder>;
 
 type Instance = WireProductInstance | WireMerchandiseInstance;
 
-/** Reads which licence orders stand on the assets of an enterprise (order #8, member #7). It cannot write. */
+/** Reads the licence orders on the assets of an enterprise (order #8, member #7). It cannot write. */
 @Injectable()
 export class PlatformSearch {
   constructor(
@@ -47,14 +42,14 @@ export class PlatformSearch {
     private readonly config: UpstreamConfig,
   ) {}
 
-  /** Products are shown to a user of the platform only. */
+  /** Only a user of the platform may read products. */
   get possible(): boolean {
     return this.users.find(ALIAS) !== undefined;
   }
 
   /**
-   * Everything found of that order. One asset after the other, so that callers hardly notice. Rejects where the platform cannot be
-   * asked; what it refuses to show of a single asset, or shows in a form that is not the interface's, proves nothing and is left out.
+   * Finds all licence orders of that order. It reads one asset after the other, to leave capacity for callers. Rejects where the platform
+   * does not answer. It skips an asset that the platform refuses to show, or whose response violates the interface: that proves nothing.
    */
   async of(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<SearchResult> {
     const call: CallContext = {
@@ -76,14 +71,14 @@ export class PlatformSearch {
           collect(data, order, this.config.timestampUnit, found),
         );
       } catch (error) {
-        if (!speaksOfOneAsset(error)) throw error;
+        if (!isAboutOneAsset(error)) throw error;
       }
     }
     return found;
   }
 }
 
-function speaksOfOneAsset(error: unknown): boolean {
+function isAboutOneAsset(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
 }
@@ -92,7 +87,7 @@ function toAssetIds(data: unknown): string[] {
   return readList<WireAsset, string>(data, (asset) => asset.requiredId('id'));
 }
 
-/** Reads only what tells where an instance comes from: nothing else of it may stand in the way. */
+/** Reads only the origin of an instance, so that a contract violation elsewhere in it does no harm. */
 function collect(
   data: unknown,
   order: ChannelOrder,
@@ -113,17 +108,7 @@ function collect(
       ),
     });
   };
-  const merchandise =
-    (level: number) =>
-    (wire: Reader<WireMerchandiseInstance>): void => {
-      if (level > MAX_LEVELS) throw new UnreadableTree(wire.place, `within ${MAX_LEVELS} levels`);
-      instance(wire);
-      wire.list('productInstanceList', instance);
-      wire.list('children', merchandise(level + 1));
-    };
-  const wire = new Reader<WireAssetProducts>(data);
-  wire.list('productInstanceList', instance);
-  wire.list('children', merchandise(1));
+  readInstances(data, undefined, { product: instance, merchandise: instance });
 }
 
 function millisecondOf(time: string | null): number | null {

@@ -5,28 +5,28 @@ import { redisErrorReason } from '../redis/redis-error.ts';
 import type { ReconciliationAttempt, RunAttempt, AttemptRunner } from './attempt-runner.ts';
 
 const QUEUE = 'attempts';
-/** Longer than an attempt stays due (an hour at most), so that no replica asks for it a second time. */
+/** Longer than an attempt stays due (at most an hour), so that no replica queues it a second time. */
 const REMEMBERED_S = 2 * 3_600;
 
-type Asked = Pick<ReconciliationAttempt, 'write'>;
+type AttemptData = Pick<ReconciliationAttempt, 'write'>;
 
-interface Opened {
+interface OpenQueue {
   readonly client: ReturnType<typeof queueClient>;
-  readonly queue: Queue<Asked>;
-  readonly worker: Worker<Asked>;
+  readonly queue: Queue<AttemptData>;
+  readonly worker: Worker<AttemptData>;
 }
 
 /**
- * The attempts of all replicas: a job has the attempt's id, so asking for it again is asking for nothing, and one worker takes it. A job
- * whose worker died is taken again by another, which is fine for reading, and why no order is ever sent from a queue.
+ * The attempts of all replicas. A job has the attempt's id, so that queueing it again has no effect, and one worker takes it. If that
+ * worker dies, another one takes the job again: right for reads, and the reason why no order is ever sent from a queue.
  *
- * Opened by the first attempt that is due: until then there is neither a connection nor the library, which is large. Every replica reads
- * the same list of orders in doubt, so all of them open it when there is work.
+ * The first attempt that is due opens the queue. Until then there is no connection, and the large library is not loaded. Every replica
+ * reads the same list of orders in doubt, so all of them open the queue when there is work.
  */
 export class QueuedRunner implements AttemptRunner {
   readonly #abandon = new AbortController();
   #run: RunAttempt = () => Promise.resolve();
-  #opened: Promise<Opened> | undefined;
+  #opened: Promise<OpenQueue> | undefined;
 
   constructor(
     private readonly server: RedisServer,
@@ -47,8 +47,8 @@ export class QueuedRunner implements AttemptRunner {
   }
 
   /**
-   * Without waiting for Redis, which may be away: an attempt that is cut off is made by another replica. The connection was given to
-   * the queue, so the queue leaves it open.
+   * Does not wait for Redis, which may be away: another replica repeats an attempt that is cut off here. The queue did not open the
+   * connection, so it does not close it either.
    */
   async close(): Promise<void> {
     this.#abandon.abort();
@@ -59,24 +59,24 @@ export class QueuedRunner implements AttemptRunner {
     client.disconnect();
   }
 
-  async #open(): Promise<Opened> {
+  async #open(): Promise<OpenQueue> {
     const bull = await import('bullmq');
     const client = queueClient(this.server);
     const options = {
       connection: client,
-      // In braces, since the queue's scripts touch several keys: on a cluster they must be in one slot.
+      // The queue's scripts touch several keys, which a cluster must have in one slot: hence the braces.
       prefix: `{${this.environment}:reconciliation}`,
     };
     const kept = { age: REMEMBERED_S };
-    const queue = new bull.Queue<Asked>(QUEUE, {
+    const queue = new bull.Queue<AttemptData>(QUEUE, {
       ...options,
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
     });
-    const attempt = async ({ data }: Job<Asked>) => {
+    const attempt = async ({ data }: Job<AttemptData>) => {
       await this.#run(data.write, this.#abandon.signal);
     };
-    const worker = new bull.Worker<Asked>(QUEUE, attempt, options);
+    const worker = new bull.Worker<AttemptData>(QUEUE, attempt, options);
     const failed = (error: Error) => {
       this.log.debug(
         { event: 'reconciliation-queue', reason: redisErrorReason(error) },

@@ -5,13 +5,13 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type SearchResult, PlatformSearch } from './platform-search.ts';
 
-/** What one attempt came to. */
+/** The result of one attempt. */
 export type AttemptOutcome =
   'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
 /**
- * Looks for an order in doubt at the platform. Found for every item: it succeeded. Found more often than it was ordered: an operator has to
- * know. Not found proves nothing: it may come yet. What was there before the order was sent is not it.
+ * Searches the platform for an order in doubt. If it has a licence order for every item, the order succeeded. If it has more, an alarm
+ * tells the operator. Finding nothing proves nothing: the order may appear later. Licence orders that are older than the order do not count.
  */
 @Injectable()
 export class OrderReconciler {
@@ -27,7 +27,7 @@ export class OrderReconciler {
     const result = await this.#reconcile(write, abandon).catch((error: unknown): AttemptOutcome => {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)
-        this.log.warn({ event: 'reconciliation-failed', write, reason }, 'An order could not be looked for');
+        this.log.warn({ event: 'reconciliation-failed', write, reason }, 'The search for an order failed');
       return 'failed';
     });
     this.metrics.reconciliationAttempt(result);
@@ -50,14 +50,14 @@ export class OrderReconciler {
       return 'placed_twice';
     }
     if (found.size < items) return 'incomplete';
-    // The attempt may have taken minutes, and the number may have been settled and sent again meanwhile.
+    // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
     const now = await this.keeper.store.read(write);
     if (!isOpen(now) || now.submittedAt !== before.submittedAt) return 'not_needed';
     const { caller, order: known } = now.details;
-    // What the platform answered when it took the order over is of these items; another licence order is not.
-    const taken = known?.items ?? [];
-    if (!taken.every(({ licenseOrderId }) => found.has(licenseOrderId))) return 'not_found';
-    const placed = taken.length > 0 ? taken : placedItems(order.search, found);
+    // The platform named the licence orders when it accepted the order, so others do not belong to it.
+    const accepted = known?.items ?? [];
+    if (!accepted.every(({ licenseOrderId }) => found.has(licenseOrderId))) return 'not_found';
+    const placed = accepted.length > 0 ? accepted : placedItems(order.search, found);
     const reason = reasonOf(placed, found);
     const details = { caller, order: { ...order, items: placed, reason } };
     const moved = await this.keeper.store.move({
@@ -72,17 +72,17 @@ export class OrderReconciler {
   }
 }
 
-/** In doubt, or taken over by the platform for later. */
+/** In doubt, or accepted by the platform for later. */
 const OPEN: readonly State[] = ['in_doubt', 'accepted'];
 
 function isOpen(record: LedgerRecord | undefined): record is LedgerRecord {
   return record !== undefined && OPEN.includes(record.state);
 }
 
-/** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older one for it. */
+/** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older order for it. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** What stood there before the order was sent is none of it, and neither is what does not say since when it stands there. */
+/** Leaves out licence orders that are older than the order, and those without a time. */
 function notOlder(found: SearchResult, submittedAt: number): SearchResult {
   return new Map(
     [...found].filter(
@@ -91,7 +91,7 @@ function notOlder(found: SearchResult, submittedAt: number): SearchResult {
   );
 }
 
-/** The platform does not say which item a licence order is of, so only a single one can be told. */
+/** The platform does not say to which item a licence order belongs, so it is known only for a single one. */
 function placedItems({ sequences }: OrderSearch, found: SearchResult): PlacedItem[] {
   const [only, ...others] = found;
   if (!only || others.length > 0) return [];

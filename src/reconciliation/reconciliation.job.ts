@@ -15,7 +15,7 @@ const PAGE = 100;
  */
 @Injectable()
 export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {
-  #asked: ReadonlyMap<string, string> = new Map();
+  #queued: ReadonlyMap<string, string> = new Map();
   #scanning = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -36,28 +36,28 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     await this.runner.close();
   }
 
-  /** One at a time. While the store or the queue is away there is nothing to do, and that has been told. */
+  /** One scan at a time. A failure means that the store or the queue is away, which the log says already. */
   async #tick(): Promise<void> {
     if (this.#scanning) return;
     this.#scanning = true;
-    await this.#ask().catch(() => undefined);
+    await this.#queueDue().catch(() => undefined);
     this.#scanning = false;
   }
 
-  async #ask(): Promise<void> {
+  async #queueDue(): Promise<void> {
     const due = new Map<string, string>();
     for (const record of await this.#open()) {
       const attempt = this.times.due(Date.now() - record.submittedAt);
-      // With the time of the send: the same number may be sent again after it was settled.
+      // The id has the time of submission: after a settlement the same number may be sent again.
       if (attempt >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${attempt}`);
     }
     const attempts: ReconciliationAttempt[] = [];
-    for (const [write, id] of due) if (this.#asked.get(write) !== id) attempts.push({ id, write });
+    for (const [write, id] of due) if (this.#queued.get(write) !== id) attempts.push({ id, write });
     if (attempts.length > 0) await this.runner.ask(attempts);
-    this.#asked = due;
+    this.#queued = due;
   }
 
-  /** Those in doubt or taken over, and young enough to be looked for. */
+  /** Orders in doubt or accepted that are young enough for an attempt. */
   async #open(): Promise<LedgerRecord[]> {
     const query = { states: ['in_doubt', 'accepted'], from: Date.now() - this.times.oldest } as const;
     const found: LedgerRecord[] = [];

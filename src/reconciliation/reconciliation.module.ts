@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { GuardConfig, UpstreamConfig } from '../config/app-config.ts';
+import { OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
@@ -13,7 +13,7 @@ import { OrderReconciler } from './reconcile-order.ts';
 import { PlatformSearch } from './platform-search.ts';
 import { QueuedRunner } from './queued-runner.ts';
 
-/** Looks for orders with an unknown outcome at the platform. */
+/** Searches the platform for orders with an unknown outcome. */
 @Module({
   imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
   providers: [
@@ -23,8 +23,8 @@ import { QueuedRunner } from './queued-runner.ts';
     ReconciliationJob,
     {
       provide: ATTEMPT_RUNNER,
-      inject: [GuardConfig, UpstreamConfig, Log],
-      useFactory: (config: GuardConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
+      inject: [OrderStoreConfig, UpstreamConfig, Log],
+      useFactory: (config: OrderStoreConfig, { baseUrl }: UpstreamConfig, log: Log): AttemptRunner => {
         const server = serverOf(config);
         return server ? new QueuedRunner(server, environmentName(baseUrl), log) : new ProcessRunner();
       },

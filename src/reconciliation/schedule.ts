@@ -4,10 +4,10 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** When an order in doubt is looked for at the platform. In ms; another instance in tests. */
+/** The times of the attempts for an order in doubt, in ms. Tests use another instance. */
 @Injectable()
 export class ReconciliationSchedule {
-  /** After the send. An order may become visible late, and a reader of the platform may be down for hours. */
+  /** Counted from the submission. An order may become visible late, and the platform may be down for hours. */
   readonly attempts: readonly number[] = [
     10 * SECOND,
     MINUTE,
@@ -15,17 +15,17 @@ export class ReconciliationSchedule {
     15 * MINUTE,
     ...Array.from({ length: 24 }, (_, index) => (index + 1) * HOUR),
   ];
-  /** How long the last attempt may be made late, where no replica was running at its time. */
+  /** The last attempt may be this late, in case no replica was running at its time. */
   readonly grace: number = HOUR;
-  /** How often the order store is asked which orders are in doubt. */
+  /** How often the job reads the orders in doubt. */
   readonly scan: number = 2 * SECOND;
 
-  /** Which attempt is due at that age of an order, by its index in `attempts`; -1: none. Of those missed the last one stands for all. */
+  /** The index in `attempts` of the attempt that is due at this age of an order; -1: none. Only the last of several missed attempts is made. */
   due(ageMs: number): number {
     return ageMs > this.oldest ? -1 : this.attempts.findLastIndex((after) => after <= ageMs);
   }
 
-  /** Beyond this age nothing is looked for. */
+  /** No attempts are made for older orders. */
   get oldest(): number {
     return (this.attempts.at(-1) ?? 0) + this.grace;
   }

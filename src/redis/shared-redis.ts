@@ -76,7 +76,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The name of this connection, for logs and metrics. */
-  protected get store(): 'shared' | 'guard' {
+  protected get store(): 'shared' | 'orders' {
     return 'shared';
   }
 
@@ -92,7 +92,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     // Where the server is away at the start, the client tries again in the background.
     await Promise.race([connected.catch(() => undefined), wait(START_MS, undefined, { ref: false })]);
     if (!this.#up) this.#away(this.#lastError);
-    if (this.store === 'guard' || this.#stopped) return;
+    if (this.store === 'orders' || this.#stopped) return;
     await this.#checkWrites();
     this.#checks = setInterval(() => void this.#checkWrites(), CHECK_EVERY_MS).unref();
   }
@@ -172,7 +172,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Checks whether Redis takes writes and grants the gateway its rights. What can be read is read in any case. Never fails. */
   async #checkWrites(): Promise<void> {
-    if (this.store === 'guard' || !this.#up) return;
+    if (this.store === 'orders' || !this.#up) return;
     let refusal: string | undefined;
     try {
       const { missing, words } = await this.run((client) => refusalsOf(client, this.#rights));
@@ -221,7 +221,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Where Redis may evict keys, users lose their sessions and locks are lost. Not every server reveals its policy. */
   async #checkEviction(): Promise<void> {
-    if (this.#evictionChecked || this.store === 'guard') return;
+    if (this.#evictionChecked || this.store === 'orders') return;
     const info = await this.run((client) => client.info('memory'));
     this.#evictionChecked = true;
     const policy = /^maxmemory_policy:([\w-]{1,40})/m.exec(info)?.[1];

@@ -6,7 +6,6 @@ import type { OwnKind } from '../upstream/reach.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import type {
   WireAssetNum,
-  WireAssetProducts,
   WireLentLock,
   WireMember,
   WireMerchandiseInstance,
@@ -14,7 +13,8 @@ import type {
   WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type { WireAsset, WireCustomer } from '../upstream/wire/order.ts';
-import { ContractViolation, Reader, readList, UnreadableTree } from '../upstream/wire/reader.ts';
+import { readInstances } from '../upstream/wire/instances.ts';
+import { ContractViolation, Reader, readList } from '../upstream/wire/reader.ts';
 
 export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
@@ -34,8 +34,6 @@ const PAGE_SIZE = 200;
 /** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 const MAX_PAGES = 500;
-/** The same limit as in asset-products.mapper.ts. */
-const MAX_LEVELS = 16;
 
 /** Reads only the ids of the platform's lists, so that a fault in other fields does not prevent a lookup. */
 @Injectable()
@@ -146,15 +144,7 @@ export class PlatformLists {
         const id = wire.id('licenseOrderId');
         if (id) found.add(id);
       };
-      const merchandise = (level: number) => (wire: Reader<WireMerchandiseInstance>) => {
-        if (level > MAX_LEVELS) throw new UnreadableTree(wire.place, `within ${MAX_LEVELS} levels`);
-        instance(wire);
-        wire.list('productInstanceList', instance);
-        wire.list('children', merchandise(level + 1));
-      };
-      const wire = new Reader<WireAssetProducts>(data);
-      wire.list('productInstanceList', instance);
-      wire.list('children', merchandise(1));
+      readInstances(data, undefined, { product: instance, merchandise: instance });
       return { order: [...found] };
     });
   }

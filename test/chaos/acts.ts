@@ -127,10 +127,10 @@ async function crowd(stage: Stage, options: ChaosOptions): Promise<Acted> {
 
 async function carryOut(stage: Stage, { what }: PlannedKill): Promise<void> {
   if (what !== 'redis') return stage.killGateway(what);
-  await stage.killGuard();
+  await stage.killOrderStore();
   // As long as callers retry, so that a failure without the store becomes visible.
   await sleep(2 * PAUSE_MS);
-  await stage.restartGuard();
+  await stage.restartOrderStore();
 }
 
 /** Every platform behaviour for orders, without any kills, and few at a time. */
@@ -244,8 +244,8 @@ async function settlement(stage: Stage): Promise<Acted> {
 async function strangers(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
   const names = Array.from({ length: 30 }, (_, index) => `strange-${index}`);
-  await stage.killGuard();
-  const restarted = sleep(300).then(() => stage.restartGuard());
+  await stage.killOrderStore();
+  const restarted = sleep(300).then(() => stage.restartOrderStore());
   await Promise.all(
     names.map(async (channelOrderId, index) => {
       const order = { channelOrderId, fault: 'long' } as const;
@@ -272,14 +272,14 @@ async function storeKilled(stage: Stage): Promise<Acted> {
     );
   await handIn();
   const before = await stage.sandbox.commits();
-  await stage.killGuard();
+  await stage.killOrderStore();
   const away = await Promise.all(
     names.flatMap((name) =>
       stage.fleet.gateways.map((_, gateway) => stage.place(gateway, `${name}-away`, 'none')),
     ),
   );
   const sent = (await stage.sandbox.commits()).slice(before.length);
-  await stage.restartGuard();
+  await stage.restartOrderStore();
   await stage.killGateway(0);
   await handIn();
   const twice = duplicatesIn(await stage.sandbox.commits());
@@ -333,12 +333,12 @@ async function goneBack(stage: Stage): Promise<Acted> {
       some.map((channelOrderId) => submit(stage, ledger, { channelOrderId, fault: 'none' }, gateway, tries)),
     );
   await handIn(names.slice(0, 10), 0);
-  stage.copyGuard();
+  stage.copyOrderStore();
   await handIn(names.slice(10), 1);
-  await stage.restoreGuard();
+  await stage.restoreOrderStore();
   for (const gateway of stage.fleet.gateways.keys()) await handIn(names, gateway, 4);
   const violations = duplicatesIn(await stage.sandbox.commits());
-  if (violations.length === 0) await stage.confirmGuard();
+  if (violations.length === 0) await stage.confirmOrderStore();
   return { violations, orders: names.length, submits: ledger.submits };
 }
 
@@ -351,7 +351,7 @@ async function emptied(stage: Stage): Promise<Acted> {
       names.map((channelOrderId) => submit(stage, ledger, { channelOrderId, fault: 'none' }, gateway, 4)),
     );
   await handIn(0);
-  await stage.emptyGuard();
+  await stage.emptyOrderStore();
   const after = (await Promise.all(stage.fleet.gateways.map((_, gateway) => handIn(gateway)))).flat();
   const violations = duplicatesIn(await stage.sandbox.commits());
   if (after.some(isSuccess))

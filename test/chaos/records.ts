@@ -2,9 +2,10 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as AppConfigModule from '../../src/config/app-config.ts';
 import type { State } from '../../src/order-ledger/ledger-record.ts';
-import type * as GuardRedisModule from '../../src/order-ledger/order-ledger-redis.ts';
-import type * as GuardStoreModule from '../../src/order-ledger/order-ledger-store.ts';
-import type * as RedisGuardModule from '../../src/order-ledger/redis-order-ledger.ts';
+import type * as OrderLedgerRedisModule from '../../src/order-ledger/order-ledger-redis.ts';
+import type * as OrderLedgerStoreModule from '../../src/order-ledger/order-ledger-store.ts';
+import type * as RedisOrderLedgerModule from '../../src/order-ledger/redis-order-ledger.ts';
+import type * as StoreKeysModule from '../../src/order-ledger/store-keys.ts';
 import type * as LogModule from '../../src/observability/log.ts';
 import type * as MetricsModule from '../../src/observability/metrics.ts';
 import type * as KeyNamesModule from '../../src/redis/key-names.ts';
@@ -17,8 +18,8 @@ export function built<T>(path: string): Promise<T> {
 
 /** Direct access to the order ledger's records, for actions that their API does not offer, or not so soon. */
 export class Records {
-  private readonly store: RedisGuardModule.RedisOrderLedger;
-  private readonly redis: GuardRedisModule.OrderLedgerRedis;
+  private readonly store: RedisOrderLedgerModule.RedisOrderLedger;
+  private readonly redis: OrderLedgerRedisModule.OrderLedgerRedis;
   private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
 
   /** Takes up the epoch that the store has now, as gateways do where an operator confirmed it. */
@@ -40,16 +41,19 @@ export class Records {
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
-    const { OrderLedgerRedis } = await built<typeof GuardRedisModule>('order-ledger/order-ledger-redis.js');
-    const { RedisOrderLedger, storeKeys } = await built<typeof RedisGuardModule>(
+    const { OrderLedgerRedis } = await built<typeof OrderLedgerRedisModule>(
+      'order-ledger/order-ledger-redis.js',
+    );
+    const { RedisOrderLedger } = await built<typeof RedisOrderLedgerModule>(
       'order-ledger/redis-order-ledger.js',
     );
-    const { orderName } = await built<typeof GuardStoreModule>('order-ledger/order-ledger-store.js');
+    const { storeKeys } = await built<typeof StoreKeysModule>('order-ledger/store-keys.js');
+    const { orderName } = await built<typeof OrderLedgerStoreModule>('order-ledger/order-ledger-store.js');
     const { environmentName } = await built<typeof KeyNamesModule>('redis/key-names.js');
     const { createLog } = await built<typeof LogModule>('observability/log.js');
     const { Metrics } = await built<typeof MetricsModule>('observability/metrics.js');
     const config = loadConfig(environment);
-    const redis = new OrderLedgerRedis(config.guard, createLog('silent'), new Metrics());
+    const redis = new OrderLedgerRedis(config.orderStore, createLog('silent'), new Metrics());
     await redis.onModuleInit();
     const name = environmentName(config.upstream.baseUrl);
     let epoch: string | null = null;
@@ -74,7 +78,7 @@ export class Records {
   }
 
   /** Settles as an operator does, without the wait that the API requires. */
-  settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<GuardStoreModule.Moved> {
+  settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<OrderLedgerStoreModule.Moved> {
     return this.store.move({ name: this.nameOf(CHANNEL, channelOrderId), by: 'operator', to });
   }
 

@@ -40,9 +40,9 @@ export class Stage {
   readonly #answered = new Map<string, { by: GatewayProcess; at: number }>();
   /** Gateways that were killed, and when. */
   readonly #killed = new Map<GatewayProcess, number>();
-  #guard: RunningRedis;
-  readonly #guardFolder: string;
-  readonly #startGuard: () => Promise<RunningRedis>;
+  #orderStore: RunningRedis;
+  readonly #orderStoreFolder: string;
+  readonly #startOrderStore: () => Promise<RunningRedis>;
   readonly #startGateway: StartGateway;
   readonly #environment: Record<string, string>;
   #promoted: RunningRedis | undefined;
@@ -50,16 +50,16 @@ export class Stage {
 
   private constructor(
     parts: Pick<Stage, 'sandbox' | 'fleet' | 'records'>,
-    guard: { running: RunningRedis; folder: string; start: () => Promise<RunningRedis> },
+    orderStore: { running: RunningRedis; folder: string; start: () => Promise<RunningRedis> },
     startGateway: StartGateway,
     environment: Record<string, string>,
   ) {
     this.sandbox = parts.sandbox;
     this.fleet = parts.fleet;
     this.records = parts.records;
-    this.#guard = guard.running;
-    this.#guardFolder = guard.folder;
-    this.#startGuard = guard.start;
+    this.#orderStore = orderStore.running;
+    this.#orderStoreFolder = orderStore.folder;
+    this.#startOrderStore = orderStore.start;
     this.#startGateway = startGateway;
     this.#environment = environment;
   }
@@ -67,7 +67,7 @@ export class Stage {
   static async set({ processes, variant, environment = {}, seed }: StageOptions): Promise<Stage> {
     const sandbox = await TestSandbox.start(seed === undefined ? {} : { seed });
     await sandbox.fault(faultRules());
-    const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
+    const folder = mkdtempSync(join(tmpdir(), 'order-store-'));
     const port = await freePort();
     const log = variant === 'store-without-persistence' ? ['no', 'no'] : ['yes', 'always'];
     const start = () =>
@@ -173,43 +173,43 @@ export class Stage {
     this.restarts++;
   }
 
-  async killGuard(): Promise<void> {
-    await this.#guard.kill9();
+  async killOrderStore(): Promise<void> {
+    await this.#orderStore.kill9();
   }
 
-  async restartGuard(): Promise<void> {
-    this.#guard = await this.#startGuard();
+  async restartOrderStore(): Promise<void> {
+    this.#orderStore = await this.#startOrderStore();
     this.restarts++;
   }
 
-  get guard(): RunningRedis {
-    return this.#guard;
+  get orderStore(): RunningRedis {
+    return this.#orderStore;
   }
 
-  async emptyGuard(): Promise<void> {
-    await ask(this.#guard, (client) => client.flushall());
+  async emptyOrderStore(): Promise<void> {
+    await ask(this.#orderStore, (client) => client.flushall());
   }
 
   /** As a copy of the store's folder is made while Redis runs. */
-  copyGuard(): void {
-    cpSync(join(this.#guardFolder, LOG), join(this.#guardFolder, 'copy'), { recursive: true });
+  copyOrderStore(): void {
+    cpSync(join(this.#orderStoreFolder, LOG), join(this.#orderStoreFolder, 'copy'), { recursive: true });
   }
 
   /** The store is killed, and comes back as it was when it was copied. */
-  async restoreGuard(): Promise<void> {
-    await this.killGuard();
-    rmSync(join(this.#guardFolder, LOG), { recursive: true });
-    cpSync(join(this.#guardFolder, 'copy'), join(this.#guardFolder, LOG), { recursive: true });
-    await this.restartGuard();
+  async restoreOrderStore(): Promise<void> {
+    await this.killOrderStore();
+    rmSync(join(this.#orderStoreFolder, LOG), { recursive: true });
+    cpSync(join(this.#orderStoreFolder, 'copy'), join(this.#orderStoreFolder, LOG), { recursive: true });
+    await this.restartOrderStore();
   }
 
   /** The store gets a replica, which is promoted while the old master goes on, as after a failover between two networks. */
   async promoteReplica(): Promise<void> {
-    const master = this.#guard;
+    const master = this.#orderStore;
     const log = ['--appendonly', 'yes', '--appendfsync', 'always'];
     this.#promoted = await startRedis([...log, '--replicaof', '127.0.0.1', String(master.port)]);
     const isKnown = ({ output }: GatewayProcess) =>
-      output().includes('"event":"guard-replicas","replicas":1');
+      output().includes('"event":"order-store-replicas","replicas":1');
     await until('every gateway knows of the replica', () => this.fleet.gateways.every(isKnown));
     await until('the replica acknowledges', () =>
       ask(master, async (client) => {
@@ -234,11 +234,11 @@ export class Stage {
     await gateway.ended;
     await this.#promoted?.stop();
     this.#promoted = undefined;
-    await this.confirmGuard();
+    await this.confirmOrderStore();
   }
 
   /** An operator confirms the store as it is, and the gateways go on. */
-  async confirmGuard(): Promise<void> {
+  async confirmOrderStore(): Promise<void> {
     await confirmStore(this.#environment);
     await this.records.refresh();
     for (const gateway of this.fleet.gateways.keys())
@@ -248,7 +248,7 @@ export class Stage {
       });
   }
 
-  /** Until nobody is believed to be sending: every lease that was left behind has ended by itself. */
+  /** Waits until no order counts as being sent: every orphaned lease has ended. */
   async settled(): Promise<void> {
     await until(
       'no order is being sent',
@@ -268,8 +268,8 @@ export class Stage {
     }
     await this.fleet.stop();
     await this.#promoted?.stop();
-    await this.#guard.stop();
-    rmSync(this.#guardFolder, { recursive: true, force: true });
+    await this.#orderStore.stop();
+    rmSync(this.#orderStoreFolder, { recursive: true, force: true });
     await this.sandbox.close();
   }
 }

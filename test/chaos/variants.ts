@@ -10,9 +10,9 @@ import { Redis } from 'ioredis';
 import type { ExecutionContext } from '@nestjs/common';
 import type * as Callers from '../../src/caller/caller.guard.ts';
 import type { RequestState } from '../../src/operation/request-state.ts';
-import type * as GuardRecords from '../../src/order-ledger/ledger-record.ts';
+import type * as LedgerRecordModule from '../../src/order-ledger/ledger-record.ts';
 import type * as Memory from '../../src/order-ledger/store-memory.ts';
-import type * as Guard from '../../src/order-ledger/redis-order-ledger.ts';
+import type * as OrderLedger from '../../src/order-ledger/redis-order-ledger.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import type * as Client from '../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
@@ -23,10 +23,10 @@ import { built } from './records.ts';
 
 const load = {
   callers: () => built<typeof Callers>('caller/caller.guard.js'),
-  guard: () => built<typeof Guard>('order-ledger/redis-order-ledger.js'),
+  orderLedger: () => built<typeof OrderLedger>('order-ledger/redis-order-ledger.js'),
   memory: () => built<typeof Memory>('order-ledger/store-memory.js'),
   acknowledged: () => built<typeof Acknowledged>('redis/acknowledged-scripts.js'),
-  records: () => built<typeof GuardRecords>('order-ledger/ledger-record.js'),
+  records: () => built<typeof LedgerRecordModule>('order-ledger/ledger-record.js'),
   client: () => built<typeof Client>('upstream/upstream.client.js'),
   exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
 };
@@ -49,8 +49,8 @@ function around<R>(
 
 /** The order ledger's scripts with a changed part. A script without that part would not be a variant, so this throws. */
 async function inScripts(piece: string, other: string): Promise<void> {
-  const source = await readFile(resolve('dist/order-ledger/redis-order-ledger.js'), 'utf8');
-  if (!source.includes(piece)) throw new Error(`the guard's scripts have no longer: ${piece}`);
+  const source = await readFile(resolve('dist/order-ledger/ledger-scripts.js'), 'utf8');
+  if (!source.includes(piece)) throw new Error(`the order ledger's scripts no longer contain: ${piece}`);
   // Redis then knows no script by its hash, so every call carries the text.
   around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));
   around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
@@ -80,7 +80,7 @@ export const variants = {
         "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
         "state = 'not_sent'",
       );
-      around((await load.guard()).RedisOrderLedger.prototype, 'sweep', () => Promise.resolve([]));
+      around((await load.orderLedger()).RedisOrderLedger.prototype, 'sweep', () => Promise.resolve([]));
     },
   },
   'code-500-retried': {
@@ -123,7 +123,7 @@ export const variants = {
   'on-without-the-store': {
     acts: ['store-killed'],
     apply: async () => {
-      const { RedisOrderLedger } = await load.guard();
+      const { RedisOrderLedger } = await load.orderLedger();
       around<Promise<unknown>>(RedisOrderLedger.prototype, 'begin', (goOn, all) =>
         goOn(...all).catch(() => ({ kind: 'begun', submittedAt: Date.now() })),
       );

@@ -235,26 +235,52 @@ describe('documentation', () => {
     },
   );
 
-  it.each(['/docs', '/docs/', '/docs/start.js', '/problems', '/problems/forbidden', '/openapi.json'])(
-    'S16 %s does not work inside another page, nor with a script of another origin',
-    async (path) => {
-      const { status, headers } = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
-      expect(status).toBe(200);
-      const policy = headers.get('content-security-policy') ?? '';
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).not.toMatch(/script-src[^;]*unsafe|https?:|\*/);
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(headers.get('x-frame-options')).toBe('DENY');
-      expect(headers.get('referrer-policy')).toBe('no-referrer');
-    },
-  );
+  it.each([
+    '/docs',
+    '/docs/',
+    '/docs/page.js',
+    '/docs/changelog',
+    '/problems',
+    '/problems/forbidden',
+    '/openapi.json',
+  ])('S16 %s does not work inside another page, nor with a script of another origin', async (path) => {
+    const { status, headers } = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
+    expect(status).toBe(200);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/script-src[^;]*unsafe|https?:|\*/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+  });
+
+  it('is where the root leads to', async () => {
+    const { status, headers } = await fetch(`${gateway.url}/`, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([302, '/docs']);
+  });
+
+  it('offers the ways to authenticate that are configured', async () => {
+    const served = await (await fetch(`${gateway.url}/openapi.json`)).json();
+    // This gateway has no issuer of tokens.
+    expect(Object.keys((served as any).components.securitySchemes)).toEqual(['apiKey']);
+    expect(JSON.stringify(served)).not.toContain('"bearer"');
+  });
+
+  it('has the changelog as a page, with links to what the gateway serves', async () => {
+    const page = await (await fetch(`${gateway.url}/docs/changelog`)).text();
+    expect(page).toMatch(/<h1>Changes<\/h1>.*<h2>0\.1\.0<\/h2>/s);
+    expect(page).toContain('<a href="/openapi.json">');
+    expect(page).not.toMatch(/\]\(|^- /m);
+  });
 
   it('loads everything on its page from this gateway', async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text();
-    const names = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = '']) => name);
-    const files = names.filter((name) => !name.startsWith('data:'));
-    expect(files.length).toBeGreaterThan(2);
+    const loaded = [...page.matchAll(/<(?:link|script|img)\b[^>]*?(?:src|href)="([^"]+)"/g)];
+    const scripts = await (await fetch(`${gateway.url}/docs/page.js`)).text();
+    const imported = [...scripts.matchAll(/from '\.(\/[^']+)'/g)].map(([, name]) => `/docs${name}`);
+    const files = [...loaded.map(([, name = '']) => name), ...imported];
+    expect(files.length).toBeGreaterThan(7);
     for (const file of files) {
       expect(file).toMatch(/^\/docs\/[a-z.-]+$/);
       expect((await fetch(gateway.url + file)).status).toBe(200);

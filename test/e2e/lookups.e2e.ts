@@ -193,6 +193,34 @@ describe('a deletion that is only validated', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
+  it('K43 with `allOrders` names the other assets too from which the platform then takes the product', async () => {
+    const item = {
+      orderType: 'delete_product',
+      licenseType: 'normal_recover_usbkey',
+      allOrders: true,
+      customer,
+      assets: [{ assetNums: ['8000001003'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    const shown = await preview(item);
+    const gone = ['8000001003', '8000001006', '8000001007'].map((assetNum) => ({
+      assetId: `ast-${assetNum.slice(-4)}`,
+      assetNum,
+      whole: true,
+      productUris: ['draft.pro'],
+    }));
+    expect(shown.body['effects']).toEqual([{ sequence: 1, readable: true, assets: gone }]);
+    const assetNums = async () => {
+      const { body } = await gateway.get(`${HARBOUR}/assets?licenseType=normal_recover_usbkey`, {
+        headers: { 'cache-control': 'no-cache' },
+      });
+      return (body['items'] as { assetNum: string }[]).map(({ assetNum }) => assetNum);
+    };
+    expect(await assetNums()).toEqual(gone.map(({ assetNum }) => assetNum));
+    const deletion = { channelCode: 'crm', channelOrderId: 'SO-D-ALL', items: [item] };
+    expect((await gateway.post(ORDERS, deletion)).status).toBe(201);
+    expect(await assetNums()).toEqual([]);
+  });
+
   it('is not readable where the platform cannot be asked, or no enterprise is named', async () => {
     const deletion = {
       orderType: 'delete_asset',

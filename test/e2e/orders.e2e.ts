@@ -46,7 +46,7 @@ afterAll(async () => {
 async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
   return ended(await TestGateway.start(sandbox, environment, CALLERS));
 }
-const guardedByRedis = (environment: Record<string, string> = {}) =>
+const withRedis = (environment: Record<string, string> = {}) =>
   start({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS, ...environment });
 
 let numbers = 0;
@@ -86,7 +86,7 @@ async function age(number: string, ms: number): Promise<void> {
 
 describe.each([
   ['in the process', start],
-  ['in Redis', guardedByRedis],
+  ['in Redis', withRedis],
 ])('an order recorded %s', (_, begin) => {
   it.each([
     ['sync', 201, 'succeeded'],
@@ -303,7 +303,7 @@ describe('the list of orders', () => {
       'in Redis',
       async () => {
         await ask(redis, (client) => client.flushall());
-        return guardedByRedis();
+        return withRedis();
       },
     ],
   ])('%s is newest first, in pages, of one state, and of the channels that are granted', async (_, begin) => {
@@ -344,7 +344,7 @@ describe('the list of orders', () => {
 
   it('is right for a caller whose orders are far apart', async () => {
     await ask(redis, (client) => client.flushall());
-    const gateway = await guardedByRedis();
+    const gateway = await withRedis();
     const far = newNumber();
     await gateway.post(ORDERS, orderOf(far, { channelCode: 'shop' }));
     for (let round = 0; round < 21; round++)
@@ -359,7 +359,7 @@ describe('the list of orders', () => {
 
 describe('a settlement', () => {
   it('as not placed waits until no process can still send the order, and frees its number', async () => {
-    const gateway = await guardedByRedis();
+    const gateway = await withRedis();
     const number = await inDoubt(gateway);
     await age(number, 5 * 60_000);
     const early = await settle(gateway, number, { as: 'not_placed' });
@@ -418,7 +418,7 @@ describe('a settlement', () => {
   });
 
   it('O7 as not placed stays when the order appears late, and an alarm tells the operator', async () => {
-    const gateway = await guardedByRedis();
+    const gateway = await withRedis();
     const number = newNumber();
     let once: SendOnce | undefined;
     const write = {
@@ -477,10 +477,10 @@ describe('the record of an order', () => {
   });
 
   it('O1 is recognised after the encryption key was rotated', async () => {
-    const first = await guardedByRedis();
+    const first = await withRedis();
     const number = newNumber();
     const placed = await first.post(ORDERS, orderOf(number));
-    const rotated = await guardedByRedis({ ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
+    const rotated = await withRedis({ ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
     const again = await rotated.post(ORDERS, orderOf(number));
     expect([again.status, isReplay(again), again.text]).toEqual([201, true, placed.text]);
     const other = await rotated.post(ORDERS, orderOf(number, { syncMode: 'async' }));
@@ -490,7 +490,7 @@ describe('the record of an order', () => {
 
   it('has no secret in it', async () => {
     await ask(redis, (client) => client.flushall());
-    const gateway = await guardedByRedis();
+    const gateway = await withRedis();
     const [licence, refused, member, user] = [newSecret('l'), newSecret('l'), newSecret('m'), newSecret('u')];
     const passwords = [licence, refused, member, user];
     const headers = () => ({ 'idempotency-key': `dump-${randomBytes(12).toString('hex')}` });

@@ -174,7 +174,7 @@ describe('npm run demo', () => {
     },
   );
 
-  it('prints a key and a request that work together, and ends cleanly on Ctrl-C', async () => {
+  it('G11 prints a key and a request that work together, follows the clock of its sandbox, and ends cleanly on Ctrl-C', async () => {
     const environment = {
       PORT: String(await freePort()),
       SANDBOX_PORT: String(await freePort()),
@@ -194,6 +194,20 @@ describe('npm run demo', () => {
     expect(answer.status).toBe(200);
     expect(((await answer.json()) as { items: object[] }).items.length).toBeGreaterThan(5);
     expect((await fetch(`http://127.0.0.1:${environment.PORT}/docs`)).status).toBe(200);
+    // A century later what has an end has expired.
+    const overview = url.replace(/assets$/, 'overview');
+    const expired = async () => {
+      const headers = { [name]: value, 'cache-control': 'no-cache' };
+      const { assets } = (await (await fetch(overview, { headers })).json()) as {
+        assets: { expired: number };
+      };
+      return assets.expired;
+    };
+    expect(await expired()).toBe(1);
+    const body = JSON.stringify({ advanceMs: 100 * 365 * 86_400_000 });
+    await fetch(`http://127.0.0.1:${environment.SANDBOX_PORT}/__sandbox/clock`, { method: 'PUT', body });
+    while ((await expired()) === 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(await expired()).toBe(4);
     // Sent to the whole process group, as a terminal does.
     process.kill(-(child.pid as number), 'SIGINT');
     const { code, output } = await end;

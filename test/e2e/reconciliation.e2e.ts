@@ -264,7 +264,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('marks an order that the platform accepted for later as succeeded', async () => {
-    const gateway = await newGateway([1]);
+    const gateway = await newGateway([1, 1_500]);
     const body = {
       channelCode: 'crm',
       channelOrderId: `SO-${++last}`,
@@ -285,6 +285,9 @@ describe('the reconciliation of an order', () => {
       null,
     ]);
     const place = String(accepted.headers.get('location'));
+    await until('a look found nothing', async () => (await callsOf('listAssets')) === 1);
+    expect((await gateway.get(place)).body['state']).toBe('accepted');
+    await sandbox.advance(2_000);
     await until('it shows', async () => (await gateway.get(place)).body['state'] === 'succeeded');
     const { body: record } = await gateway.get(place);
     expect(record['items']).toEqual(accepted.body['items']);

@@ -31,6 +31,46 @@ function seen({ status, headers, text, body }: TestAnswer): unknown {
 }
 
 describe('K29 a key that is not valid', () => {
+  it.each([
+    [
+      'a key after Bearer',
+      (key: string) => ({ authorization: `Bearer ${key}` }),
+      'X-Api-Key`, without `Bearer',
+    ],
+    [
+      'Bearer in the header of keys',
+      (key: string) => ({ 'x-api-key': `Bearer ${key}` }),
+      'in the header `Authorization`',
+    ],
+    [
+      'a token in the header of keys',
+      () => ({ 'x-api-key': 'aaaa.bbbb.cccc' }),
+      'in the header `Authorization`',
+    ],
+    [
+      'a token where no issuer is configured',
+      () => ({ authorization: 'Bearer aaaa.bbbb.cccc' }),
+      'no issuer is configured',
+    ],
+    ['another scheme', (key: string) => ({ authorization: `Basic ${key}` }), 'must be `Bearer` and a token'],
+    [
+      'a key and a token',
+      (key: string) => ({ 'x-api-key': key, authorization: 'Bearer a.b.c' }),
+      'Send one of them',
+    ],
+  ])('tells %s apart', async (_, headersOf, detail) => {
+    const gateway = ended(await TestGateway.start(sandbox));
+    // Known or not: only the form counts.
+    for (const key of [gateway.key, newApiKey().key]) {
+      const { status, body } = await gateway.get(ASSETS, { key: null, headers: headersOf(key) });
+      expect([status, body['code'], body['detail']]).toEqual([
+        401,
+        'unauthenticated',
+        expect.stringContaining(detail),
+      ]);
+    }
+  });
+
   it('is 401, with the same response for every reason', async () => {
     const elsewhere = ended(await TestGateway.start(sandbox));
     const gateway = ended(await TestGateway.start(sandbox, {}, [{ name: 'leaver', enterprises: ['*'] }]));

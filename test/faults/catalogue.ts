@@ -748,6 +748,11 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a client without a key sends a thousand requests at once on one connection',
         holds: 'with more than 16 under way the gateway closes the connection, and reads none of the rest',
       },
+      {
+        id: 'K43',
+        fault: 'a deletion with `allOrders` takes a product from assets that it does not name',
+        holds: '`validateOnly` names them in `effects`, with what they would lose, before anything is sent',
+      },
     ],
   },
   {
@@ -858,6 +863,11 @@ export const sections: readonly CatalogueSection[] = [
         id: 'G10',
         fault: 'the demo is started again',
         holds: 'it builds only where a source has changed since the last build',
+      },
+      {
+        id: 'G11',
+        fault: "the sandbox's clock is moved in the demo",
+        holds: "the gateway's clock follows it; the shipped gateway has nothing that could",
       },
     ],
   },

@@ -182,7 +182,7 @@ describe('R21 the order store goes back to an older state', () => {
     expect(await sends()).toBe(5);
     await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'down');
     expect(await ordersAre(gateway)).toBe('down');
-    expect(events(gateway, 'guard-stopped')).toEqual([expect.stringContaining('"reason":"count"')]);
+    expect(events(gateway, 'order-store-stopped')).toEqual([expect.stringContaining('"reason":"count"')]);
 
     const said = await confirmStore({
       ...gateway.environment(sandbox),
@@ -293,7 +293,7 @@ describe('R8 the order store fails over', () => {
     await follows(sentinel.master);
     const gateway = await gatewayOn(sentinel);
     const [known = ''] = await placedAt(gateway, 1);
-    expect(events(gateway, 'guard-replicas')).toEqual([expect.stringContaining('"replicas":1')]);
+    expect(events(gateway, 'order-store-replicas')).toEqual([expect.stringContaining('"replicas":1')]);
     await sentinel.master.kill9();
     const number = newNumber();
     await until('orders are placed', async () => (await place(gateway, number)).status === 201);
@@ -308,7 +308,7 @@ describe('R22 the order store answers and no order can be recorded in it', () =>
     for (const gateway of gateways) {
       await until('ready says so', async () => (await ordersAre(gateway)) === 'down');
       await until('so does the metric', async () => (await stoppedBy(gateway, reason)) === 1);
-      const lines = events(gateway, 'guard-stopped');
+      const lines = events(gateway, 'order-store-stopped');
       // Said again where Redis was away in between, for the server is asked anew then.
       expect(lines).not.toEqual([]);
       for (const line of lines) {
@@ -394,7 +394,7 @@ describe('R12 the settings of the order store change while it runs', () => {
     await until('it is noticed', async () => (await stoppedBy(gateway, 'settings')) === 1);
     expectRefused(await place(gateway, newNumber()));
     expect(await ordersAre(gateway)).toBe('down');
-    expect(events(gateway, 'guard-stopped')).toEqual([
+    expect(events(gateway, 'order-store-stopped')).toEqual([
       expect.stringContaining('maxmemory-policy noeviction'),
     ]);
     await ask(redis, (client) => client.config('SET', 'maxmemory-policy', 'noeviction'));
@@ -406,9 +406,9 @@ describe('R12 the settings of the order store change while it runs', () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     await ask(redis, (client) => client.config('SET', 'appendfsync', 'everysec'));
-    await until('it is said', () => events(gateway, 'guard-weak').length === 1);
+    await until('it is said', () => events(gateway, 'order-store-weak').length === 1);
     await ask(redis, (client) => client.config('SET', 'appendonly', 'no'));
-    await until('that too', () => events(gateway, 'guard-weak').length === 2);
+    await until('that too', () => events(gateway, 'order-store-weak').length === 2);
     expect(await ordersAre(gateway)).toBe('up');
   });
 });

@@ -32,7 +32,7 @@ afterAll(() => sandbox.close());
 const gatewayWith = async (environment: Record<string, string> = {}) =>
   ended(await TestGateway.start(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '10000', ...environment }));
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
-const guardedBy = ({ url }: { url: string }, environment: Record<string, string> = {}) =>
+const withStore = ({ url }: { url: string }, environment: Record<string, string> = {}) =>
   gatewayWith({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS, ...environment });
 const comesBack = async ({ port, folder }: RunningRedis) =>
   ended(await startRedis([...DURABLE, '--port', String(port), '--dir', folder]));
@@ -179,7 +179,7 @@ describe('in the response', () => {
 describe('in the order store', () => {
   it('R1 down at start: orders are refused, and placed once it is up', async () => {
     const port = await freePort();
-    const gateway = await guardedBy({ url: `redis://127.0.0.1:${port}` });
+    const gateway = await withStore({ url: `redis://127.0.0.1:${port}` });
     const number = newNumber();
     expectRefused(await place(gateway, number));
     expect(await sends()).toBe(0);
@@ -190,7 +190,7 @@ describe('in the order store', () => {
 
   it('R2 killed: refused in time with nothing sent, and placed when it is up again', async () => {
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     expect((await place(gateway, newNumber())).status).toBe(201);
     await redis.kill9();
     const number = newNumber();
@@ -205,7 +205,7 @@ describe('in the order store', () => {
 
   it('R3 frozen: refused in time with nothing sent, and the number is not lost', async () => {
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     expect((await place(gateway, newNumber())).status).toBe(201);
     redis.freeze();
     const number = newNumber();
@@ -221,7 +221,7 @@ describe('in the order store', () => {
   it('R6 reset before its reply: a process does not block its own order', async () => {
     const redis = await newRedis(...DURABLE);
     const proxy = await proxyTo(redis.port);
-    const gateway = await guardedBy({ url: `redis://127.0.0.1:${proxy.port}` });
+    const gateway = await withStore({ url: `redis://127.0.0.1:${proxy.port}` });
     expect((await place(gateway, newNumber())).status).toBe(201);
     await proxy.add({ toxic: 'reset_peer', direction: 'downstream', ms: 0 });
     const number = newNumber();
@@ -233,7 +233,7 @@ describe('in the order store', () => {
 
   it('R7 killed during the order: the response is true, and the record follows', async () => {
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_000 } });
     const number = newNumber();
     const placed = place(gateway, number);
@@ -250,7 +250,7 @@ describe('in the order store', () => {
 
   it('R9 emptied: orders stop until an operator says so', async () => {
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     const before = newNumber();
     expect((await place(gateway, before)).status).toBe(201);
     const canary = await ask(redis, async (client) => (await client.keys('*:guard}:epoch'))[0] ?? '');
@@ -267,7 +267,7 @@ describe('in the order store', () => {
     await ask(redis, (client) =>
       client.call('ACL', 'SETUSER', 'guard', 'on', `>${password}`, '~*', '+@all', '-eval', '-evalsha'),
     );
-    const gateway = await guardedBy({ url: `redis://guard:${password}@127.0.0.1:${redis.port}` });
+    const gateway = await withStore({ url: `redis://guard:${password}@127.0.0.1:${redis.port}` });
     expectRefused(await place(gateway, newNumber()));
     expect(await sends()).toBe(0);
     expect(gateway.logLines.join('\n')).not.toContain(password);
@@ -275,7 +275,7 @@ describe('in the order store', () => {
 
   it('R11 out of memory: refused', async () => {
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     await ask(redis, (client) => client.config('SET', 'maxmemory', '1'));
     expectRefused(await place(gateway, newNumber()));
     expect(await sends()).toBe(0);
@@ -283,7 +283,7 @@ describe('in the order store', () => {
 
   it('R12 that evicts: the gateway refuses to start, and names the setting', async () => {
     const redis = await newRedis('--maxmemory-policy', 'allkeys-lru', ...DURABLE);
-    await expect(guardedBy(redis)).rejects.toThrow(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
+    await expect(withStore(redis)).rejects.toThrow(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
     await until('every connection of the refused start is closed', () =>
       ask(redis, async (client) => (await client.info('clients')).includes('connected_clients:1\r')),
     );
@@ -304,7 +304,7 @@ describe('in the order store', () => {
     ],
   ])('%s is 503, never a miss', async (_, spoil) => {
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     const number = newNumber();
     expect((await place(gateway, number)).status).toBe(201);
     const key = await ask(redis, async (client) => (await client.keys(RECORD + number))[0] ?? '');
@@ -316,7 +316,7 @@ describe('in the order store', () => {
   it('R15 made a replica: refused', async () => {
     const master = await newRedis(...DURABLE);
     const redis = await newRedis(...DURABLE);
-    const gateway = await guardedBy(redis);
+    const gateway = await withStore(redis);
     expect((await place(gateway, newNumber())).status).toBe(201);
     await ask(redis, (client) => client.replicaof('127.0.0.1', master.port));
     expectRefused(await place(gateway, newNumber()));

@@ -93,7 +93,7 @@ describe('R24 Redis refuses the connection', () => {
     });
     expect(away().map(({ store, said }) => [store, said])).toEqual([
       ['shared', 'DENIED Redis is running in protected mode'],
-      ['guard', 'DENIED Redis is running in protected mode'],
+      ['orders', 'DENIED Redis is running in protected mode'],
     ]);
     expect(gateway.output()).not.toContain(password);
   });
@@ -238,7 +238,7 @@ describe('R25 the user of Redis lacks a right', () => {
       await change(redis, name, `-${right}`);
       await is(gateway, 'orders', 'down');
       expect((await place(gateway, `SO-denied-${right}`)).status).toBe(503);
-      const stops = lines(gateway, 'guard-stopped');
+      const stops = lines(gateway, 'order-store-stopped');
       expect(stops).toHaveLength(round + 1);
       expect(stops[round]).toMatchObject({ reason: 'rights', msg: expect.stringContaining(`+${right} `) });
       await change(redis, name, `+${right}`);

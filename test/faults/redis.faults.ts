@@ -428,10 +428,10 @@ describe('Redis that refuses', () => {
   it('R16 full: degraded until there is room', async () => {
     const redis = await newRedis('--maxclients', '1');
     // The health check has a connection of its own.
-    const guard = await newRedis();
+    const orderStore = await newRedis();
     await ask(redis, async (occupant) => {
       await occupant.ping();
-      const gateway = await gatewayAt(redis.url, { GUARD_REDIS_URL: guard.url });
+      const gateway = await gatewayAt(redis.url, { GUARD_REDIS_URL: orderStore.url });
       expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
       await served(gateway, 10);
       await failsClosed(gateway);

@@ -36,7 +36,8 @@ export class Stage {
   }
 
   static async set({ environment, how }: StageOptions = {}): Promise<Stage> {
-    const sandbox = await TestSandbox.start();
+    // The sequences know what an order made as soon as it is answered.
+    const sandbox = await TestSandbox.start({ asyncOrderMs: 0 });
     const login = (username: string) => ({ username, password: sandbox.seedPassword });
     const fleet = await Fleet.start(sandbox, 1, {
       // Long times here come from the machine.

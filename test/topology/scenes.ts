@@ -264,7 +264,8 @@ async function refusals(site: Site, name: string): Promise<string[]> {
   const before = (await site.sandbox.journal('batchOrder')).length;
   for (const gateway of site.gateways) {
     if (!isDenial(await site.place(gateway, `${name}-${gateway}`))) faults.push(`${gateway} took an order`);
-    if (!site.events(gateway).has('guard-stopped')) faults.push(`${gateway} has no line of it in its log`);
+    if (!site.events(gateway).has('order-store-stopped'))
+      faults.push(`${gateway} has no line of it in its log`);
     // It is measured twice a second.
     await until(
       `the metric of ${gateway} says so`,
@@ -298,7 +299,7 @@ async function settingsChange(site: Site, name: string): Promise<Played> {
   await site.allAre('up');
   await set('appendonly', 'no');
   try {
-    await said('guard-weak');
+    await said('order-store-weak');
   } finally {
     await set('appendonly', 'yes');
   }

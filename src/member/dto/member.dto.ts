@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
-import { PageDto } from '../../operation/page.dto.ts';
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { problemCodes } from '../../problem/catalogue.ts';
 import { type Outcome, outcomes } from '../../problem/definition.ts';
 import { Names } from '../../tenancy/names.ts';
@@ -11,7 +11,6 @@ import { Identifier, ListOf, Optional, PathId, SecretText, Text, Word } from '..
 
 const MAX_NEW_MEMBERS = 1_000;
 const MAX_PASSWORD = 128;
-const MAX_PAGE = 1_000_000;
 const MAX_PAGE_SIZE = 200;
 const DEFAULT_PAGE_SIZE = 20;
 /** The name with the enterprise code must stay under 63 characters (interface section 8). */
@@ -105,14 +104,11 @@ export class ResetPasswordDto {
   password!: string;
 }
 
-export class ListMembersQuery {
-  @Optional()
-  @WholeNumberParameter(1, MAX_PAGE, { example: 1 })
-  page: number = 1;
-
+export class ListMembersQuery extends PageQuery {
+  // The platform has no larger pages of members.
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE_SIZE, { example: DEFAULT_PAGE_SIZE })
-  pageSize: number = DEFAULT_PAGE_SIZE;
+  override pageSize: number = DEFAULT_PAGE_SIZE;
 
   @Optional()
   @Digits({ description: 'Only members of this department', example: '10' })

@@ -8,7 +8,8 @@ import {
   OrderLedgerUnavailable,
   orderName,
 } from '../../src/order-ledger/order-ledger-store.ts';
-import { storeKeys, RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { RedisOrderLedger } from '../../src/order-ledger/redis-order-ledger.ts';
+import { storeKeys } from '../../src/order-ledger/store-keys.ts';
 import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -33,7 +34,7 @@ async function stageOf(options: Parameters<typeof Stage.set>[0]): Promise<Stage>
 
 describe('Every write that the order store has acknowledged', () => {
   it('is there after the store was killed, over 10,000 writes and five kills', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'guard-store-'));
+    const folder = mkdtempSync(join(tmpdir(), 'order-store-'));
     atEnd(() => rmSync(folder, { recursive: true, force: true }));
     const port = String(await freePort());
     const start = () =>
@@ -44,7 +45,7 @@ describe('Every write that the order store has acknowledged', () => {
     await ask(server, (client) => client.set(storeKeys('chaos').epoch, epoch));
     const keys = newEncryptionKey();
     const config = settings({ GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
-    const redis = new OrderLedgerRedis(config.guard, new RecordedLog().log, new Metrics());
+    const redis = new OrderLedgerRedis(config.orderStore, new RecordedLog().log, new Metrics());
     atEnd(() => redis.onApplicationShutdown());
     await redis.onModuleInit();
     const store = new RedisOrderLedger(
@@ -59,7 +60,7 @@ describe('Every write that the order store has acknowledged', () => {
       Promise.all(
         Array.from({ length: 100 }, async () => {
           while (acknowledged.length < enough) {
-            const name = orderName('crm', `SO-${next++}`);
+            const name = `SO-${next++}`;
             if (await begin(store, name)) acknowledged.push(name);
             else await until('the store is back', () => redis.status === 'up');
           }
@@ -76,8 +77,8 @@ describe('Every write that the order store has acknowledged', () => {
     server = await start();
     await until('it is back', () => redis.status === 'up');
     let lost = 0;
-    for (const name of acknowledged) if (!(await patiently(() => store.read(name)))) lost++;
-    say(`guard writes acknowledged ${acknowledged.length}, lost in 6 kills ${lost}`);
+    for (const name of acknowledged) if (!(await patiently(() => store.read(orderName('crm', name))))) lost++;
+    say(`recorded writes acknowledged ${acknowledged.length}, lost in 6 kills ${lost}`);
     expect(acknowledged.length).toBeGreaterThanOrEqual(10_000);
     expect(lost).toBe(0);
   }, 300_000);
@@ -147,7 +148,7 @@ describe('An order', () => {
     const stage = await stageOf({ processes: 1, environment: { UPSTREAM_ORDER_DEADLINE_MS: '30000' } });
     const names = Array.from({ length: 20 }, (_, index) => `frozen-${index}`);
     const before = (await stage.sandbox.journal('batchOrder')).length;
-    stage.guard.freeze();
+    stage.orderStore.freeze();
     const times: number[] = [];
     for (const name of names) {
       const started = performance.now();
@@ -165,7 +166,7 @@ describe('An order', () => {
     expect(sent).toBe(0);
     expect(median).toBeLessThan(500);
     // Requests in the frozen store's socket are undone, so the numbers are free again.
-    stage.guard.thaw();
+    stage.orderStore.thaw();
     await Promise.all(
       names.map((name) =>
         until(`${name} is placed`, async () => (await stage.place(0, name, 'none')).status === 201),
@@ -178,18 +179,30 @@ describe('An order', () => {
   }, 180_000);
 });
 
-async function begin(store: OrderLedgerStore, name: string): Promise<boolean> {
+async function begin(store: OrderLedgerStore, channelOrderId: string): Promise<boolean> {
   const write = {
-    name,
+    name: orderName('crm', channelOrderId),
     owner: randomBytes(16).toString('base64url'),
     fingerprints: ['k1:x'],
     leaseMs: 3_600_000,
-    details: { caller: 'tester' },
+    // An order: the number of other writes of a caller is limited.
+    details: {
+      caller: 'tester',
+      order: {
+        channelCode: 'crm',
+        channelOrderId,
+        syncMode: 'sync',
+        ordered: [],
+        items: [],
+        reason: null,
+      } as const,
+    },
   };
   try {
-    return (await store.begin(write)).kind === 'begun';
+    expect(await store.begin(write)).toMatchObject({ kind: 'begun' });
+    return true;
   } catch (error) {
-    if (error instanceof OrderLedgerUnavailable) return false;
+    if (error instanceof OrderLedgerUnavailable && error.reason === 'away') return false;
     throw error;
   }
 }

@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestSandbox } from '../testing.ts';
+
+let test: TestSandbox;
+beforeAll(async () => {
+  test = await TestSandbox.start();
+});
+beforeEach(async () => {
+  await test.control('POST', '/reset');
+  await test.renew();
+});
+afterAll(() => test.close());
+
+const state = async (): Promise<any> => (await test.control('GET', '/state')).body;
+const numbers = async (): Promise<unknown[]> => (await test.assets()).map(({ assetNum }) => assetNum);
+const buying = {
+  customerId: 'cus-harbour-default',
+  orderType: 'new_buy',
+  licenseType: 'softkey',
+  assets: [{ assetNos: ['8600000001'], products: [{ productUri: 'a.b' }] }],
+};
+
+/** The smallest company that can do something: one employee, one asset with one product. */
+const company: Record<string, any> = {
+  enterprises: [{ globalId: 'ent-acme', enterpriseId: '1', name: 'Acme', suffix: '@acme' }],
+  customers: [
+    {
+      customerId: 'cus-acme',
+      channelCode: 'crm',
+      customerName: 'Acme',
+      enterpriseGlobalId: 'ent-acme',
+      isDefault: true,
+    },
+  ],
+  employees: [
+    {
+      id: '11',
+      globalId: 'mem-ann',
+      userId: '12',
+      enterpriseGlobalId: 'ent-acme',
+      userName: 'ann@acme',
+      name: 'Ann',
+    },
+  ],
+  assets: [
+    {
+      id: 'ast-1',
+      assetNum: '8000000001',
+      licenseType: 'cloud_account',
+      customerId: 'cus-acme',
+      grantable: true,
+      limitEndTime: '2099-01-01T00:00:00Z',
+    },
+  ],
+  orders: [
+    {
+      licenseOrderId: 'lic-1',
+      channelCode: 'crm',
+      channelOrderId: 'SO-1',
+      customerId: 'cus-acme',
+      licenseType: 'cloud_account',
+    },
+  ],
+  products: [
+    {
+      id: 'prd-1',
+      customerId: 'cus-acme',
+      assetId: 'ast-1',
+      licenseType: 'cloud_account',
+      licenseOrderId: 'lic-1',
+      channelCode: 'crm',
+      channelOrderId: 'SO-1',
+      productUri: 'draft.pro',
+    },
+  ],
+};
+
+describe('the state that is put', () => {
+  it('takes the place of all data, with defaults for what it leaves out', async () => {
+    const { status, body } = await test.control('PUT', '/state', company);
+    expect(status).toBe(200);
+    expect(body).toEqual(await state());
+    expect(body.merchandises).toEqual([]);
+    expect(body.assets).toMatchObject([
+      { id: 'ast-1', limitEndTime: Date.UTC(2099, 0, 1), freezing: false, lentLock: false },
+    ]);
+    expect(
+      await test.call('listAssets', { parameters: { enterpriseGlobalId: 'ent-harbour' } }),
+    ).toMatchObject({ code: '13004' });
+    const users = await test.memberHeaders('ann@acme');
+    const { data } = await test.call('listAssetProducts', {
+      parameters: { assetId: 'ast-1' },
+      headers: users,
+      user: 'ann@acme',
+    });
+    expect(data).toMatchObject({ productInstanceList: [{ id: 'prd-1', activateFlag: true }] });
+  });
+
+  it('can be what was shown, and new ids are then not those that it has', async () => {
+    const [first] = (await test.order([buying])).data as { licenseOrderId: string }[];
+    const shown = await state();
+    expect((await test.control('PUT', '/state', shown)).status).toBe(200);
+    expect(await state()).toEqual(shown);
+    const [second] = (await test.order([buying])).data as { licenseOrderId: string }[];
+    expect(second?.licenseOrderId).not.toBe(first?.licenseOrderId);
+    expect((await state()).orders).toHaveLength(shown.orders.length + 1);
+  });
+
+  it('is lost by a reset', async () => {
+    const before = await state();
+    await test.control('PUT', '/state', company);
+    await test.control('POST', '/reset');
+    expect(await state()).toEqual(before);
+  });
+
+  const changed = (collection: string, changes: object): object => ({
+    ...company,
+    [collection]: [{ ...company[collection][0], ...changes }],
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['no object', [], 'body', 'must be an object'],
+    ['an unknown collection', { asset: [] }, 'body.asset', 'known: enterprises, customers'],
+    ['no array', { assets: {} }, 'body.assets', 'must be an array'],
+    ['no row', { assets: [1] }, 'body.assets[0]', 'must be an object'],
+    ['an unknown field', changed('assets', { frozen: true }), 'body.assets[0].frozen', 'freezing'],
+    ['a missing field', { assets: [{ id: 'a' }] }, 'body.assets[0].assetNum', 'is required'],
+    ['a wrong type', changed('assets', { locked: 1 }), 'body.assets[0].locked', 'must be true or false'],
+    [
+      'a wrong word',
+      changed('assets', { licenseType: 'paper' }),
+      'body.assets[0].licenseType',
+      'normal_unrecover_usbkey',
+    ],
+    [
+      'a wrong time',
+      changed('assets', { limitEndTime: 'noon' }),
+      'body.assets[0].limitEndTime',
+      'milliseconds since 1970, or an RFC 3339 time, or null',
+    ],
+    [
+      'a wrong row in a row',
+      changed('assets', { extensions: [{ extendCode: 'a', value: 'b' }] }),
+      'body.assets[0].extensions[0].value',
+      'extendCode, extendValue',
+    ],
+    [
+      'a key twice',
+      { ...company, assets: [...company['assets'], ...company['assets']] },
+      'body.assets[1]',
+      'ast-1',
+    ],
+    [
+      'a number twice',
+      { ...company, assets: [...company['assets'], { ...company['assets'][0], id: 'ast-2' }] },
+      'body.assets[0].assetNum',
+      '8000000001 is the number of two assets',
+    ],
+    [
+      'a customer that is not there',
+      changed('assets', { customerId: 'cus-0' }),
+      'body.assets[0].customerId',
+      'cus-0',
+    ],
+    [
+      'an employee who is not there',
+      changed('assets', { memberGlobalId: 'mem-0' }),
+      'body.assets[0].memberGlobalId',
+      'mem-0',
+    ],
+    ['an order that waits', changed('orders', { state: 'waiting' }), 'body.orders[0].state', 'done, failed'],
+    ['an id that is no text', changed('orders', { customerId: 7 }), 'body.orders[0].customerId', 'a string'],
+  ])('with %s is refused, and nothing changes', async (_what, body, field, problem) => {
+    const before = await state();
+    const answer = await test.control('PUT', '/state', body);
+    expect([answer.status, answer.body.field]).toEqual([400, field]);
+    expect(answer.body.error).toContain(problem);
+    expect(await state()).toEqual(before);
+  });
+});
+
+describe('a row', () => {
+  it.each([
+    ['assets/ast-1009', { freezing: true, online: true, memberGlobalId: 'mem-harbour-bo' }],
+    ['assets/ast-1001', { revoked: true }],
+    ['products/prd-5001-2', { trial: 0, trialEndTime: null, limitConcurrent: 7 }],
+    ['employees/3002', { online: false, remark: null }],
+    ['enterprises/ent-meridian', { trialMemberLimit: null }],
+    ['customers/cus-harbour-yard', { isDefault: true, address: '2 Quay Street' }],
+    ['merchandises/mer-5002-suite', { removed: true }],
+  ])('of any collection is changed in the named fields: %s', async (path, changes) => {
+    const [collection = '', id = ''] = path.split('/');
+    const before = await state();
+    const { status, body } = await test.control('PATCH', `/state/${path}`, changes);
+    expect(status).toBe(200);
+    const row = before[collection].find((one: any) => Object.values(one).includes(id));
+    expect(body).toEqual({ ...row, ...changes });
+    const after = await state();
+    expect(after[collection]).toContainEqual(body);
+    expect({ ...after, [collection]: [] }).toEqual({ ...before, [collection]: [] });
+  });
+
+  it('shows through the operations at once', async () => {
+    await test.control('PATCH', '/state/assets/ast-1001', {
+      freezing: true,
+      limitEndTime: 1_700_000_000_000,
+    });
+    const asset = (await test.assets()).find(({ id }) => id === 'ast-1001');
+    expect(asset).toMatchObject({ freezing: true, limitEndTime: 1_700_000_000_000 });
+    await test.control('PATCH', '/state/employees/3001', { password: 'another-one' });
+    const login = { grant_type: 'password', username: 'admin@harbour' };
+    expect((await test.token({ ...login, password: test.running.seedPassword })).status).toBe(400);
+    expect((await test.token({ ...login, password: 'another-one' })).status).toBe(200);
+    expect(JSON.stringify(await state())).not.toContain('another-one');
+  });
+
+  it.each<[string, unknown, number, string | undefined, string]>([
+    ['asset/ast-1001', {}, 404, undefined, 'known: enterprises, customers'],
+    ['assets/ast-0', {}, 404, undefined, 'no row ast-0 in assets'],
+    ['assets/ast-1001', [], 400, 'body', 'must be an object'],
+    ['assets/ast-1001', { frozen: true }, 400, 'body.frozen', 'known: id, assetNum'],
+    ['assets/ast-1001', { locked: true, freezing: 'yes' }, 400, 'body.freezing', 'true or false'],
+    ['assets/ast-1001', { id: 'ast-1' }, 400, 'body.id', 'cannot be changed'],
+    ['assets/ast-1001', { locked: true, customerId: 'cus-0' }, 400, 'body.customerId', 'cus-0'],
+    ['assets/ast-1001', { assetNum: '8000001002' }, 400, 'body.assetNum', 'two assets'],
+    ['assets/ast-1001', { lentInto: 'ast-1002' }, 400, 'body.lentInto', 'must be a lent lock'],
+    ['assets/ast-1001', { lentToMember: 'mem-harbour-bo' }, 400, 'body.lentToMember', 'no lent lock'],
+    ['assets/ast-1006', { memberGlobalId: 'nobody' }, 400, 'body.memberGlobalId', 'nobody'],
+    ['employees/3002', { userName: 'admin@harbour' }, 400, 'body.userName', 'two employees'],
+    ['assets/%ff', {}, 400, 'path', 'percent-encoded'],
+  ])('%s with %j is refused, and nothing changes', async (path, changes, status, field, problem) => {
+    const before = await state();
+    const answer = await test.control('PATCH', `/state/${path}`, changes);
+    expect([answer.status, answer.body.field]).toEqual([status, field]);
+    expect(answer.body.error).toContain(problem);
+    expect(await state()).toEqual(before);
+  });
+
+  it('of an order that waits may become failed, and the order then has no effect', async () => {
+    const { data } = await test.order([buying], { syncMode: 'async' });
+    const [{ licenseOrderId }] = data as [{ licenseOrderId: string }];
+    const path = `/state/orders/${licenseOrderId}`;
+    expect((await test.control('PATCH', path, { state: 'done' })).body.field).toBe('body.state');
+    const failed = await test.control('PATCH', path, {
+      state: 'failed',
+      failure: 'the printer is out of paper',
+    });
+    expect(failed.body).toMatchObject({ state: 'failed' });
+    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    expect(await numbers()).not.toContain('8600000001');
+    expect((await state()).orders.at(-1)).toMatchObject({ failure: 'the printer is out of paper' });
+  });
+});
+
+describe('a snapshot', () => {
+  it('brings back data, orders under way, ids and the clock, as often as wanted, also after a reset', async () => {
+    await test.control('PUT', '/clock', { advanceMs: 86_400_000 });
+    await test.renew();
+    await test.order([buying], { syncMode: 'async' });
+    const before = [await state(), await test.commits()];
+    expect(await test.control('POST', '/snapshots/one', undefined)).toEqual({
+      status: 200,
+      body: { name: 'one' },
+    });
+    expect((await test.control('GET', '/snapshots')).body).toEqual({ snapshots: ['one'] });
+    await test.order([{ ...buying, assets: [{ products: [{ productUri: 'c.d' }] }] }]);
+    for (const between of ['POST /reset', 'PUT /state']) {
+      const [method = '', path = ''] = between.split(' ');
+      await test.control(method, path, method === 'PUT' ? company : undefined);
+      expect((await test.control('POST', '/snapshots/one/restore')).status).toBe(200);
+      expect([await state(), await test.commits()]).toEqual(before);
+      const { body } = await test.control('GET', '/clock');
+      expect(Date.parse(body.now) - Date.now()).toBeGreaterThan(86_000_000);
+    }
+    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    expect((await state()).assets.map(({ assetNum }: any) => assetNum)).toContain('8600000001');
+    expect((await test.control('DELETE', '/snapshots/one')).status).toBe(204);
+    expect((await test.control('GET', '/snapshots')).body).toEqual({ snapshots: [] });
+  });
+
+  it('keeps changed passwords', async () => {
+    await test.control('PATCH', '/state/employees/3001', { password: 'another-one' });
+    await test.control('POST', '/snapshots/passwords');
+    await test.control('POST', '/reset');
+    await test.control('POST', '/snapshots/passwords/restore');
+    const login = { grant_type: 'password', username: 'admin@harbour', password: 'another-one' };
+    expect((await test.token(login)).status).toBe(200);
+    await test.control('DELETE', '/snapshots/passwords');
+  });
+
+  it('that does not exist is 404 and names those that do; a wrong name is 400', async () => {
+    await test.control('POST', '/snapshots/here');
+    const missing = await test.control('POST', '/snapshots/there/restore');
+    expect([missing.status, missing.body.error]).toEqual([404, 'no snapshot there; known: here']);
+    expect((await test.control('DELETE', '/snapshots/there')).status).toBe(404);
+    const wrong = await test.control('POST', '/snapshots/a%20b');
+    expect([wrong.status, wrong.body.field]).toEqual([400, 'name']);
+    await test.control('DELETE', '/snapshots/here');
+  });
+
+  it('is refused beyond the hundredth, and an earlier one may be taken again', async () => {
+    const other = await TestSandbox.start();
+    for (let place = 1; place <= 100; place++) await other.control('POST', `/snapshots/s${place}`);
+    expect((await other.control('POST', '/snapshots/more')).body.field).toBe('name');
+    expect((await other.control('POST', '/snapshots/s1')).status).toBe(200);
+    await other.close();
+  });
+});
+
+describe('a state given at the start', () => {
+  it('takes the place of the seed, also after a reset', async () => {
+    const own = await TestSandbox.start({ state: company });
+    await own.control('PATCH', '/state/assets/ast-1', { locked: true });
+    await own.control('POST', '/reset');
+    const { body } = await own.control('GET', '/state');
+    expect(body.assets).toMatchObject([{ id: 'ast-1', locked: false }]);
+    expect(body.enterprises).toHaveLength(1);
+    await own.close();
+  });
+
+  it('that is wrong stops the start', async () => {
+    const wrong = { ...company, assets: [{ ...company['assets'][0], customerId: 'cus-0' }] };
+    await expect(TestSandbox.start({ state: wrong })).rejects.toThrow('state.assets[0].customerId must be');
+  });
+});

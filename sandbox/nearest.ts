@@ -1,0 +1,58 @@
+/** What a caller probably meant by a name or a request line that does not exist. */
+import { type Operation, OPERATIONS } from './operations.ts';
+
+/** What a wrong method counts beside a wrong segment of the path, which counts 1. */
+const WRONG_METHOD = 0.5;
+
+/** The known word with the fewest letters to change. */
+export function nearestWord(wanted: string, known: readonly string[]): string {
+  return leastBy(known, (word) => distance(wanted.toLowerCase(), word.toLowerCase(), differ));
+}
+
+/** The operation whose path has the fewest segments to change; a parameter fits every segment. */
+export function nearestOperation(method: string, path: string): Operation {
+  // A longer path than any operation's needs no more to be unlike all of them.
+  const segments = path.split('/').slice(0, 32);
+  return leastBy(
+    OPERATIONS,
+    (operation) =>
+      distance(segments, operation.path.split('/'), unlike) +
+      (operation.method === method ? 0 : WRONG_METHOD),
+  );
+}
+
+/** 0 for a segment that fits, up to 2 for one that shares no letter: as leaving it out and adding the other. */
+function unlike(segment: string, template: string): number {
+  if (template.startsWith('{') && segment !== '') return 0;
+  const length = Math.max(segment.length, template.length, 1);
+  return (2 * distance(segment.toLowerCase().slice(0, 64), template.toLowerCase(), differ)) / length;
+}
+
+function differ(one: string, other: string): number {
+  return one === other ? 0 : 1;
+}
+
+/** Of equals the first. */
+function leastBy<Item>(items: readonly Item[], cost: (item: Item) => number): Item {
+  return items
+    .map((item) => ({ item, cost: cost(item) }))
+    .reduce((best, one) => (one.cost < best.cost ? one : best)).item;
+}
+
+/** The edit distance (Wagner and Fischer): leaving out and adding cost 1, changing costs what `change` says. */
+function distance(
+  from: string | readonly string[],
+  to: string | readonly string[],
+  change: (one: string, other: string) => number,
+): number {
+  let row = Array.from({ length: to.length + 1 }, (_, place) => place);
+  for (const [line, one] of [...from].entries()) {
+    const next = [line + 1];
+    for (const [place, other] of [...to].entries()) {
+      const least = Math.min((row[place + 1] ?? 0) + 1, (next[place] ?? 0) + 1);
+      next.push(Math.min(least, (row[place] ?? 0) + change(one, other)));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

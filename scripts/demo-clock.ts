@@ -1,0 +1,28 @@
+/**
+ * Loaded into the demo's gateway before the gateway itself: its clock follows the sandbox's, so that a moved clock is seen on both
+ * sides. It is no part of the build or of an image, and no setting of the gateway leads to it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const EVERY_MS = 250;
+const clock = process.env['DEMO_SANDBOX_CLOCK'];
+if (clock === undefined || process.env['NODE_ENV'] === 'production')
+  throw new Error('only the demo follows the clock of a sandbox');
+
+const machine = Date.now;
+let ahead = 0;
+Date.now = () => machine() + ahead;
+
+void follow(clock);
+
+async function follow(url: string): Promise<never> {
+  for (;;) {
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+      ahead = ((await answer.json()) as { aheadMs: number }).aheadMs;
+    } catch {
+      // The sandbox is starting or ending: the clock stays as it is.
+    }
+    await sleep(EVERY_MS, undefined, { ref: false });
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Examples of responses, made by sending the document's own examples of requests to a gateway in front of the demo's seed. The clock
+ * stands still and every operation begins with the seed, so that the same code gives the same bytes.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mock } from 'node:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepareDemo } from './demo-state.ts';
+import { newApiKey } from '../src/caller/api-key.ts';
+import { scopes } from '../src/caller/scopes.ts';
+import { startSandbox } from '../sandbox/server.ts';
+
+const NOW = new Date('2026-11-20T08:00:00.000Z');
+const PAGE_SIZE = '2';
+
+type Examples = Record<string, Record<string, unknown>>;
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly {
+    name: string;
+    in: string;
+    required?: boolean;
+    example?: unknown;
+  }[];
+  readonly requestBody?: {
+    content: Record<string, { examples?: Record<string, { value: object }> }>;
+  };
+  readonly responses: Readonly<Record<string, { content?: object }>>;
+}
+export interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+export interface Gateway {
+  getHttpServer(): { listen(port: number, host: string): unknown; address(): { port: number } };
+  listen(port: number, host: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Parts of the build that make a gateway and its document. */
+export interface Build {
+  readonly makeGateway: (environment: Record<string, string>) => Promise<Gateway>;
+  readonly documentOf: (gateway: Gateway) => Document;
+}
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+  readonly headers?: Record<string, string>;
+}
+
+/** Responses that the document's first example of a request does not lead to: the changes of it that do. */
+const VARIANTS: Readonly<Record<string, readonly ((usual: Sent) => Sent)[]>> = {
+  placeOrder: [
+    (usual) => ({ ...usual, body: { ...usual.body, channelOrderId: 'SO-2006', syncMode: 'async' } }),
+    (usual) => ({ ...usual, path: `${usual.path}?validateOnly=true`, body: DELETION }),
+  ],
+  disableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
+  enableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
+  addMembers: [
+    (usual) => ({
+      ...usual,
+      body: {
+        members: [
+          { account: 'evan', password: 'first-login-1', name: 'Evan Hart' },
+          { account: 'anna', password: 'first-login-2', name: 'Anna Berg' },
+        ],
+      },
+    }),
+  ],
+};
+
+const DELETION = {
+  channelCode: 'crm',
+  channelOrderId: 'SO-2003',
+  items: [
+    {
+      orderType: 'delete_asset',
+      licenseType: 'cloud_account',
+      srcLicenseOrderId: 'lic-1009',
+      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+      assets: [{ assetNums: ['8000001009'] }],
+    },
+  ],
+};
+
+/** Statuses of responses that the demo does not give. */
+const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = { ready: ['503'] };
+
+export async function responseExamples(build: Build): Promise<Examples> {
+  mock.timers.enable({ apis: ['Date'], now: NOW });
+  const password = randomBytes(12).toString('base64url');
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-examples-'));
+  const sandbox = await startSandbox({ appKey: 'demo', appSecret: 'demo', seedPassword: password });
+  const { key, hash } = newApiKey();
+  const callersFile = join(folder, 'callers.json');
+  const usersFile = join(folder, 'users.json');
+  const caller = { name: 'demo', scopes, enterprises: ['*'], channels: ['crm'], users: ['default'] };
+  writeFileSync(callersFile, JSON.stringify({ callers: [{ ...caller, keys: [hash] }] }));
+  writeFileSync(usersFile, JSON.stringify({ default: { username: 'admin@harbour', password } }));
+  const gateway = await build.makeGateway({
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    CACHE_TTL_MS: '0',
+    UPSTREAM_BASE_URL: sandbox.url,
+    UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
+    UPSTREAM_APP_KEY: 'demo',
+    UPSTREAM_APP_SECRET: 'demo',
+    CALLERS_FILE: callersFile,
+    UPSTREAM_USERS_FILE: usersFile,
+  });
+  await gateway.listen(0, '127.0.0.1');
+  const url = `http://127.0.0.1:${gateway.getHttpServer().address().port}`;
+  const send = async ({ method, path, body, headers }: Sent): Promise<{ status: number; body: unknown }> => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  };
+  try {
+    const prepare = () => prepareDemo({ gatewayUrl: url, key, sandboxUrl: sandbox.url });
+    await prepare();
+    return await collect(build.documentOf(gateway), send, prepare, sandbox.url);
+  } finally {
+    await gateway.close();
+    await sandbox.close();
+    rmSync(folder, { recursive: true });
+    mock.timers.reset();
+  }
+}
+
+async function collect(
+  document: Document,
+  send: (sent: Sent) => Promise<{ status: number; body: unknown }>,
+  prepare: () => Promise<void>,
+  sandboxUrl: string,
+): Promise<Examples> {
+  const control = (path: string, body: object) =>
+    fetch(`${sandboxUrl}/__sandbox${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const examples: Examples = {};
+  const login = requestOf(
+    'post',
+    '/v1/sessions',
+    document.paths['/v1/sessions']?.['post'] ?? { operationId: '', responses: {} },
+  );
+  const operations = Object.entries(document.paths).flatMap(([template, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, template, operation })),
+  );
+  // Operations on the order come first: the gateway keeps its record after a reset of the platform, but the platform forgets the assets.
+  const onOrders = ({ template }: { template: string }) => template.startsWith('/v1/license-orders');
+  for (const { method, template, operation } of [
+    ...operations.filter(onOrders),
+    ...operations.filter((each) => !onOrders(each)),
+  ]) {
+    const { operationId, responses } = operation;
+    const usual = requestOf(method, template, operation);
+    const found: Record<string, unknown> = {};
+    for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? [])]) {
+      if (!onOrders({ template })) {
+        await control('/reset', {});
+        await prepare();
+      }
+      if (operationId === 'listGaps') await departFromInterface(send, control);
+      const session = operation.parameters?.some(({ name, required }) => name === 'X-Session-Id' && required)
+        ? await send(login)
+        : undefined;
+      const headers = session && {
+        'x-session-id': (session.body as { sessionId: string }).sessionId,
+      };
+      const { status, body } = await send({ ...change(usual), ...(headers && { headers }) });
+      if (status >= 300) throw new Error(`${operationId}: ${status} ${JSON.stringify(body)}`);
+      if (body !== undefined) found[status] ??= presentable(operationId, body);
+    }
+    const missing = Object.entries(responses).filter(
+      ([status, { content }]) =>
+        /^[2]|503/.test(status) &&
+        JSON.stringify(content ?? {}).includes('"application/json"') &&
+        found[status] === undefined &&
+        !NOT_SHOWN[operationId]?.includes(status),
+    );
+    if (missing.length > 0)
+      throw new Error(`${operationId}: no example of ${missing.map(([status]) => status).join()}`);
+    if (Object.keys(found).length > 0) examples[operationId] = found;
+  }
+  return examples;
+}
+
+/** The request that the document's examples make; pages are short. */
+function requestOf(method: string, template: string, { parameters = [], requestBody }: Operation): Sent {
+  let path = template;
+  const query = new URLSearchParams();
+  for (const { name, in: place, required, example } of parameters) {
+    if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(String(example)));
+    if (place === 'query' && required) query.set(name, String(example));
+    if (place === 'query' && name === 'pageSize') query.set(name, PAGE_SIZE);
+  }
+  const [body] = Object.values(requestBody?.content['application/json']?.examples ?? {});
+  return {
+    method: method.toUpperCase(),
+    path: query.size > 0 ? `${path}?${query}` : path,
+    ...(body && { body: body.value }),
+  };
+}
+
+/** The platform once sends a field that its interface does not allow. */
+async function departFromInterface(
+  send: (sent: Sent) => Promise<unknown>,
+  control: (path: string, body: object) => Promise<unknown>,
+): Promise<void> {
+  const action = { odd: { pointer: '/data/0/keyChipType', value: 'five' } };
+  await control('/faults', { operation: 'listAssets', times: 1, action });
+  await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
+}
+
+/** Without what differs in every run: ids of sessions, and times by the order ledger's own clock. Of the long list of problems the first two. */
+function presentable(operationId: string, body: unknown): unknown {
+  if (operationId === 'listProblems') return { items: (body as { items: unknown[] }).items.slice(0, 2) };
+  return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
+    if (key === 'sessionId') return 'example-session';
+    return value !== null && (key === 'submittedAt' || key === 'settledAt') ? NOW.toISOString() : value;
+  });
+}

@@ -1,0 +1,112 @@
+/** The reader's API key or token: kept for this tab, sent with every request, and told to be dead where it is. */
+
+const STORED = 'licensing-gateway.credential';
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+const element = (id) => document.getElementById(id);
+
+/** The header for what was pasted: a key or a token, with or without the name of a header or a scheme in front. */
+function headerOf(text) {
+  const bare = text
+    .trim()
+    .replace(/^(x-api-key|authorization)\s*:\s*/i, '')
+    .replace(/^bearer\s+/i, '')
+    .replace(/^(["'])(.*)\1$/, '$2');
+  return TOKEN.test(bare) ? ['Authorization', `Bearer ${bare}`] : ['X-Api-Key', bare];
+}
+
+export class Credential {
+  #text = sessionStorage.getItem(STORED) ?? '';
+  /** @readonly */
+  #acceptsTokens;
+
+  constructor(acceptsTokens) {
+    this.#acceptsTokens = acceptsTokens;
+    element('dialog').querySelector('label').textContent = acceptsTokens
+      ? 'API key or token (JWT)'
+      : 'API key';
+    element('hint').textContent =
+      'The demo prints its key in the terminal, after "API key", and makes a new one at every start. ' +
+      'Elsewhere the operator of the gateway gives out keys' +
+      (acceptsTokens ? '; a token comes from the configured issuer.' : '.');
+    element('authorize').addEventListener('click', () => this.ask());
+    element('cancel').addEventListener('click', () => element('dialog').close());
+    element('forget').addEventListener('click', () => {
+      this.#keep('');
+      this.#show('Authorize');
+      element('dialog').close();
+    });
+    element('form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#use(element('credential').value);
+    });
+    if (this.#text !== '') void this.check();
+  }
+
+  /** The headers of a request. */
+  get headers() {
+    return this.#text === '' ? {} : Object.fromEntries([headerOf(this.#text)]);
+  }
+
+  ask() {
+    element('fault').textContent = '';
+    element('credential').value = '';
+    element('forget').hidden = this.#text === '';
+    element('dialog').showModal();
+  }
+
+  /** Looks whether the kept credential is still accepted, and says so. */
+  async check() {
+    if (this.#text === '') return this.#show('Authorize', 'This request had no API key.');
+    const { caller, fault } = await this.#callerOf(this.#text);
+    if (caller) this.#show(`Authorized: ${caller.name}`);
+    else if (fault) this.#show('Authorize', `The kept credential does not work any more. ${fault}`);
+  }
+
+  async #use(text) {
+    if (text.trim() === '') {
+      element('fault').textContent = 'Paste a key first.';
+      return;
+    }
+    const { caller, fault } = await this.#callerOf(text);
+    if (!caller) {
+      element('fault').textContent = fault ?? 'The gateway did not answer.';
+      return;
+    }
+    this.#keep(text);
+    this.#show(`Authorized: ${caller.name}`);
+    element('dialog').close();
+  }
+
+  /** Asks the gateway whose credential it is. */
+  async #callerOf(text) {
+    const [name, value] = headerOf(text);
+    if (name === 'Authorization' && !this.#acceptsTokens)
+      return { fault: 'This is a token, and this gateway accepts API keys only: no issuer is configured.' };
+    // A header cannot carry it.
+    if (!/^[\x20-\x7e]+$/.test(value)) return { fault: 'A key has letters, digits, - and _ only.' };
+    const response = await fetch('/v1/callers/me', { headers: { [name]: value } }).catch(() => undefined);
+    if (!response) return {};
+    const body = await response.json();
+    if (response.ok) return { caller: body };
+    if (response.status !== 401) return { fault: `${body.title}.` };
+    return {
+      fault:
+        name === 'X-Api-Key'
+          ? 'The gateway does not know this key: it is mistyped or was removed, or the demo was started again and printed a new one.'
+          : 'The gateway does not accept this token: it has expired, or is meant for another service.',
+    };
+  }
+
+  #keep(text) {
+    this.#text = text;
+    if (text === '') sessionStorage.removeItem(STORED);
+    else sessionStorage.setItem(STORED, text);
+  }
+
+  #show(label, notice = '') {
+    element('authorize').textContent = label;
+    element('notice').textContent = notice;
+    element('notice').hidden = notice === '';
+  }
+}

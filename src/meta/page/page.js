@@ -1,0 +1,53 @@
+/** The API page: Swagger UI over this gateway's document. */
+import { Credential } from './credential.js';
+import { pagePlugin } from './plugin.js';
+import { prepare } from './prepare.js';
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', followScheme);
+followScheme();
+
+const api = await (await fetch('/openapi.json')).json();
+const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
+const credential = new Credential(acceptsTokens);
+
+const ui = globalThis.SwaggerUIBundle({
+  spec: prepare(api),
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  filter: '',
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: -1,
+  defaultModelExpandDepth: 3,
+  validatorUrl: null,
+  plugins: [pagePlugin(api, credential)],
+  requestInterceptor: (request) => {
+    Object.assign(request.headers, credential.headers);
+    return request;
+  },
+  responseInterceptor: (response) => {
+    if (response.status === 401 && response.obj?.code === 'unauthenticated') void credential.check();
+    return response;
+  },
+});
+
+const find = document.getElementById('find');
+find.addEventListener('input', () => {
+  ui.getSystem().layoutActions.updateFilter(find.value);
+  const hasWords = find.value.trim() !== '';
+  document.getElementById('nothing').hidden =
+    !hasWords || ui.getSystem().specSelectors.taggedOperations().size > 0;
+});
+
+// What explains opens beside the page, which would lose what was typed.
+document.addEventListener('click', (event) => {
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  const path = link?.getAttribute('href') ?? '';
+  if (/^\/(problems|openapi\.json|docs\/changelog)/.test(path)) link.target = '_blank';
+  if (path === '#any-request') {
+    event.preventDefault();
+    document.getElementById('any-request').scrollIntoView();
+  }
+});

@@ -1,0 +1,131 @@
+/** The OpenAPI document as the page shows it: the same operations, with less to scroll past. */
+
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
+
+/** Stands in a required parameter whose value another operation supplies, until that value is there. */
+export const fromOperation = (operationId) => `taken from ${operationId}`;
+
+export function prepare(document) {
+  const spec = structuredClone(document);
+  const common = problemsOf(resolve(document, document.components?.responses?.Problem), document);
+  for (const operation of operationsOf(spec)) {
+    const own = new Map();
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const resolved = resolve(document, response);
+      if (status === 'default' || Number(status) >= 400) {
+        for (const [slug, problem] of problemsOf(resolved, document))
+          if (!common.has(slug)) own.set(slug, problem);
+        delete operation.responses[status];
+      } else {
+        // The page follows links itself, and has no column for them.
+        operation.responses[status] = { ...resolved, links: undefined };
+      }
+    }
+    operation.responses.default = { description: descriptionOf(own, common) };
+    for (const parameter of operation.parameters ?? [])
+      tidy(parameter, linkTo(document, operation, parameter));
+    // The page adds the credential.
+    delete operation.security;
+  }
+  delete spec.components?.securitySchemes;
+  // Links of the operations lead there.
+  spec.info.description = spec.info.description.replace(
+    /^## (Problems .*)$/m,
+    '<h2 id="any-request">$1</h2>',
+  );
+  return spec;
+}
+
+export function operationsOf({ paths }) {
+  return Object.values(paths).flatMap((path) =>
+    METHODS.map((method) => path[method]).filter((operation) => operation !== undefined),
+  );
+}
+
+/** The operation whose response supplies the parameter, as a link of the document says, and where in its body. */
+export function linkTo(document, { operationId }, { name, in: where }) {
+  for (const [path, methods] of Object.entries(document.paths))
+    for (const [method, source] of Object.entries(methods))
+      for (const response of Object.values(source.responses))
+        for (const link of Object.values(resolve(document, response).links ?? {})) {
+          const expression = link.parameters?.[`${where}.${name}`] ?? '';
+          const field = /^\$response\.body#\/(\w+)$/.exec(expression)?.[1];
+          if (link.operationId === operationId && field !== undefined) return { path, method, source, field };
+        }
+  return undefined;
+}
+
+export function exampleOf({ example, examples, schema = {} }) {
+  return example ?? Object.values(examples ?? {})[0]?.value ?? schema.example ?? schema.examples?.[0];
+}
+
+function resolve(document, part) {
+  if (part?.$ref === undefined) return part ?? {};
+  const names = part.$ref.slice(2).split('/');
+  return names.reduce((at, name) => at?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], document) ?? {};
+}
+
+/** Status and title by slug, from the examples of a response. */
+function problemsOf(response, document) {
+  const { examples = {} } = response.content?.['application/problem+json'] ?? {};
+  return new Map(
+    Object.entries(examples).map(([slug, each]) => {
+      const { status, title } = resolve(document, each).value;
+      return [slug, { status, title }];
+    }),
+  );
+}
+
+function descriptionOf(own, common) {
+  const rows = [...own].sort(([, one], [, other]) => one.status - other.status);
+  const list = rows.map(
+    ([slug, { status, title }]) => `- ${status} [\`${slug}\`](/problems/${slug}) ${title}`,
+  );
+  const others = common.size > 0 ? '[The problems of any operation](#any-request) stand at the top.' : '';
+  if (list.length === 0) return `No problem of its own. ${others}`;
+  return `Problems of this operation:\n\n${list.join('\n')}\n\n${others}`;
+}
+
+/** Swagger UI fills in every example: an optional parameter would narrow each list to next to nothing. */
+function tidy(parameter, link) {
+  const example = link ? fromOperation(link.source.operationId) : exampleOf(parameter);
+  const { schema = {} } = parameter;
+  for (const holder of [parameter, schema]) {
+    delete holder.example;
+    delete holder.examples;
+  }
+  if (example === undefined) return;
+  if (parameter.required || parameter.name === 'Idempotency-Key') parameter.example = example;
+  else if (schema.default === undefined)
+    parameter.description = `${parameter.description ?? ''} ${suchAs(parameter, example)}`.trim();
+}
+
+function suchAs({ description = '' }, example) {
+  return description.includes(`\`${example}\``) ? '' : `Example: \`${example}\``;
+}
+
+/**
+ * What stands at a path, with references followed, for Swagger UI: its own resolver reads the whole document again for every operation
+ * that is opened. A schema that contains itself stays a reference there.
+ */
+export function resolvedAt(document, path) {
+  return follow(
+    document,
+    path.reduce((at, name) => at?.[name], document),
+    [],
+  );
+}
+
+function follow(document, part, within) {
+  if (typeof part !== 'object' || part === null) return part;
+  if (Array.isArray(part)) return part.map((each) => follow(document, each, within));
+  const { $ref, ...beside } = part;
+  if (typeof $ref === 'string' && !within.includes($ref)) {
+    const target = follow(document, resolve(document, { $ref }), [...within, $ref]);
+    const title = $ref.startsWith('#/components/schemas/') ? { title: $ref.split('/').at(-1) } : {};
+    return { ...title, ...target, ...follow(document, beside, within) };
+  }
+  return Object.fromEntries(
+    Object.entries(part).map(([name, each]) => [name, follow(document, each, within)]),
+  );
+}
