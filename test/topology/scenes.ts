@@ -188,9 +188,11 @@ async function split(
   await Promise.all(
     names.map(async (channelOrderId, index) => {
       await sleep(index * 20);
-      await site.submit(channelOrderId, { at: outside });
+      await site.submit(channelOrderId, { at: outside, ...(island.length > 1 && { tries: 10 }) });
     }),
   );
+  // With a replica it goes on once the others count as gone.
+  if (island.length > 1) await until('the island takes orders', () => insidePlaced > 0);
   const first = site.placed
     .filter(({ gateway, began }) => gateway !== inside && began > at)
     .reduce((least, { ended }) => Math.min(least, ended), Infinity);
