@@ -281,7 +281,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
     "200": {
       "type": "/problems/outcome-unknown",
       "code": "outcome-unknown",
-      "title": "Nobody knows whether the write was carried out",
+      "title": "The outcome of the write is unknown",
       "statuses": [
         502,
         504
