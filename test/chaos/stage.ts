@@ -208,8 +208,8 @@ export class Stage {
     const master = this.#orderStore;
     const log = ['--appendonly', 'yes', '--appendfsync', 'always'];
     this.#promoted = await startRedis([...log, '--replicaof', '127.0.0.1', String(master.port)]);
-    const isKnown = ({ output }: GatewayProcess) =>
-      output().includes('"event":"order-store-replicas","replicas":1');
+    const isKnown = (gateway: GatewayProcess) =>
+      gateway.output().includes('"event":"order-store-replicas","replicas":1');
     await until('every gateway knows of the replica', () => this.fleet.gateways.every(isKnown));
     await until('the replica acknowledges', () =>
       ask(master, async (client) => {
