@@ -25,7 +25,7 @@ export async function buildApp(
   overrides: Overrides = {},
 ): Promise<NestFastifyApplication> {
   const log = overrides.log ?? createLog(config.logLevel);
-  log.conceal(secretsOf(config));
+  log.addSecrets(secretsOf(config));
   const adapter = new FastifyAdapter({
     ...serverLimits,
     forceCloseConnections: 'idle',
