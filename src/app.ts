@@ -42,9 +42,15 @@ export async function buildApp(
     logger: new NestLog(log),
     abortOnError: false,
   });
-  connectHttp(app);
-  if (config.listen.docs) serveDocumentation(app);
-  await app.init();
+  try {
+    connectHttp(app);
+    if (config.listen.docs) serveDocumentation(app);
+    await app.init();
+  } catch (error) {
+    // A start that is refused leaves no connection and no timer behind.
+    await app.close();
+    throw error;
+  }
   return app;
 }
 

@@ -520,7 +520,7 @@ describe('time runs out', () => {
     await sandbox.reset();
     await sandbox.fault({ operation: '*', times: 3, action: { delayMs: 2_500 } });
     await expectProblems(gateway, READ_LATE, UNKNOWN_LATE);
-    // The platform carries the writes out late, and nobody receives its response.
+    // The platform carries the writes out late, and no client receives its response.
     while ((await sandbox.commits()).length === 0) await sleep(50);
     const other = await gateway.get('/v1/customers?channelCode=partner&channelCustomerId=PT-2001');
     expect(other.status).toBe(200);
