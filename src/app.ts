@@ -25,7 +25,7 @@ export async function buildApp(
   overrides: Overrides = {},
 ): Promise<NestFastifyApplication> {
   const log = overrides.log ?? createLog(config.logLevel);
-  log.conceal(secretsOf(config));
+  log.addSecrets(secretsOf(config));
   const adapter = new FastifyAdapter({
     ...serverLimits,
     forceCloseConnections: 'idle',
@@ -44,9 +44,15 @@ export async function buildApp(
     logger: new NestLog(log),
     abortOnError: false,
   });
-  connectHttp(app);
-  if (config.listen.docs) serveDocumentation(app);
-  await app.init();
+  try {
+    connectHttp(app);
+    if (config.listen.docs) serveDocumentation(app);
+    await app.init();
+  } catch (error) {
+    // A start that is refused leaves no connection and no timer behind.
+    await app.close();
+    throw error;
+  }
   return app;
 }
 
