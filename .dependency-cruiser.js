@@ -173,6 +173,8 @@ export default {
     },
   ],
   options: {
+    // They import what a test generates.
+    exclude: { path: '^test/generators/clients/(?!steps)' },
     doNotFollow: { path: '(^|/)(node_modules|dist)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

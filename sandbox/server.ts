@@ -8,7 +8,7 @@ import { NonceRegister } from './access/nonces.ts';
 import { TokenEndpoint } from './access/oauth.ts';
 import { TokenStore } from './access/tokens.ts';
 import { Clock } from './clock.ts';
-import type { Sandbox } from './control/control.ts';
+import type { Sandbox } from './control/routes.ts';
 import { Snapshots } from './control/snapshots.ts';
 import { replaceState } from './control/state-control.ts';
 import { Journal } from './control/journal.ts';

@@ -1,7 +1,7 @@
 /**
- * Runs before the tests: they start their own Redis servers and compile a small C file that steps the clock of one, so they need
- * `redis-server` and `gcc`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and
- * names them. No test is skipped.
+ * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, and open the API page
+ * in a browser, so they need `redis-server`, `gcc` and `chromium`. The script installs missing ones from Debian's packages if this
+ * process may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ const tools: readonly Tool[] = [
   { command: 'redis-server', packages: ['redis-server'], is: 'Redis 7' },
   // Only recommended by gcc's own package: the headers of the C library.
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
+  { command: 'chromium', packages: ['chromium'], is: 'Chromium under the name chromium' },
 ];
 
 // Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.

@@ -25,13 +25,15 @@ export async function buildApp(
   overrides: Overrides = {},
 ): Promise<NestFastifyApplication> {
   const log = overrides.log ?? createLog(config.logLevel);
-  log.conceal(secretsOf(config));
+  log.addSecrets(secretsOf(config));
   const adapter = new FastifyAdapter({
     ...serverLimits,
     forceCloseConnections: 'idle',
     // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
     exposeHeadRoutes: true,
+    // Fastify takes the target `*` for `/`, where there is such a route, and fails. It is refused by its original form.
+    rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     // Longer than any id that the rules allow, so that the rules report the fault.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,
@@ -42,9 +44,15 @@ export async function buildApp(
     logger: new NestLog(log),
     abortOnError: false,
   });
-  connectHttp(app);
-  if (config.listen.docs) serveDocumentation(app);
-  await app.init();
+  try {
+    connectHttp(app);
+    if (config.listen.docs) serveDocumentation(app);
+    await app.init();
+  } catch (error) {
+    // A start that is refused leaves no connection and no timer behind.
+    await app.close();
+    throw error;
+  }
   return app;
 }
 

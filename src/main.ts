@@ -6,18 +6,18 @@ import { createLog } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
 
-const concealed = new Redactor();
+const redactor = new Redactor();
 
 try {
   const config = loadConfig(process.env);
-  concealed.add(secretsOf(config));
+  redactor.add(secretsOf(config));
   const log = createLog(config.logLevel);
   logLibraryOutput(log);
   const app = await buildApp(config, { log });
   endInOrder(app);
   await listen(app, config);
 } catch (error) {
-  process.stderr.write(`${concealed.redact(explain(error as NodeJS.ErrnoException))}\n`);
+  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
   process.exit(1);
 }
 

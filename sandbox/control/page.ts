@@ -1,9 +1,9 @@
 /** The control side's own page, for a person with a browser. */
 import { OPERATIONS } from '../operations.ts';
-import { index } from './control.ts';
+import { index } from './routes.ts';
 
 export function page(): string {
-  const calls = index().map(({ method, path, does }) => [method, link(method, path), does]);
+  const calls = index().map(({ method, path, does }) => [method, link(method, path), escaped(does)]);
   const operations = OPERATIONS.map(({ name, method, path }) => [method, code(path), name]);
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Sandbox</title>
@@ -25,4 +25,8 @@ function link(method: string, path: string): string {
 
 function code(text: string): string {
   return `<code>${text}</code>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('<', '&lt;');
 }

@@ -104,7 +104,7 @@ describe('a turn', () => {
     expect(begun.join('')).toBe('abc');
   });
 
-  it('begins what callers wait for although somebody connected, when accepting has taken as long as the last of them', () => {
+  it('begins what callers wait for although a client connected, when accepting has taken as long as the last of them', () => {
     for (const name of ['a', 'b', 'c']) take(name, 20);
     const accept = (ms: number) => {
       loop.queue.connected();

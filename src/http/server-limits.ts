@@ -125,11 +125,12 @@ const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
  * Refuses what Node's parser accepts although RFC 9112 does not allow it, or what a proxy before the gateway may have read differently.
  * Afterwards the connection is closed.
  */
-export function malformedRequest({ raw }: FastifyRequest): ProblemException | undefined {
-  const { headers, rawHeaders, url = '', method, httpVersionMajor, httpVersionMinor } = raw;
+export function malformedRequest({ raw, originalUrl }: FastifyRequest): ProblemException | undefined {
+  const { headers, rawHeaders, method, httpVersionMajor, httpVersionMinor } = raw;
   if (rawHeaders.length > 2 * MAX_HEADERS) return giveUp(raw, 'headers-too-large');
   if (httpVersionMajor !== 1) return giveUp(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
-  if (!url.startsWith('/')) return giveUp(raw, 'validation-failed', 'path', 'must begin with a slash');
+  if (!originalUrl.startsWith('/'))
+    return giveUp(raw, 'validation-failed', 'path', 'must begin with a slash');
   const { host, expect } = headers;
   const isOld = httpVersionMinor === 0;
   if (!isHost(host, isOld, rawHeaders))

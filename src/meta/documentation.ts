@@ -14,8 +14,11 @@ import { PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
-/** Beside the gateway's own files, which are in the folder `page`. */
-const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+const SWAGGER_UI: Readonly<Record<string, string>> = {
+  'swagger-ui.css': require.resolve('swagger-ui-dist/swagger-ui.css'),
+  'swagger-ui-bundle.js': require.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
+};
+/** In the folder `page`. */
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -37,9 +40,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const page = once(() => fileContent(new URL('page/index.html', import.meta.url), UI_POLICY));
   const document = once(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app))));
   const files = new Map([
-    ...SWAGGER_UI.map(
-      (name) => [name, once(() => fileContent(require.resolve(`swagger-ui-dist/${name}`)))] as const,
-    ),
+    ...Object.entries(SWAGGER_UI).map(([name, path]) => [name, once(() => fileContent(path))] as const),
     ...OWN.map((name) => [name, once(() => fileContent(new URL(`page/${name}`, import.meta.url)))] as const),
     [
       'changelog',

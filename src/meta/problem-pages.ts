@@ -5,7 +5,7 @@ const STYLE = `:root{color-scheme:light dark}
 body{font:16px/1.55 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1.25rem}
 h1{font-size:1.7rem;line-height:1.25;margin:.2rem 0 1rem}h2{font-size:1.05rem;margin:1.6rem 0 .3rem}
 code{font:.92em ui-monospace,monospace;background:#8882;padding:.1em .35em;border-radius:.3em}
-a{color:#2563eb}.status{color:#888;font-weight:600}table{border-collapse:collapse;width:100%}
+a{color:#1d4ed8}.status{font-weight:600}table{border-collapse:collapse;width:100%}
 td,th{text-align:left;padding:.45rem .8rem .45rem 0;border-bottom:1px solid #8883;vertical-align:top}
 td:first-child{white-space:nowrap}@media(prefers-color-scheme:dark){a{color:#7aa7ff}}`;
 

@@ -24,7 +24,7 @@ export abstract class Log {
   abstract warn(fields: Fields, message: string): void;
   abstract error(fields: Fields, message: string): void;
   /** Masks these secrets in every line from now on. */
-  abstract conceal(source: SecretSource): void;
+  abstract addSecrets(source: SecretSource): void;
   /** Masks the same secrets in texts for callers. */
   abstract readonly redactor: Redactor;
 }
@@ -39,7 +39,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     hooks: { streamWrite: (line: string) => redactor.redactLine(line) },
   };
   const logger = pino(options, destination ?? standardOutput());
-  return Object.assign(logger, { redactor, conceal: (source: SecretSource) => redactor.add(source) });
+  return Object.assign(logger, { redactor, addSecrets: (source: SecretSource) => redactor.add(source) });
 }
 
 /** Where the reader of the output stalls, is gone or has no space, log lines are lost, but no request fails. */

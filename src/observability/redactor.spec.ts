@@ -6,10 +6,10 @@ import { leakShapes } from '../../test/support/leak-shapes.ts';
 import { Redactor } from './redactor.ts';
 import { createLog } from './log.ts';
 
-function concealing(...secrets: string[]): Redactor {
-  const concealed = new Redactor();
-  concealed.add(() => secrets);
-  return concealed;
+function redactorOf(...secrets: string[]): Redactor {
+  const redactor = new Redactor();
+  redactor.add(() => secrets);
+  return redactor;
 }
 
 describe('a known secret in a text', () => {
@@ -35,20 +35,20 @@ describe('a known secret in a text', () => {
     ['in base64url', Buffer.from(`kk:${secret}`).toString('base64url')],
     ['in hex', Buffer.from(secret).toString('hex')],
   ])('%s is masked', (_, text) => {
-    const masked = concealing('another', secret).redact(`before ${text} after`);
+    const masked = redactorOf('another', secret).redact(`before ${text} after`);
     expect(masked).toMatch(/^before .*\[secret\].* after$/);
     // In base64 the digits that the secret shares with its neighbours stay.
     expect(masked.length).toBeLessThan(60);
   });
 
   it('is masked whole, where another is its beginning', () => {
-    expect(concealing('abcdef', 'abcdefghij').redact('x abcdefghij abcdef')).not.toMatch(/ghij|abc/);
+    expect(redactorOf('abcdef', 'abcdefghij').redact('x abcdefghij abcdef')).not.toMatch(/ghij|abc/);
   });
 
   it.each(['ab', `${newSecret('m')} /+é`])(
     'G6 is masked while it passes through, and not kept: %#',
     (passing) => {
-      const redactor = concealing(secret);
+      const redactor = redactorOf(secret);
       for (const form of [passing, encodeURIComponent(passing)])
         if (passing.length > 4 || form === passing)
           expect(redactor.redact(`x ${form} y`, [passing])).toBe('x [secret] y');
@@ -58,7 +58,7 @@ describe('a known secret in a text', () => {
 
   it('leaves everything else, and a secret too short to be one masks nothing', () => {
     const text = '{"level":"error","event":"internal-error","stack":"    at place (file:///x.js:1:1)"}';
-    expect(concealing('e', '', 'abc', secret).redact(text)).toBe(text);
+    expect(redactorOf('e', '', 'abc', secret).redact(text)).toBe(text);
   });
 });
 
@@ -76,7 +76,7 @@ describe('the log', () => {
     const stream = new PassThrough();
     const log = createLog('debug', stream);
     const current: string[] = [];
-    log.conceal(() => current);
+    log.addSecrets(() => current);
     // The secret becomes known a moment later, as a token does.
     current.push(secret);
     for (const text of textsOf(thing)) {

@@ -16,6 +16,7 @@ export interface Schema {
   additionalProperties?: boolean;
   nullable?: boolean;
   'x-enumeration'?: Pick<Enumeration, 'name' | 'description'>;
+  'x-upstream'?: string;
 }
 type Schemas = Record<string, Schema>;
 
@@ -25,6 +26,7 @@ export interface Parameter {
   example?: unknown;
   schema?: Schema;
   'x-enumeration'?: Schema['x-enumeration'];
+  'x-upstream'?: string;
 }
 
 interface Described {
@@ -97,7 +99,7 @@ function withNamedEnumeration(schema: Schema, isOpen: boolean, named: Schemas): 
   return { ...others, anyOf: choices, 'x-extensible-enum': words } as Schema;
 }
 
-/** Tools look for the example and the description at the parameter, not in its schema. */
+/** Tools look for the example and the description at the parameter; what the gateway adds belongs into its schema. */
 function finishParameter(parameter: Parameter, named: Schemas): void {
   describeField(parameter.name, parameter);
   const { schema, 'x-enumeration': enumeration } = parameter;
@@ -105,6 +107,10 @@ function finishParameter(parameter: Parameter, named: Schemas): void {
   if (enumeration !== undefined) {
     schema['x-enumeration'] = enumeration;
     delete parameter['x-enumeration'];
+  }
+  if (parameter['x-upstream'] !== undefined) {
+    schema['x-upstream'] = parameter['x-upstream'];
+    delete parameter['x-upstream'];
   }
   if (parameter.example === undefined && schema.example !== undefined) parameter.example = schema.example;
   delete schema.example;

@@ -93,6 +93,10 @@ describe('an order store that is not fit', () => {
   it('is no reason to start where it is a replica', async () => {
     const master = await newServer();
     const replica = await newServer('--replicaof', '127.0.0.1', String(master.port));
+    // While it loads its master's data it cannot be asked what it is.
+    await until('it follows', async () =>
+      (await ask(replica, (client) => client.info('replication'))).includes('master_link_status:up'),
+    );
     expect(await refusal(keeperOf(replica))).toMatch(/GUARD_REDIS_URL is a replica/);
   });
 

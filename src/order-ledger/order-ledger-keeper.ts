@@ -42,7 +42,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     if (this.redis.configured) {
       await this.watch.start();
-      this.redis.onReady(() => void this.watch.check().catch(() => undefined));
+      this.redis.onReady(() => void this.watch.reconnected().catch(() => undefined));
       this.#measure();
     } else {
       this.log.warn(

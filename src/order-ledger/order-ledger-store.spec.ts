@@ -123,7 +123,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     return write;
   }
 
-  it('begins a write once, and tells everybody else that it is there', async () => {
+  it('begins a write once, and gives its record to every further attempt', async () => {
     const write = newOrder();
     expect(await store.begin(write)).toMatchObject({ kind: 'begun' });
     const other = await store.begin({ ...write, owner: randomUUID() });

@@ -23,6 +23,9 @@ import { endOf } from './write-outcome.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
+/** With these reasons, a write may be recorded that has not begun. */
+const OPEN: ReadonlySet<string> = new Set(['refused', 'unacknowledged']);
+
 /** When a caller with too many records may repeat its request: each record ends by itself. */
 const FULL_S = 60;
 
@@ -172,18 +175,16 @@ export class OrderLedger {
 
   /** The same owner tries twice: the store may have begun the write, and only its response got lost. */
   async #begin(begin: Begin): Promise<Begun> {
+    let mayBeRecorded = false;
     try {
       return await this.keeper.store.begin(begin).catch((error: unknown) => {
-        if (error instanceof OrderLedgerUnavailable && error.reason === 'away')
-          return this.keeper.store.begin(begin);
-        throw error;
+        if (!(error instanceof OrderLedgerUnavailable && error.reason === 'away')) throw error;
+        mayBeRecorded = true;
+        return this.keeper.store.begin(begin);
       });
     } catch (error) {
-      // The store may have recorded it all the same. This frees its number now, and not only at the end of the lease.
-      if (
-        error instanceof OrderLedgerUnavailable &&
-        ['away', 'refused', 'unacknowledged'].includes(error.reason)
-      )
+      // This frees its number now, and not only at the end of the lease.
+      if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
         void this.recorder.record({ ...moveOf(begin), to: 'not_sent' });
       throw error;
     }

@@ -52,7 +52,16 @@ export class StoreMemory implements OnApplicationShutdown {
 
   /** Reads the file and the shared Redis. Throws {@link ConfigError} where the file cannot be used. */
   async load(): Promise<readonly Remembered[]> {
-    return [this.#fromFile(), await this.#fromRedis()].filter((each) => each !== undefined);
+    return [this.#fromFile(), await this.ofAll()].filter((each) => each !== undefined);
+  }
+
+  /** The highest count that any gateway has told the other Redis; undefined where there is none, or it is away. */
+  async ofAll(): Promise<Remembered | undefined> {
+    if (!this.#isElsewhere) return undefined;
+    const [epoch, count] = await this.redis
+      .run((client) => client.hmget(this.#key, 'epoch', 'count'))
+      .catch(() => []);
+    return epoch && count ? { epoch, count: Number(count) } : undefined;
   }
 
   /** Writes a little later: no request waits for it. */
@@ -113,13 +122,5 @@ export class StoreMemory implements OnApplicationShutdown {
     throw new ConfigError([
       'GUARD_COUNT_FILE is not what the gateway wrote there: put it back, or delete it',
     ]);
-  }
-
-  async #fromRedis(): Promise<Remembered | undefined> {
-    if (!this.#isElsewhere) return undefined;
-    const [epoch, count] = await this.redis
-      .run((client) => client.hmget(this.#key, 'epoch', 'count'))
-      .catch(() => []);
-    return epoch && count ? { epoch, count: Number(count) } : undefined;
   }
 }

@@ -9,7 +9,7 @@ import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import type { KnownStore } from './redis-order-ledger.ts';
 import { storeKeys } from './store-keys.ts';
 import { makeEpoch } from './store-epoch.ts';
-import { StoreMemory } from './store-memory.ts';
+import { type Remembered, StoreMemory } from './store-memory.ts';
 import { exchangedKeys, readStoreState, type StoreState, unreadableOrders } from './store-settings.ts';
 
 /** Settings change rarely, and reading them transfers some kB. */
@@ -160,17 +160,24 @@ export class StoreWatch implements KnownStore {
 
   /** Throws {@link ConfigError} where the store's settings, or the file that remembers it, do not allow the start. */
   async start(): Promise<void> {
-    for (const { epoch, count } of await this.memory.load()) {
-      if (this.#epoch === undefined || isLater(epoch, this.#epoch))
-        [this.#epoch, this.#count] = [epoch, count];
-      else if (epoch === this.#epoch) this.#count = Math.max(this.#count, count);
-    }
+    for (const remembered of await this.memory.load()) this.#learn(remembered);
     await this.check(true);
+  }
+
+  /**
+   * Called when the store replies again, before any order. It may have gone back meanwhile, and lost writes that only another gateway
+   * began: their count is read before an order is taken.
+   */
+  async reconnected(): Promise<void> {
+    this.#isFit = false;
+    await this.check();
   }
 
   /** Checks epoch and count, and every {@link SETTINGS_MS} the settings. Rejects while the store is away. */
   async check(atStart = false): Promise<void> {
     try {
+      const remembered = atStart || this.#isFit ? undefined : await this.memory.ofAll();
+      if (remembered) this.#learn(remembered);
       if (atStart || !this.#isFit || performance.now() - this.#settingsAt >= SETTINGS_MS)
         await this.#checkSettings(atStart);
       if (this.#isFit && !this.lacksRights) await this.#findEpoch();
@@ -179,6 +186,11 @@ export class StoreWatch implements KnownStore {
       this.#stop('away', 'The order store is away: orders are refused until it is back');
       if (!atStart) throw error;
     }
+  }
+
+  #learn({ epoch, count }: Remembered): void {
+    if (this.#epoch === undefined || isLater(epoch, this.#epoch)) [this.#epoch, this.#count] = [epoch, count];
+    else if (epoch === this.#epoch) this.#count = Math.max(this.#count, count);
   }
 
   async #checkSettings(atStart: boolean): Promise<void> {

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-state.ts';
 import type { Scope } from '../caller/scopes.ts';
@@ -111,6 +111,7 @@ export class LicenseOrdersController {
   }
 
   @Get(':channelCode/:channelOrderId/assets')
+  @ApiExtension('x-upstream-also', ['listAssets'])
   @Operation({
     id: 'getOrderAssets',
     summary: 'Page through the assets that an order made or added to',

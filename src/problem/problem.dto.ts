@@ -31,7 +31,7 @@ export class RequestFaultDto {
 export class ConflictDto {
   assetNum!: string;
 
-  /** The member that has it. */
+  /** Global id of the member that has it. */
   memberGlobalId!: string;
 }
 

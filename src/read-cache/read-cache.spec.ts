@@ -143,7 +143,7 @@ describe('a failure', () => {
     return { load, calls: () => calls };
   };
 
-  it('of everybody is shared by those who wait, and not kept', async () => {
+  it('of all callers is shared by the waiting requests, and not kept', async () => {
     const cache = cacheOf();
     const { load, calls } = failing('upstream-unavailable');
     const both = await Promise.allSettled([

@@ -92,7 +92,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     // Where the server is away at the start, the client tries again in the background.
     await Promise.race([connected.catch(() => undefined), wait(START_MS, undefined, { ref: false })]);
     if (!this.#up) this.#away(this.#lastError);
-    if (this.store === 'orders') return;
+    if (this.store === 'orders' || this.#stopped) return;
     await this.#checkWrites();
     this.#checks = setInterval(() => void this.#checkWrites(), CHECK_EVERY_MS).unref();
   }

@@ -20,7 +20,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     log: Log,
   ) {
     if (!config.file) return;
-    log.conceal(() => [...this.#users.values()].map(({ password }) => password.reveal()));
+    log.addSecrets(() => [...this.#users.values()].map(({ password }) => password.reveal()));
     this.#file = new WatchedFile(config.file, readUsersFile, {
       changed: (users) => {
         this.#users = users;

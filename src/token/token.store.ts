@@ -55,7 +55,7 @@ export class TokenStore {
     // The part in braces decides the slot in a cluster: one script needs all keys of a principal and those of the endpoint.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
     metrics.tokenAges(() => this.#ages());
-    log.conceal(() =>
+    log.addSecrets(() =>
       [...this.#local.values()].flatMap(({ token }) => [token.value, token.refreshToken ?? '']),
     );
   }

@@ -40,7 +40,7 @@ type Response = AxiosResponse<Buffer>;
  */
 export class Exchange implements Dispatcher.DispatchHandler, Ending {
   /** Called when its caller has an answer or a failure, and again at the end of the exchange where that is later. */
-  told: (how: 'answer' | 'failure') => void = () => undefined;
+  onResult: (how: 'answer' | 'failure') => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
   #isLate = false;
@@ -154,7 +154,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#isLate = true;
     this.#timer = setTimeout(() => this.timeUp(), LATE_MS).unref();
     tell(new TransportError('timeout', true, undefined, late.promise));
-    this.told('failure');
+    this.onResult('failure');
   }
 
   #kindOf(error: Error & { code?: unknown }): TransportError['kind'] {
@@ -185,7 +185,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.budget?.release(this.#held);
     this.#held = 0;
     this.config.abandon?.removeEventListener('abort', this.#abandoned);
-    this.told(how);
+    this.onResult(how);
     return true;
   }
 }

@@ -48,7 +48,7 @@ export class OwnConnections {
       open();
       return;
     }
-    exchange.told = () => this.#queue.delete(open);
+    exchange.onResult = () => this.#queue.delete(open);
     this.#queue.add(open);
   }
 
@@ -65,8 +65,8 @@ export class OwnConnections {
     let own: Socket | undefined;
     let isSent = false;
     this.#open++;
-    exchange.told = (how) => {
-      exchange.told = () => this.#late.delete(exchange);
+    exchange.onResult = (how) => {
+      exchange.onResult = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
       // After the send the client owns the connection and ends it with the exchange. After an answer it would do so by an error
       // that no code reads and that costs as much as the rest of the connection, so the connection is closed here.

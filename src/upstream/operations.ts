@@ -1,7 +1,7 @@
 import type { GroupName } from '../transport/connection-groups.ts';
 
 /**
- * The platform's 19 operations as data (interface sections 4.1 and 4.2). A new one is a line here.
+ * The platform's operations as data (interface sections 4.1 and 4.2). A new one is a line here.
  *
  * `effect` decides what may be repeated: `read` changes nothing, `repeatable` has the same effect when repeated,
  * `once` must never be sent again while its outcome is open.

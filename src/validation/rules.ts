@@ -108,7 +108,7 @@ export function Text(max: number, doc: FieldDoc = {}, min = 1): PropertyDecorato
 }
 
 /** The field holds a secret, under its own name and the platform's: no text and no preview shows it. */
-function concealed({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
+function secretField({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
   return (_, field) => {
     declareSecretField(String(field));
     if (wireName !== undefined) declareSecretField(wireName);
@@ -118,7 +118,7 @@ function concealed({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
 /** Text that is passed on byte for byte and never shown, such as a licence password. */
 export function SecretText(max: number, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    concealed(doc),
+    secretField(doc),
     rule(
       'secret',
       (value) => isPlainText(value, max),
@@ -232,7 +232,7 @@ export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorato
 export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
   const maxLength = 256;
   return applyDecorators(
-    concealed(doc),
+    secretField(doc),
     rule(
       'secretList',
       (value) => isListOf(value, size, (item) => isPlainText(item, maxLength)),

@@ -298,6 +298,50 @@ async function storeKilled(stage: Stage): Promise<Acted> {
   return { ...judged, violations: [...judged.violations, ...unguarded, ...claimed] };
 }
 
+/**
+ * A replica of the store is promoted while the old master goes on, and the same orders are submitted on both sides: first at the old
+ * master, before the gateways can see that the replica has gone.
+ */
+async function splitBrain(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const names = Array.from({ length: 20 }, (_, index) => `split-${index}`);
+  const old = stage.fleet.gateways.length;
+  await stage.promoteReplica();
+  await Promise.all(
+    names.map(async (channelOrderId, index) =>
+      ledger.note(channelOrderId, await stage.place(index % old, channelOrderId, 'none')),
+    ),
+  );
+  const promoted = await stage.startAtPromoted();
+  const answers = await Promise.all(
+    names.map((channelOrderId) => placeAt(stage, promoted, channelOrderId, 'none')),
+  );
+  for (const [index, channelOrderId] of names.entries())
+    ledger.note(channelOrderId, answers[index] as Answer);
+  if (!answers.some(isSuccess)) throw new Error('the promoted server took no order');
+  const violations = duplicatesIn(await stage.sandbox.commits());
+  if (violations.length === 0) await stage.dropPromoted();
+  return { violations, orders: names.length, submits: ledger.submits };
+}
+
+/** The store goes back to an older state, and the orders from before and after that state are submitted again. */
+async function goneBack(stage: Stage): Promise<Acted> {
+  const ledger = new Ledger();
+  const names = Array.from({ length: 20 }, (_, index) => `gone-back-${index}`);
+  const handIn = (some: readonly string[], gateway: number, tries?: number) =>
+    Promise.all(
+      some.map((channelOrderId) => submit(stage, ledger, { channelOrderId, fault: 'none' }, gateway, tries)),
+    );
+  await handIn(names.slice(0, 10), 0);
+  stage.copyOrderStore();
+  await handIn(names.slice(10), 1);
+  await stage.restoreOrderStore();
+  for (const gateway of stage.fleet.gateways.keys()) await handIn(names, gateway, 4);
+  const violations = duplicatesIn(await stage.sandbox.commits());
+  if (violations.length === 0) await stage.confirmOrderStore();
+  return { violations, orders: names.length, submits: ledger.submits };
+}
+
 /** The store is emptied, and earlier orders are submitted again. The last act: afterwards no order is sent. */
 async function emptied(stage: Stage): Promise<Acted> {
   const ledger = new Ledger();
@@ -323,6 +367,8 @@ export const acts = {
   strangers,
   'store-killed': storeKilled,
   crowd,
+  'split-brain': splitBrain,
+  'gone-back': goneBack,
   emptied,
 } satisfies Record<string, Act>;
 export type ActName = keyof typeof acts;

@@ -22,10 +22,19 @@ export class Records {
   private readonly redis: OrderLedgerRedisModule.OrderLedgerRedis;
   private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
 
-  private constructor(store: Records['store'], redis: Records['redis'], nameOf: Records['nameOf']) {
+  /** Takes up the epoch that the store has now, as gateways do where an operator confirmed it. */
+  readonly refresh: () => Promise<void>;
+
+  private constructor(
+    store: Records['store'],
+    redis: Records['redis'],
+    nameOf: Records['nameOf'],
+    refresh: Records['refresh'],
+  ) {
     this.store = store;
     this.redis = redis;
     this.nameOf = nameOf;
+    this.refresh = refresh;
   }
 
   /** `environment` is that of a gateway whose store has an epoch. */
@@ -47,13 +56,17 @@ export class Records {
     const redis = new OrderLedgerRedis(config.orderStore, createLog('silent'), new Metrics());
     await redis.onModuleInit();
     const name = environmentName(config.upstream.baseUrl);
-    const epoch = await redis.run((client) => client.get(storeKeys(name).epoch));
+    let epoch: string | null = null;
+    const refresh = async () => {
+      epoch = await redis.run((client) => client.get(storeKeys(name).epoch));
+    };
+    await refresh();
     const store = new RedisOrderLedger(
       redis,
       name,
       knownStore(() => epoch ?? undefined),
     );
-    return new Records(store, redis, orderName);
+    return new Records(store, redis, orderName, refresh);
   }
 
   get up(): boolean {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { confirmStore } from '../support/confirm-store.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
@@ -20,7 +21,11 @@ interface StageOptions {
   readonly seed?: number;
 }
 
+type StartGateway = (more?: Record<string, string>) => ReturnType<typeof startGatewayProcess>;
+
 const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
+/** Where Redis keeps its log. */
+const LOG = 'appendonlydir';
 /** A killed process loses the line that it is writing, since a write does not wait for the log. */
 const KILLED_WITH_ITS_LINES_MS = 500;
 
@@ -38,12 +43,16 @@ export class Stage {
   #orderStore: RunningRedis;
   readonly #orderStoreFolder: string;
   readonly #startOrderStore: () => Promise<RunningRedis>;
-  readonly #startGateway: () => ReturnType<typeof startGatewayProcess>;
+  readonly #startGateway: StartGateway;
+  readonly #environment: Record<string, string>;
+  #promoted: RunningRedis | undefined;
+  #confirmed = 0;
 
   private constructor(
     parts: Pick<Stage, 'sandbox' | 'fleet' | 'records'>,
     orderStore: { running: RunningRedis; folder: string; start: () => Promise<RunningRedis> },
-    startGateway: () => ReturnType<typeof startGatewayProcess>,
+    startGateway: StartGateway,
+    environment: Record<string, string>,
   ) {
     this.sandbox = parts.sandbox;
     this.fleet = parts.fleet;
@@ -52,6 +61,7 @@ export class Stage {
     this.#orderStoreFolder = orderStore.folder;
     this.#startOrderStore = orderStore.start;
     this.#startGateway = startGateway;
+    this.#environment = environment;
   }
 
   static async set({ processes, variant, environment = {}, seed }: StageOptions): Promise<Stage> {
@@ -75,10 +85,11 @@ export class Stage {
       ...(variant && { CHAOS_VARIANT: variant }),
     };
     const preload = `--import ${pathToFileURL(resolve('test/chaos/variants.ts')).href} --no-warnings`;
-    const startGateway = () => startGatewayProcess(all, variant ? { nodeOptions: preload } : {});
-    fleet.gateways = await Promise.all(Array.from({ length: processes }, startGateway));
+    const startGateway: StartGateway = (more = {}) =>
+      startGatewayProcess({ ...all, ...more }, variant ? { nodeOptions: preload } : {});
+    fleet.gateways = await Promise.all(Array.from({ length: processes }, () => startGateway()));
     const records = await Records.open(all);
-    const stage = new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway);
+    const stage = new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway, all);
     // Fetches tokens and runs the code once before the test.
     await Promise.all(fleet.gateways.map((_, gateway) => stage.place(gateway, `first-${gateway}`, 'none')));
     return stage;
@@ -179,6 +190,64 @@ export class Stage {
     await ask(this.#orderStore, (client) => client.flushall());
   }
 
+  /** As a copy of the store's folder is made while Redis runs. */
+  copyOrderStore(): void {
+    cpSync(join(this.#orderStoreFolder, LOG), join(this.#orderStoreFolder, 'copy'), { recursive: true });
+  }
+
+  /** The store is killed, and comes back as it was when it was copied. */
+  async restoreOrderStore(): Promise<void> {
+    await this.killOrderStore();
+    rmSync(join(this.#orderStoreFolder, LOG), { recursive: true });
+    cpSync(join(this.#orderStoreFolder, 'copy'), join(this.#orderStoreFolder, LOG), { recursive: true });
+    await this.restartOrderStore();
+  }
+
+  /** The store gets a replica, which is promoted while the old master goes on, as after a failover between two networks. */
+  async promoteReplica(): Promise<void> {
+    const master = this.#orderStore;
+    const log = ['--appendonly', 'yes', '--appendfsync', 'always'];
+    this.#promoted = await startRedis([...log, '--replicaof', '127.0.0.1', String(master.port)]);
+    const isKnown = (gateway: GatewayProcess) =>
+      gateway.output().includes('"event":"order-store-replicas","replicas":1');
+    await until('every gateway knows of the replica', () => this.fleet.gateways.every(isKnown));
+    await until('the replica acknowledges', () =>
+      ask(master, async (client) => {
+        await client.set('{stage}:followed', 1);
+        return (await client.wait(1, 200)) === 1;
+      }),
+    );
+    await ask(this.#promoted, (client) => client.replicaof('NO', 'ONE'));
+  }
+
+  /** Starts a gateway that is connected to the promoted server, and returns its index. */
+  async startAtPromoted(): Promise<number> {
+    const url = this.#promoted?.url ?? '';
+    return this.fleet.gateways.push(await this.#startGateway({ GUARD_REDIS_URL: url })) - 1;
+  }
+
+  /** The promoted server ends, with the gateway that had it, and an operator says that there is no replica any more. */
+  async dropPromoted(): Promise<void> {
+    const gateway = this.fleet.gateways.pop() as GatewayProcess;
+    this.#killed.set(gateway, performance.now());
+    gateway.child.kill('SIGKILL');
+    await gateway.ended;
+    await this.#promoted?.stop();
+    this.#promoted = undefined;
+    await this.confirmOrderStore();
+  }
+
+  /** An operator confirms the store as it is, and the gateways go on. */
+  async confirmOrderStore(): Promise<void> {
+    await confirmStore(this.#environment);
+    await this.records.refresh();
+    for (const gateway of this.fleet.gateways.keys())
+      await until(`gateway ${gateway} takes orders`, async () => {
+        const answer = await this.place(gateway, `confirmed-${this.#confirmed++}`, 'none');
+        return answer.status === 201;
+      });
+  }
+
   /** Waits until no order counts as being sent: every orphaned lease has ended. */
   async settled(): Promise<void> {
     await until(
@@ -198,6 +267,7 @@ export class Stage {
       await ended;
     }
     await this.fleet.stop();
+    await this.#promoted?.stop();
     await this.#orderStore.stop();
     rmSync(this.#orderStoreFolder, { recursive: true, force: true });
     await this.sandbox.close();

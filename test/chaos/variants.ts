@@ -17,6 +17,7 @@ import type { CallContext } from '../../src/upstream/call-context.ts';
 import type * as Client from '../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
 import type { Result } from '../../src/upstream/upstream.exchange.ts';
+import type * as Acknowledged from '../../src/redis/acknowledged-scripts.ts';
 import type { ActName } from './acts.ts';
 import { built } from './records.ts';
 
@@ -24,6 +25,7 @@ const load = {
   callers: () => built<typeof Callers>('caller/caller.guard.js'),
   orderLedger: () => built<typeof OrderLedger>('order-ledger/redis-order-ledger.js'),
   memory: () => built<typeof Memory>('order-ledger/store-memory.js'),
+  acknowledged: () => built<typeof Acknowledged>('redis/acknowledged-scripts.js'),
   records: () => built<typeof LedgerRecordModule>('order-ledger/ledger-record.js'),
   client: () => built<typeof Client>('upstream/upstream.client.js'),
   exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
@@ -115,6 +117,7 @@ export const variants = {
     apply: async () => {
       const { StoreMemory } = await load.memory();
       around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
+      around(StoreMemory.prototype, 'ofAll', () => Promise.resolve(undefined));
     },
   },
   'on-without-the-store': {
@@ -134,6 +137,24 @@ export const variants = {
     apply: async () => {
       await inScripts("if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", '');
       await inScripts('if count < expected then', 'if false then');
+    },
+  },
+  'count-not-compared': {
+    acts: ['gone-back'],
+    apply: () => inScripts('if count < expected then', 'if false then'),
+  },
+  // A gateway that remembers how many writes there were would notice the promoted server.
+  'wait-left-out': {
+    acts: ['split-brain'],
+    apply: async () => {
+      const { StoreMemory } = await load.memory();
+      around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
+      around(StoreMemory.prototype, 'ofAll', () => Promise.resolve(undefined));
+      const { AcknowledgedScripts } = await load.acknowledged();
+      around<Promise<object>>(AcknowledgedScripts.prototype, 'run', async (goOn, all) => ({
+        ...(await goOn(...all)),
+        acknowledged: true,
+      }));
     },
   },
   'hang-up-stops-the-send': {

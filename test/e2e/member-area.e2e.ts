@@ -331,12 +331,17 @@ describe('adding many members', () => {
 
   it.each<[string, object, string[], string[]]>([
     [
-      'nobody added',
+      'no member added',
       { succeeded: [], failed: [{ userName: 'a', message: 'm' }] },
       [],
       ['a not_processed', 'b unknown'],
     ],
-    ['nobody failed', { succeeded: [{ globalId: 'g', userName: 'b@h' }], failed: [] }, ['g'], ['a unknown']],
+    [
+      'no member failed',
+      { succeeded: [{ globalId: 'g', userName: 'b@h' }], failed: [] },
+      ['g'],
+      ['a unknown'],
+    ],
     [
       'one in both lists',
       { succeeded: [{ globalId: 'g', userName: 'a@h' }], failed: [{ userName: 'a', message: 'm' }] },
@@ -344,7 +349,7 @@ describe('adding many members', () => {
       ['a unknown', 'b unknown'],
     ],
     ['nothing at all', {}, [], ['a unknown', 'b unknown']],
-    ['somebody else', { succeeded: [{ globalId: 'x', userName: 'z@h' }] }, [], ['a unknown', 'b unknown']],
+    ['another member', { succeeded: [{ globalId: 'x', userName: 'z@h' }] }, [], ['a unknown', 'b unknown']],
   ])(
     'passes on 60027 with %s, and names the members with an unknown outcome',
     async (_, data, added, failures) => {

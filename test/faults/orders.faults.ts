@@ -284,6 +284,9 @@ describe('in the order store', () => {
   it('R12 that evicts: the gateway refuses to start, and names the setting', async () => {
     const redis = await newRedis('--maxmemory-policy', 'allkeys-lru', ...DURABLE);
     await expect(withStore(redis)).rejects.toThrow(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
+    await until('every connection of the refused start is closed', () =>
+      ask(redis, async (client) => (await client.info('clients')).includes('connected_clients:1\r')),
+    );
   });
 
   it.each<[string, (redis: RunningRedis, key: string) => Promise<unknown>]>([

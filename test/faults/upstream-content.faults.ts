@@ -13,11 +13,11 @@ import {
   metric,
   order,
   read,
-  READ_MISFIT,
+  READ_VIOLATION,
   UNAVAILABLE,
   UNKNOWN,
   write,
-  WRITE_MISFIT,
+  WRITE_VIOLATION,
 } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
@@ -123,7 +123,7 @@ describe('bodies that are no envelope', () => {
     ['C20 a number with a leading zero', '{"code":00}'],
   ])('%s: 502, a write unknown and sent once', async (_, body) => {
     await answerWith(body);
-    await expectEach(READ_MISFIT, UNKNOWN);
+    await expectEach(READ_VIOLATION, UNKNOWN);
     await sandbox.reset();
     expect((await send(gateway, read)).status).toBe(200);
   });
@@ -131,7 +131,7 @@ describe('bodies that are no envelope', () => {
   it('C3 an HTML page with 200: none of it is shown, its length and hash are logged', async () => {
     const page = `<!doctype html><html><body>maintenance ${'x'.repeat(2_000)}</body></html>`;
     await answerWith(page);
-    const answers = await expectEach(READ_MISFIT, UNKNOWN);
+    const answers = await expectEach(READ_VIOLATION, UNKNOWN);
     for (const { text: shown } of answers) expect(shown).not.toMatch(/html|maintenance/);
     const log = gateway.logLines.join('\n');
     expect(log).not.toMatch(/<html|maintenance/);
@@ -162,13 +162,13 @@ describe('codes', () => {
       const unmapped = (outcome: string) => expected(502, 'upstream-unmapped-error', outcome);
       await (isCode
         ? expectEach(unmapped('not_processed'), unmapped('unknown'))
-        : expectEach(READ_MISFIT, WRITE_MISFIT));
+        : expectEach(READ_VIOLATION, WRITE_VIOLATION));
     },
   );
 
   it('C6 no code', async () => {
     await answerWith('{"message":"ok","data":[]}');
-    await expectEach(READ_MISFIT, WRITE_MISFIT);
+    await expectEach(READ_VIOLATION, WRITE_VIOLATION);
   });
 
   it.each(['0', '"0"'])('C6 the code %s is success', async (code) => {
@@ -193,7 +193,7 @@ describe('codes', () => {
 
   it.each(['0', '"0"'])('C8 299 with the code %s claims success in an error response', async (code) => {
     await answerWith(`{"code":${code},"message":"ok","data":[]}`, '*', 299);
-    await expectEach(READ_MISFIT, WRITE_MISFIT);
+    await expectEach(READ_VIOLATION, WRITE_VIOLATION);
   });
 
   it.each<[string, string]>([
@@ -203,7 +203,7 @@ describe('codes', () => {
     ['a line break', '"13004\\r\\nx"'],
   ])('C9 a code that is %s: 502, shown nowhere', async (_, code) => {
     await answerWith(`{"code":${code},"message":"m"}`);
-    const answers = await expectEach(READ_MISFIT, WRITE_MISFIT);
+    const answers = await expectEach(READ_VIOLATION, WRITE_VIOLATION);
     for (const { text: shown } of answers) expect(shown).not.toContain('13004');
     const log = gateway.logLines.join('\n');
     expect(log).not.toContain('13004');
@@ -259,8 +259,8 @@ describe('data', () => {
     'C12 data is of another shape: %s: 502',
     async (body) => {
       await answerWith(body);
-      expectProblem(await send(gateway, read), READ_MISFIT);
-      expectProblem(await send(gateway, write), WRITE_MISFIT);
+      expectProblem(await send(gateway, read), READ_VIOLATION);
+      expectProblem(await send(gateway, write), WRITE_VIOLATION);
       await expectOrderIncomplete(order);
     },
   );
@@ -271,7 +271,7 @@ describe('data', () => {
       await answerWith(body);
       const answer = await send(gateway, read);
       expect([answer.status, answer.body['items']]).toEqual([200, []]);
-      expectProblem(await send(gateway, write), WRITE_MISFIT);
+      expectProblem(await send(gateway, write), WRITE_VIOLATION);
       await expectOrderIncomplete(order);
     },
   );
@@ -388,7 +388,7 @@ describe('data', () => {
 
   it('C16 an object instead of a list: 502', async () => {
     await answerData('{"assetNum":"8000001003","status":1}', write);
-    await expectData(write, WRITE_MISFIT);
+    await expectData(write, WRITE_VIOLATION);
   });
 
   it('C16 ids and times may be numbers or strings', async () => {
@@ -407,7 +407,7 @@ describe('data', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     expect(Object.keys(Object.prototype)).toEqual([]);
     await answerWith(`{${evil}}`, write.upstream);
-    expectProblem(await send(gateway, write), WRITE_MISFIT);
+    expectProblem(await send(gateway, write), WRITE_VIOLATION);
   });
 
   it.each<[string, object]>([
@@ -451,7 +451,7 @@ describe('lists', () => {
 
   it.each([23, 500])('C21 a page of %i instead of 20: 502', async (count) => {
     await answerData(page(count, 5, 1), members);
-    await expectData(members, READ_MISFIT);
+    await expectData(members, READ_VIOLATION);
   });
 
   it('C21 wrong totals: passed on, and the gateway does not loop up to them', async () => {
@@ -566,7 +566,7 @@ describe('lists', () => {
     await answerData(`{"productInstanceList":[],"children":${children}}`, products);
     const answer = await send(gateway, products);
     expect(answer.status).toBe(status);
-    if (status === 502) expectProblem(answer, READ_MISFIT);
+    if (status === 502) expectProblem(answer, READ_VIOLATION);
     await expectAsked(products);
   });
 });

@@ -14,7 +14,7 @@ import {
   order,
   read,
   READ_LATE,
-  READ_MISFIT,
+  READ_VIOLATION,
   REJECTED,
   UNAVAILABLE,
   UNKNOWN,
@@ -474,8 +474,8 @@ describe('the response is lost', () => {
   it.each<[string, object, Expected, number]>([
     ['U9 a reset in the middle of the body', { reset: 'mid-body' }, UNAVAILABLE, 2],
     ['U10 a body shorter than its length', { truncate: 20, framing: 'length' }, UNAVAILABLE, 2],
-    ['U11 chunks without the last one', { truncate: 20, framing: 'chunked' }, READ_MISFIT, 1],
-    ['U12 a body cut where nothing tells its length', { truncate: 20, framing: 'close' }, READ_MISFIT, 1],
+    ['U11 chunks without the last one', { truncate: 20, framing: 'chunked' }, READ_VIOLATION, 1],
+    ['U12 a body cut where nothing tells its length', { truncate: 20, framing: 'close' }, READ_VIOLATION, 1],
   ])('%s', async (_, action, onRead, readHits) => {
     const gateway = await gatewayTo(sandbox.url);
     await sandbox.fault({ operation: '*', phase: 'after', action });
@@ -520,7 +520,7 @@ describe('time runs out', () => {
     await sandbox.reset();
     await sandbox.fault({ operation: '*', times: 3, action: { delayMs: 2_500 } });
     await expectProblems(gateway, READ_LATE, UNKNOWN_LATE);
-    // The platform carries the writes out late, and nobody receives its response.
+    // The platform carries the writes out late, and no client receives its response.
     while ((await sandbox.commits()).length === 0) await sleep(50);
     const other = await gateway.get('/v1/customers?channelCode=partner&channelCustomerId=PT-2001');
     expect(other.status).toBe(200);
@@ -553,11 +553,11 @@ describe('HTTP statuses', () => {
     ['U17 500 with an HTML page', { ...page, httpStatus: 500 }, UNAVAILABLE, 1],
     ['U18 502', { ...page, httpStatus: 502 }, UNAVAILABLE, 2],
     ['U18 504', { ...page, httpStatus: 504 }, READ_LATE, 2],
-    ['U23 204', { httpStatus: 204 }, READ_MISFIT, 1],
-    ['U23 304', { httpStatus: 304 }, READ_MISFIT, 1],
-    ['U23 418', { httpStatus: 418 }, READ_MISFIT, 1],
-    ['U23 999', { httpStatus: 999 }, READ_MISFIT, 1],
-    ['U23 201 with a good envelope', { httpStatus: 201 }, READ_MISFIT, 1],
+    ['U23 204', { httpStatus: 204 }, READ_VIOLATION, 1],
+    ['U23 304', { httpStatus: 304 }, READ_VIOLATION, 1],
+    ['U23 418', { httpStatus: 418 }, READ_VIOLATION, 1],
+    ['U23 999', { httpStatus: 999 }, READ_VIOLATION, 1],
+    ['U23 201 with a good envelope', { httpStatus: 201 }, READ_VIOLATION, 1],
   ])('%s: a write is unknown and sent once', async (_, action, onRead, readHits) => {
     const gateway = await gatewayTo(sandbox.url);
     await sandbox.fault({ operation: '*', phase: 'after', action });
@@ -591,7 +591,7 @@ describe('HTTP statuses', () => {
     const gateway = await gatewayTo(sandbox.url);
     const headers = { location: `${elsewhere.url}/order/api/order/v1/enterprise/user/query` };
     await sandbox.fault({ operation: '*', action: { httpStatus: status, headers } });
-    await expectProblems(gateway, READ_MISFIT, UNKNOWN);
+    await expectProblems(gateway, READ_VIOLATION, UNKNOWN);
     await expectHits(1, 1);
     expect(elsewhere.connections).toBe(0);
   });
@@ -659,7 +659,7 @@ describe('large responses', () => {
       const platform = await RawPlatform.start();
       const sent: number[] = [];
       platform.respond = (socket) => void flood(socket, framing).then((bytes) => sent.push(bytes));
-      await expectProblems(await gatewayTo(platform.url), READ_MISFIT, UNKNOWN);
+      await expectProblems(await gatewayTo(platform.url), READ_VIOLATION, UNKNOWN);
       while (sent.length < 3) await sleep(10);
       // The sockets' buffers count too.
       for (const bytes of sent) expect(bytes).toBeLessThan(50 * MIB);
@@ -724,7 +724,7 @@ describe('large responses', () => {
     const raw = { base64: bomb.toString('base64'), headers: { 'content-encoding': 'gzip' } };
     await sandbox.fault({ operation: '*', phase: 'after', action: { raw } });
     const before = process.memoryUsage().arrayBuffers;
-    await expectProblems(gateway, READ_MISFIT, UNKNOWN);
+    await expectProblems(gateway, READ_VIOLATION, UNKNOWN);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40 * MIB);
     await expectHits(1, 1);
     for (const { headers } of await sandbox.calls()) expect(headers['accept-encoding']).toBe('identity');
@@ -739,7 +739,7 @@ describe('large responses', () => {
         phase: 'after',
         action: { headers: { 'content-encoding': coding } },
       });
-      await expectProblems(gateway, READ_MISFIT, UNKNOWN);
+      await expectProblems(gateway, READ_VIOLATION, UNKNOWN);
       await expectHits(1, 1);
     },
   );
@@ -752,7 +752,7 @@ describe('large responses', () => {
       phase: 'after',
       action: { headers: { 'content-encoding': coding } },
     });
-    await expectProblems(gateway, READ_MISFIT, UNKNOWN);
+    await expectProblems(gateway, READ_VIOLATION, UNKNOWN);
     await expectHits(1, 1);
   });
 
@@ -765,7 +765,7 @@ describe('large responses', () => {
     const platform = await RawPlatform.start();
     const gateway = await gatewayTo(platform.url);
     platform.respond = (socket, head) => socket.write(answer(goodAnswer(head)));
-    await expectProblems(gateway, READ_MISFIT, UNKNOWN);
+    await expectProblems(gateway, READ_VIOLATION, UNKNOWN);
     expectRequests(platform, 1, 1);
     expect(platform.connections).toBe(3);
     platform.respond = (socket, head) => socket.write(http(goodAnswer(head)));

@@ -370,10 +370,11 @@ const acts: Readonly<Record<string, Act>> = {
 
   'assign what is assigned': {
     weight: 1,
-    may: (world) => some(assigned(world)),
+    may: (world) => some(assigned(world)) && world.members.size > 1,
     run: async (world, { of }) => {
-      const [assetNum] = of(assigned(world));
-      const { id } = of(world.members.values());
+      const [assetNum, owner] = of(assigned(world));
+      // For its own member it would be a repetition, which is no fault.
+      const { id } = of([...world.members.values()].filter((member) => member.id !== owner));
       // Together with a free one: all of it or nothing.
       const body = { assign: [...free(world).slice(0, 1), assetNum] };
       await world.expect([409, 'asset-assigned-twice'], 'PATCH', `${world.place}/members/${id}/asset-nums`, {

@@ -13,7 +13,7 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
+  gateway = await TestGateway.start(sandbox, { DOCS: 'on' });
 });
 beforeEach(() => sandbox.reset());
 afterAll(async () => {
@@ -42,6 +42,7 @@ const get = (line: string, headers = 'Host: a\r\n') =>
 const smuggled = () => get(`GET ${read.path} HTTP/1.1`);
 
 const cases: readonly (readonly [what: string, bytes: () => string, status?: number])[] = [
+  ['the target *', () => get('GET * HTTP/1.1')],
   ['a length and chunks', () => post(`Content-Length: 10\r\n${CHUNKS}`, CHUNKED)],
   ['chunks and a length', () => post(`${CHUNKS}Content-Length: 10\r\n`, CHUNKED)],
   ['two lengths that differ', () => post('Content-Length: 10\r\nContent-Length: 11\r\n', BODY)],

@@ -23,13 +23,13 @@ export interface Expected {
 
 export const UNAVAILABLE = expected(503, 'upstream-unavailable', 'not_processed', true, '1');
 export const READ_LATE = expected(504, 'upstream-timeout', 'not_processed', true);
-export const READ_MISFIT = expected(502, 'upstream-contract-violation', 'not_processed');
+export const READ_VIOLATION = expected(502, 'upstream-contract-violation', 'not_processed');
 export const REJECTED = expected(502, 'upstream-credential-rejected', 'not_processed');
 /** A write whose response is lost or cannot be parsed. */
 export const UNKNOWN = expected(502, 'outcome-unknown', 'unknown');
 export const UNKNOWN_LATE = expected(504, 'outcome-unknown', 'unknown');
 /** A write whose response can be parsed, but violates the interface. */
-export const WRITE_MISFIT = expected(502, 'upstream-contract-violation', 'unknown');
+export const WRITE_VIOLATION = expected(502, 'upstream-contract-violation', 'unknown');
 
 /** An order that was placed, with a response that does not show all of its results. */
 export const INCOMPLETE = expected(502, 'outcome-unknown', 'processed');

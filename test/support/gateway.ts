@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { buildApp, listen } from '../../src/app.ts';
 import { scopes } from '../../src/caller/scopes.ts';
-import { loadConfig } from '../../src/config/app-config.ts';
+import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { keep, keepAnswers, newApiKey } from './canary.ts';
 import { assertDeclared } from './contract.ts';
@@ -83,20 +83,28 @@ export class TestGateway {
       anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
     });
-    const config = loadConfig({ ...gateway.environment(sandbox), ...environment });
+    try {
+      await gateway.#open(loadConfig({ ...gateway.environment(sandbox), ...environment }));
+    } catch (error) {
+      rmSync(gateway.#folder, { recursive: true, force: true });
+      throw error;
+    }
+    return gateway;
+  }
+
+  async #open(config: AppConfig): Promise<void> {
     const sink = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         keep('log', chunk);
-        gateway.logLines.push(...chunk.toString().trim().split('\n'));
+        this.logLines.push(...chunk.toString().trim().split('\n'));
         done();
       },
     });
-    gateway.app = await buildApp(config, { log: createLog('debug', sink) });
-    gateway.app.getHttpServer().on('connection', keepAnswers);
-    const { url, managementPort } = await listen(gateway.app, config);
-    gateway.url = url;
-    gateway.managementUrl = `http://127.0.0.1:${managementPort}`;
-    return gateway;
+    this.app = await buildApp(config, { log: createLog('debug', sink) });
+    this.app.getHttpServer().on('connection', keepAnswers);
+    const { url, managementPort } = await listen(this.app, config);
+    this.url = url;
+    this.managementUrl = `http://127.0.0.1:${managementPort}`;
   }
 
   /** The environment of a gateway in front of this sandbox, for this process or another. */

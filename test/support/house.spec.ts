@@ -1,4 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 describe('the map of the repository', () => {
@@ -38,6 +39,74 @@ it('no name is exported by two files of src: one word means one thing', () => {
   expect(exported.length).toBeGreaterThan(200);
   const twice = [...Map.groupBy(exported, ({ name }) => name)].filter(([, places]) => places.length > 1);
   expect(twice).toEqual([]);
+});
+
+describe('a document', () => {
+  const pages = globSync('**/*.md', { exclude: ['node_modules/**', 'dist/**'] }).map((page) => ({
+    page,
+    text: readFileSync(page, 'utf8'),
+  }));
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const found = (pattern: RegExp) =>
+    pages.flatMap(({ page, text }) =>
+      [...text.matchAll(pattern)].map(([, first = '']) => ({ page, name: first })),
+    );
+  const files = new Set(
+    globSync(['{src,test,sandbox,bench,scripts,config,docs}/**/*', '*', '.*.js'], {
+      exclude: ['**/node_modules/**'],
+    }).map((path) => basename(path)),
+  );
+
+  it('names files and folders that exist', () => {
+    const paths = found(/`((?:src|test|sandbox|bench|scripts|config|docs|dist)\/[\w./-]*)`/g);
+    expect(paths.length).toBeGreaterThan(60);
+    const source = (path: string) => path.replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
+    expect(paths.filter(({ name }) => !existsSync(source(name)))).toEqual([]);
+  });
+
+  it('names files without a folder that exist', () => {
+    const names = found(/`([\w.-]+\.(?:ts|js|json|yml|yaml))`/g);
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter(({ name }) => !files.has(name))).toEqual([]);
+  });
+
+  it('links to pages and sections that exist', () => {
+    const anchors = (path: string) =>
+      [...readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replace(/[^\w\s-]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const links = found(/\]\(([^)\s]+)\)/g).filter(({ name }) => !name.startsWith('http'));
+    expect(links.length).toBeGreaterThan(50);
+    const broken = links.filter(({ page, name }) => {
+      const [path = '', anchor] = name.split('#');
+      const target = path === '' ? page : join(dirname(page), path);
+      return !existsSync(target) || (anchor !== undefined && !anchors(target).includes(anchor));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('names npm scripts that exist', () => {
+    const commands = found(/\bnpm run (?:-s )?([\w:-]+)/g);
+    expect(commands.length).toBeGreaterThan(20);
+    expect(commands.filter(({ name }) => !(name in scripts))).toEqual([]);
+  });
+
+  it('of the architecture names classes that exist', () => {
+    const [architecture] = pages.filter(({ page }) => page === 'docs/architecture.md');
+    const names = [...(architecture?.text ?? '').matchAll(/\b(?:[A-Z][a-z]+){2,}\b/g)].map(([name]) => name);
+    const declared = new Set(
+      globSync('src/**/*.ts').flatMap((path) =>
+        [...readFileSync(path, 'utf8').matchAll(/^export .*?(?:class|const|interface|type) (\w+)/gm)].map(
+          ([, name]) => name,
+        ),
+      ),
+    );
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !declared.has(name))).toEqual([]);
+  });
 });
 
 describe('what a comment cites', () => {

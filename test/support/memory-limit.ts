@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
 /** A control group with a limit of memory, for one process. */
 export interface MemoryLimit {
-  /** Whoever writes its id here is in the group. */
+  /** A process that writes its id here joins the group. */
   readonly procs: string;
   /** After its process has ended. */
   remove(): void;

@@ -40,7 +40,10 @@ export async function startRedis(
   ready = READY,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningRedis> {
-  const folder = mkdtempSync(join(tmpdir(), 'redis-test-'));
+  const dataFolder = args.includes('--dir') ? args[args.lastIndexOf('--dir') + 1] : undefined;
+  // A folder that is given outlives the server.
+  const own = dataFolder === undefined ? mkdtempSync(join(tmpdir(), 'redis-test-')) : undefined;
+  const folder = own ?? String(dataFolder);
   const given = args.lastIndexOf('--port');
   const port = given < 0 ? await freePort() : Number(args[given + 1]);
   const child = await startServer(
@@ -52,13 +55,13 @@ export async function startRedis(
     ready,
     environment,
   ).catch((error: unknown) => {
-    rmSync(folder, { recursive: true, force: true });
+    if (own !== undefined) rmSync(own, { recursive: true, force: true });
     // Another process took the port first.
     if (given < 0) return undefined;
     throw error;
   });
   if (!child) return startRedis(['--port', String(await freePort()), ...args], ready, environment);
-  return running(child, port, folder, args.includes('--dir') ? args[args.lastIndexOf('--dir') + 1] : folder);
+  return running(child, port, folder, own ?? null);
 }
 
 interface Configured {
@@ -73,7 +76,7 @@ export async function startConfigured(
   { port, dataFolder, environment }: Configured,
 ): Promise<RunningRedis> {
   const child = await startServer([file, ...TELLING], READY, environment);
-  return running(child, port, dirname(file), dataFolder);
+  return running(child, port, dataFolder, dirname(file));
 }
 
 export interface RunningSentinel {
@@ -231,8 +234,13 @@ export async function startServer(
   return child;
 }
 
-/** Its data is in `dataFolder`, which may outlive the server. */
-function running(child: ChildProcess, port: number, folder: string, dataFolder = folder): RunningRedis {
+/** `folder` has its data; `removed` is deleted with the server. */
+function running(
+  child: ChildProcess,
+  port: number,
+  folder: string,
+  removed: string | null = folder,
+): RunningRedis {
   const end = async (...signals: NodeJS.Signals[]) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
@@ -253,9 +261,8 @@ function running(child: ChildProcess, port: number, folder: string, dataFolder =
     stop: async () => {
       await end('SIGCONT', 'SIGTERM');
       const kept = keptFolder();
-      if (kept && existsSync(dataFolder))
-        cpSync(dataFolder, join(kept, `redis-${child.pid}`), { recursive: true });
-      rmSync(folder, { recursive: true, force: true });
+      if (kept && existsSync(folder)) cpSync(folder, join(kept, `redis-${child.pid}`), { recursive: true });
+      if (removed !== null) rmSync(removed, { recursive: true, force: true });
     },
   };
 }

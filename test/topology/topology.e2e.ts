@@ -24,13 +24,7 @@ const rows: readonly (readonly [
     ['N3', 'power cut'],
     ['R12', 'settings changed'],
   ],
-  [
-    'cluster',
-    ['N1', 'master killed'],
-    ['N2', 'masters switched'],
-    ['N5', 'split brain'],
-    ['N3', 'power cut'],
-  ],
+  ['cluster', ['N1', 'master killed'], ['N2', 'masters switched'], ['N5', 'split brain']],
   ['single', ['N4', 'clock steps'], ['R21', 'log cut'], ['R21', 'backup restored']],
 ];
 

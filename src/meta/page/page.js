@@ -33,6 +33,25 @@ const ui = globalThis.SwaggerUIBundle({
   },
 });
 
+/** What Swagger UI leaves without a name or out of the reach of the keyboard. */
+const UNNAMED = [
+  ['textarea.body-param__text', () => ['aria-label', 'Request body']],
+  ['.examples-select select', () => ['aria-label', 'Example']],
+  ['.content-type, .content-type-wrapper select', () => ['aria-label', 'Media type']],
+  [
+    '.parameters-col_description :is(select, input, textarea)',
+    (control) => ['aria-label', control.closest('tr').dataset.paramName],
+  ],
+  ['pre.microlight, .highlight-code', () => ['tabindex', '0']],
+];
+new MutationObserver(() => {
+  for (const [selector, attributeOf] of UNNAMED)
+    for (const control of document.querySelectorAll(selector)) {
+      const [name, value] = attributeOf(control);
+      if (control.getAttribute(name) !== value) control.setAttribute(name, value);
+    }
+}).observe(document.getElementById('swagger-ui'), { childList: true, subtree: true });
+
 const find = document.getElementById('find');
 find.addEventListener('input', () => {
   ui.getSystem().layoutActions.updateFilter(find.value);

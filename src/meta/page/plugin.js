@@ -56,6 +56,8 @@ export function pagePlugin(document, credential) {
       components: {
         // The sample above shows the same request, without the key.
         curl: () => null,
+        // Swagger UI puts a link into a button, which readers with a screen reader cannot reach.
+        DeepLink: ({ text }) => h('span', null, text),
       },
       wrapComponents: {
         responses: (Original) => (props) =>
@@ -110,12 +112,12 @@ async function complete(system, document, credential, [path, method]) {
   const operation = document.paths[path][method];
   const { specSelectors, specActions, oas3Selectors } = system;
   for (const parameter of operation.parameters ?? []) {
-    const raw = specSelectors
-      .operationWithMeta(path, method)
-      .get('parameters')
+    const known = specSelectors
+      .specJsonWithResolvedSubtrees()
+      .getIn(['paths', path, method, 'parameters'])
       .find((each) => each.get('name') === parameter.name && each.get('in') === parameter.in);
-    const value = raw?.get('value');
-    const put = (text) => specActions.changeParamByIdentity([path, method], raw, text, false);
+    const value = specSelectors.parameterWithMetaByIdentity([path, method], known).get('value');
+    const put = (text) => specActions.changeParamByIdentity([path, method], known, text, false);
     const link = linkTo(document, operation, parameter);
     if (link && value === fromOperation(link.source.operationId)) {
       const supplied = await supply(link, credential);

@@ -2,6 +2,9 @@
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
+/** Headers that every response may have. */
+const OF_ANY_RESPONSE = new Set(['RateLimit-Policy', 'RateLimit']);
+
 /** Stands in a required parameter whose value another operation supplies, until that value is there. */
 export const fromOperation = (operationId) => `taken from ${operationId}`;
 
@@ -17,8 +20,14 @@ export function prepare(document) {
           if (!common.has(slug)) own.set(slug, problem);
         delete operation.responses[status];
       } else {
+        const { headers = {} } = resolved;
+        const headersHere = Object.entries(headers).filter(([name]) => !OF_ANY_RESPONSE.has(name));
         // The page follows links itself, and has no column for them.
-        operation.responses[status] = { ...resolved, links: undefined };
+        operation.responses[status] = {
+          ...resolved,
+          headers: Object.fromEntries(headersHere),
+          links: undefined,
+        };
       }
     }
     operation.responses.default = { description: descriptionOf(own, common) };

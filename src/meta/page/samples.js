@@ -8,9 +8,7 @@ export function requestOf(system, [path, method]) {
   const query = new URLSearchParams();
   let target = path;
   for (const parameter of operation.parameters ?? []) {
-    const value = specSelectors
-      .parameterValues([path, method])
-      .find((_, key) => key.startsWith(`${parameter.in}.${parameter.name}.`));
+    const value = specSelectors.parameterValues([path, method]).get(`${parameter.in}.${parameter.name}`);
     if (value === undefined || value === null || value === '') continue;
     if (parameter.in === 'path')
       target = target.replace(`{${parameter.name}}`, encodeURIComponent(String(value)));

@@ -49,7 +49,7 @@ export class FindCustomersQuery extends PageQuery {
 
   /** `true`: only the default customer. */
   @Optional()
-  @FlagParameter({ example: false })
+  @FlagParameter({ example: false, 'x-upstream': 'defaultCustomer' })
   defaultOnly: boolean = false;
 }
 
