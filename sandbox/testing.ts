@@ -26,7 +26,8 @@ export function secret(): string {
   return randomBytes(12).toString('base64url');
 }
 
-export class TestSandbox {
+/** Calls a sandbox of its own as the gateway calls the platform. */
+export class PlatformClient {
   readonly running: RunningSandbox;
   readonly appKey: string;
   readonly appSecret: string;
@@ -39,11 +40,12 @@ export class TestSandbox {
     this.appSecret = appSecret;
   }
 
-  static async start(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
+  static async start(options: Partial<SandboxOptions> = {}): Promise<PlatformClient> {
     const [appKey, appSecret] = [secret(), secret()];
-    const test = new TestSandbox(await startSandbox({ appKey, appSecret, ...options }), appKey, appSecret);
-    await test.renew();
-    return test;
+    const running = await startSandbox({ appKey, appSecret, ...options });
+    const client = new PlatformClient(running, appKey, appSecret);
+    await client.renew();
+    return client;
   }
 
   /** Gets another token for the order module. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { secret, TestSandbox } from '../testing.ts';
+import { secret, PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -88,7 +88,7 @@ describe('a body', () => {
   });
 
   it('beyond the limit is answered with 413', async () => {
-    const small = await TestSandbox.start({ maxBodyBytes: 100 });
+    const small = await PlatformClient.start({ maxBodyBytes: 100 });
     const response = await small.send('obtainAssetNums', { body: { size: 'x'.repeat(100) } });
     expect(response.status).toBe(413);
     await small.close();
@@ -150,7 +150,7 @@ describe('paths', () => {
 
 describe('refusals', () => {
   it('travel as 200 with an integer code where the option says so', async () => {
-    const other = await TestSandbox.start({ refusals: { status: 200, codeAs: 'integer' } });
+    const other = await PlatformClient.start({ refusals: { status: 200, codeAs: 'integer' } });
     expect(await other.call('obtainAssetNums', { body: {} })).toMatchObject({ status: 200, code: 13004 });
     await other.close();
   });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { secret, TestSandbox } from '../testing.ts';
+import { secret, PlatformClient } from '../testing.ts';
 
 const user = { username: 'visitor', password: secret() };
 const trickySecret = `a:b c%d+e&f${secret()}ü`;
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start({ users: [user], tokenLifetimeSeconds: 120 });
+  test = await PlatformClient.start({ users: [user], tokenLifetimeSeconds: 120 });
 });
 afterAll(() => test.close());
 
@@ -61,7 +61,7 @@ describe('client credentials', () => {
 
 describe('client authentication', () => {
   it('decodes key and secret of Basic after the base64', async () => {
-    const other = await TestSandbox.start({ appKey: 'key:1', appSecret: trickySecret });
+    const other = await PlatformClient.start({ appKey: 'key:1', appSecret: trickySecret });
     const response = await fetch(other.running.tokenUrl, {
       method: 'POST',
       body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'auth_me' }),

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { secret, TestSandbox } from '../testing.ts';
+import { secret, PlatformClient } from '../testing.ts';
 
 const user = { username: 'visitor', password: secret() };
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start({ users: [user] });
+  test = await PlatformClient.start({ users: [user] });
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -75,7 +75,7 @@ describe('the journal', () => {
   });
 
   it('keeps the latest entries only', async () => {
-    const small = await TestSandbox.start({ journalLimit: 2 });
+    const small = await PlatformClient.start({ journalLimit: 2 });
     for (let i = 0; i < 7; i++) await small.call('queryCustomers', { query });
     const { body } = await small.control('GET', '/journal');
     expect(body.entries.map(({ id }: { id: number }) => id)).toEqual([7, 8]);
@@ -268,7 +268,7 @@ describe('the control side', () => {
   });
 
   it('is missing when it is switched off', async () => {
-    const closed = await TestSandbox.start({ controlEnabled: false });
+    const closed = await PlatformClient.start({ controlEnabled: false });
     const { status, body } = await closed.control('GET', '/state');
     expect(status).toBe(404);
     expect(body.error).toBe('no such path');

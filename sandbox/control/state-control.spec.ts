@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestSandbox } from '../testing.ts';
+import { PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(async () => {
   await test.control('POST', '/reset');
@@ -299,7 +299,7 @@ describe('a snapshot', () => {
   });
 
   it('is refused beyond the hundredth, and an earlier one may be taken again', async () => {
-    const other = await TestSandbox.start();
+    const other = await PlatformClient.start();
     for (let place = 1; place <= 100; place++) await other.control('POST', `/snapshots/s${place}`);
     expect((await other.control('POST', '/snapshots/more')).body.field).toBe('name');
     expect((await other.control('POST', '/snapshots/s1')).status).toBe(200);
@@ -309,7 +309,7 @@ describe('a snapshot', () => {
 
 describe('a state given at the start', () => {
   it('takes the place of the seed, also after a reset', async () => {
-    const own = await TestSandbox.start({ state: company });
+    const own = await PlatformClient.start({ state: company });
     await own.control('PATCH', '/state/assets/ast-1', { locked: true });
     await own.control('POST', '/reset');
     const { body } = await own.control('GET', '/state');
@@ -320,6 +320,6 @@ describe('a state given at the start', () => {
 
   it('that is wrong stops the start', async () => {
     const wrong = { ...company, assets: [{ ...company['assets'][0], customerId: 'cus-0' }] };
-    await expect(TestSandbox.start({ state: wrong })).rejects.toThrow('state.assets[0].customerId must be');
+    await expect(PlatformClient.start({ state: wrong })).rejects.toThrow('state.assets[0].customerId must be');
   });
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
-import { TestSandbox } from '../testing.ts';
+import { PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start({ seed: 7 });
+  test = await PlatformClient.start({ seed: 7 });
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -317,7 +317,7 @@ describe('a rule', () => {
 
 describe('a hanging response', () => {
   it.each(['reset', 'close'])('is cancelled by a %s, which does not wait for it', async (how) => {
-    const other = await TestSandbox.start();
+    const other = await PlatformClient.start();
     await other.fault({ operation: 'queryCustomers', times: 1, action: { hang: true } });
     await other.fault({ operation: 'queryCustomers', action: { delayMs: 3_600_000 } });
     const calls = [other.call('queryCustomers', { query }), other.call('queryCustomers', { query })];

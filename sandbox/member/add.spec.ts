@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Envelope, secret, TestSandbox } from '../testing.ts';
+import { type Envelope, secret, PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -191,7 +191,7 @@ describe('addMembers', () => {
 
 describe('options', () => {
   it('make a wrong field fail its row only', async () => {
-    const other = await TestSandbox.start({ rowFaults: 'row' });
+    const other = await PlatformClient.start({ rowFaults: 'row' });
     const answer = await add(
       [mia, { ...mia, userName: 'm-2' }, { ...mia, userName: null }],
       'ent-harbour',
@@ -211,7 +211,7 @@ describe('options', () => {
   });
 
   it('set the bounds of a password, which the message names', async () => {
-    const other = await TestSandbox.start({ passwordLength: { min: 20, max: 40 } });
+    const other = await PlatformClient.start({ passwordLength: { min: 20, max: 40 } });
     expect(await add([{ ...mia, password: 'x'.repeat(19) }], 'ent-harbour', other)).toMatchObject({
       code: '50003',
       message: 'password length must lie between 20 and 40',
@@ -220,7 +220,7 @@ describe('options', () => {
   });
 
   it('make ids strings, and refusals travel as 200', async () => {
-    const other = await TestSandbox.start({ memberIdsAs: 'string', refusals: { status: 200 } });
+    const other = await PlatformClient.start({ memberIdsAs: 'string', refusals: { status: 200 } });
     const { text, status } = await add([mia, mia], 'ent-harbour', other);
     expect(text).toContain('"id":"9607199254740993","userId":"9707199254740993"');
     expect([status, text]).toEqual([200, expect.stringContaining('"code":"60027"')]);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { secret, TestSandbox } from '../testing.ts';
+import { secret, PlatformClient } from '../testing.ts';
 
 const visitor = { username: 'visitor', password: secret() };
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start({ users: [visitor] });
+  test = await PlatformClient.start({ users: [visitor] });
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -207,7 +207,7 @@ describe('listAssetProducts', () => {
   });
 
   it('shows string ids of digits as bare numbers where the option says so', async () => {
-    const other = await TestSandbox.start({ numericIds: true });
+    const other = await PlatformClient.start({ numericIds: true });
     const { text } = await other.call('listAssetProducts', { parameters: { assetId: '9007199254743993' } });
     expect(text).toContain('"assetId":9007199254743993,"assetInsId":9007199254743993,');
     await other.close();

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Envelope, TestSandbox } from '../testing.ts';
+import { type Envelope, PlatformClient } from '../testing.ts';
 import { pageOf } from './page.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -112,7 +112,7 @@ describe('listMembers', () => {
   });
 
   it('shows times in seconds where the option says so', async () => {
-    const other = await TestSandbox.start({ timestampUnit: 's' });
+    const other = await PlatformClient.start({ timestampUnit: 's' });
     const query = { pageNum: '1', pageSize: '1' };
     const { data } = await other.call('listMembers', {
       parameters: { enterpriseGlobalId: 'ent-harbour' },

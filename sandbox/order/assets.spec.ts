@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestSandbox } from '../testing.ts';
+import { PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -100,13 +100,13 @@ describe('listAssets', () => {
   });
 
   it('shows times in seconds where the option says so', async () => {
-    const other = await TestSandbox.start({ timestampUnit: 's' });
+    const other = await PlatformClient.start({ timestampUnit: 's' });
     expect((await other.assets())[0]).toMatchObject({ createTime: 1767600000, limitEndTime: 4102358400 });
     await other.close();
   });
 
   it('shows ids of digits as bare numbers where the option says so', async () => {
-    const other = await TestSandbox.start({ numericIds: true });
+    const other = await PlatformClient.start({ numericIds: true });
     const { text } = await other.call('listAssets', {
       parameters: { enterpriseGlobalId: '9007199254741993' },
     });
@@ -126,7 +126,7 @@ describe('obtainAssetNums', () => {
   });
 
   it('starts with the digit of its region', async () => {
-    const singapore = await TestSandbox.start({ region: '6' });
+    const singapore = await PlatformClient.start({ region: '6' });
     expect((await singapore.call('obtainAssetNums', { body: { size: 1 } })).data).toEqual(['6500000001']);
     await singapore.close();
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestSandbox } from '../testing.ts';
+import { PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -483,7 +483,7 @@ describe('an async batch', () => {
   });
 
   it('has effect at once where the option says so, and none after a reset', async () => {
-    const quick = await TestSandbox.start({ asyncOrderMs: 0 });
+    const quick = await PlatformClient.start({ asyncOrderMs: 0 });
     await quick.order([{ ...buying, assets: [part] }], later);
     expect((await quick.assets()).map(({ assetNum }) => assetNum)).toContain('8600000002');
     await quick.close();

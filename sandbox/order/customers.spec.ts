@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestSandbox } from '../testing.ts';
+import { PlatformClient } from '../testing.ts';
 
-let test: TestSandbox;
+let test: PlatformClient;
 beforeAll(async () => {
-  test = await TestSandbox.start();
+  test = await PlatformClient.start();
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -77,7 +77,7 @@ describe('bindCustomer', () => {
   it('refuses an unknown field, unless the option says to be lenient', async () => {
     const body = { ...binding, crmId: '1' };
     expect((await test.call('bindCustomer', { body })).message).toBe('crmId is not a field');
-    const lenient = await TestSandbox.start({ strictFields: false });
+    const lenient = await PlatformClient.start({ strictFields: false });
     expect((await lenient.call('bindCustomer', { body })).code).toBe(0);
     await lenient.close();
   });

@@ -24,11 +24,12 @@ const OF_OUTCOMES = new Set([409, 422, 502, 504]);
 export function idempotencyHeaders(
   idempotency: Idempotency | undefined,
   status: number,
+  problems: readonly ProblemSlug[] = [],
 ): ResponseHeaders | undefined {
   if (idempotency === undefined || (status >= 400 && !OF_OUTCOMES.has(status))) return undefined;
   // For an order 200 is the preview, which has no record.
   if (idempotency === 'order') return status === 200 ? undefined : { ...REPLAYED, ...LOCATION };
-  return REPLAYED;
+  return problems.includes('order-not-settleable') ? { ...REPLAYED, ...LOCATION } : REPLAYED;
 }
 
 export function idempotencyParameter(

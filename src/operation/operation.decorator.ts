@@ -134,7 +134,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
         ...(spec.idempotency ? idempotencyProblems : []),
         ...(spec.problems ?? []),
       ],
-      (status) => idempotencyHeaders(spec.idempotency, status),
+      (status, problems) => idempotencyHeaders(spec.idempotency, status, problems),
     ),
   );
 }

@@ -46,7 +46,8 @@ export function problemsOf(upstream: OperationName | undefined): ProblemSlug[] {
 /** One response for each status of the operation's own problems, with all problems of that status. */
 export function problemResponses(
   slugs: readonly ProblemSlug[],
-  headersOf: (status: number) => ResponseHeaders | undefined = () => undefined,
+  headersOf: (status: number, problems: readonly ProblemSlug[]) => ResponseHeaders | undefined = () =>
+    undefined,
 ): MethodDecorator[] {
   const own = slugs.filter((slug) => !common.includes(slug));
   const statuses = new Set(own.flatMap((slug) => problemDefinition(slug).statuses));
@@ -57,7 +58,7 @@ export function problemResponses(
     return ApiResponse({
       status,
       description: here.map(titleOf).join('; '),
-      headers: headersOf(status),
+      headers: headersOf(status, here),
       content: { [problem]: { schema, examples: examplesOf(here.map((slug) => ({ slug, status }))) } },
     });
   });

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { locationOf } from '../order-ledger/ledger-responses.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
 import { isVisible } from '../tenancy/visible-orders.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -91,6 +92,7 @@ export class OrderRecordsService {
           retryable: true,
           detail: 'An order may be settled as not_placed 15 minutes after it was sent, not before.',
           retryAfter: Math.ceil(moved.leftMs / 1_000),
+          location: locationOf(record),
         });
     }
   }
@@ -118,5 +120,6 @@ function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRe
   throw new ProblemException('order-not-settleable', {
     detail: record.state === 'sending' ? 'The order is on its way.' : `The order is ${record.state} already.`,
     ...(record.state === 'sending' && { retryable: true, retryAfter: 1 }),
+    location: locationOf(record),
   });
 }
