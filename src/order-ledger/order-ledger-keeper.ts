@@ -57,21 +57,23 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  /** Runs twice a second, and never fails. */
+  /** Runs twice a second, and never fails: the store is away or stopped, and the log has said so. The next run tries again. */
   async tick(): Promise<void> {
-    try {
-      // Each time: Redis does not report that it was emptied or restored under an open connection.
-      if (this.redis.configured) await this.watch.check();
-      const ended = await this.store.sweep();
-      for (const name of ended)
-        this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
-      if (ended.some(isOrder)) this.carriedOut();
-      this.metrics.doubts(await this.store.doubts());
-    } catch {
-      // The store is away or stopped, and the log has said so. The next run tries again.
-    } finally {
-      if (this.redis.configured) this.#measure();
-    }
+    await this.#watchStore()
+      .finally(() => {
+        if (this.redis.configured) this.#measure();
+      })
+      .catch(() => undefined);
+  }
+
+  async #watchStore(): Promise<void> {
+    // Each time: Redis does not report that it was emptied or restored under an open connection.
+    if (this.redis.configured) await this.watch.check();
+    const ended = await this.store.sweep();
+    for (const name of ended)
+      this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
+    if (ended.some(isOrder)) this.carriedOut();
+    this.metrics.doubts(await this.store.doubts());
   }
 
   #measure(): void {

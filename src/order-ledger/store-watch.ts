@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ConfigError, OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
+import { refusalOf } from '../redis/redis-error.ts';
 import { orderStoreRights, refusalsOf } from '../redis/rights.ts';
 import { Script } from '../redis/script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
@@ -194,21 +195,18 @@ export class StoreWatch implements KnownStore {
   }
 
   async #checkSettings(atStart: boolean): Promise<void> {
-    const { missing } = await this.redis.run((client) =>
-      refusalsOf(client, orderStoreRights(this.environment)),
-    );
-    this.#missingRights = missing;
+    const found = await this.#stateOf();
+    if (atStart && found && found.refuse.length > 0)
+      throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
+    this.#missingRights = found && found.refuse.length > 0 ? [] : await this.#rightsThatAreMissing();
     this.#settingsAt = performance.now();
-    if (missing.length > 0) {
+    if (!found || this.lacksRights) {
       this.#stop(
         'rights',
-        `The order store denies ${missing.join(' and ')} to the user of GUARD_REDIS_URL: orders are refused until it has these rights`,
+        `The order store denies ${this.#missingRights.join(' and ')} to the user of GUARD_REDIS_URL: orders are refused until it has these rights`,
       );
       return;
     }
-    const found = await readStoreState(this.redis, this.environment);
-    if (atStart && found.refuse.length > 0)
-      throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
     this.#sayWeaknesses(found);
     this.#replicated = found.replicated;
     this.#countReplicas(found);
@@ -225,6 +223,22 @@ export class StoreWatch implements KnownStore {
       return;
     }
     if (!this.#isFit) this.#isFit = await this.#checkKeys(atStart);
+  }
+
+  /** undefined: the user of Redis has no right to read it. */
+  async #stateOf(): Promise<StoreState | undefined> {
+    try {
+      return await readStoreState(this.redis, this.environment);
+    } catch (error) {
+      if (refusalOf(error) !== 'NOPERM') throw error;
+      return undefined;
+    }
+  }
+
+  /** Not asked of a replica: it refuses every write, and the client then connects again. */
+  async #rightsThatAreMissing(): Promise<readonly string[]> {
+    const rights = orderStoreRights(this.environment);
+    return (await this.redis.run((client) => refusalsOf(client, rights))).missing;
   }
 
   #countReplicas({ replicas, history }: StoreState): void {
