@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -201,14 +202,23 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
+/** The system gives these to no outgoing connection, so that a server that is started again on its port finds it free. */
+const FIRST_PORT = 12_000;
+const LAST_PORT = 32_000;
+
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Resolves once it has printed a line that contains `ready`. */
