@@ -320,6 +320,8 @@ describe('a state given at the start', () => {
 
   it('that is wrong stops the start', async () => {
     const wrong = { ...company, assets: [{ ...company['assets'][0], customerId: 'cus-0' }] };
-    await expect(PlatformClient.start({ state: wrong })).rejects.toThrow('state.assets[0].customerId must be');
+    await expect(PlatformClient.start({ state: wrong })).rejects.toThrow(
+      'state.assets[0].customerId must be',
+    );
   });
 });
