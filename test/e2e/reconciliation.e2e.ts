@@ -358,6 +358,7 @@ describe('the reconciliation of an order', () => {
     // Where the cluster is slow, the gateway records the doubt after its response.
     await until('it is in doubt', async () => (await order.state()) !== 'sending');
     await until('it is found', async () => (await order.state()) === 'succeeded');
+    expect(await callsOf('batchOrder')).toBe(1);
   });
 
   it("keeps only the record's name in the queue", async () => {
