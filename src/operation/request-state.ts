@@ -1,9 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
+
+/** A file in the body of a request, of which nothing has been read yet. */
+export interface RequestFile {
+  readonly kind: 'csv' | 'ndjson';
+  /** As the request names it; undefined where it does not. */
+  readonly length: number | undefined;
+  /** Asks the client for the body where it waits for that. The reader must not destroy the stream, because the response uses its connection. */
+  open(): Readable;
+}
 
 /** What the gateway knows about a request besides HTTP; made when the request arrives. */
 export interface RequestState {
@@ -17,6 +27,8 @@ export interface RequestState {
   policy?: OperationPolicy;
   /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
+  /** Set where the operation takes a file and the body has the type of one. */
+  file?: RequestFile;
   /** The fields of a problem for the log line of the request. */
   problem?: Readonly<Record<string, string | number | boolean | undefined>>;
 }
@@ -43,6 +55,12 @@ export const HeaderValue = createParamDecorator(
     const value = context.switchToHttp().getRequest<FastifyRequest>().headers[name];
     return typeof value === 'string' ? value : undefined;
   },
+);
+
+/** The file of a request; undefined where it has no body. */
+export const UploadedFile = createParamDecorator(
+  (_: unknown, context: ExecutionContext): RequestFile | undefined =>
+    context.switchToHttp().getRequest<FastifyRequest>().state.file,
 );
 
 /** The caller of an authorised request, as in the callers file. */
