@@ -1,0 +1,28 @@
+import { TLSSocket } from 'node:tls';
+import { buildConnector } from 'undici';
+import type { Metrics, TlsServer } from '../observability/metrics.ts';
+import { isTlsRefusal } from '../shared/tls-refusal.ts';
+
+/** Opens connections for undici, and tells the metrics when the server's certificate ends and when TLS is refused. */
+export function watchedConnector(
+  server: TlsServer,
+  connectTimeoutMs: number,
+  metrics: Metrics,
+): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    // Set explicitly, because an environment variable can turn Node's default off.
+    rejectUnauthorized: true,
+    allowH2: false,
+  });
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error) {
+        if (isTlsRefusal(error)) metrics.tlsFailure(server);
+        return callback(error, null);
+      }
+      const ends = socket instanceof TLSSocket && Date.parse(socket.getPeerCertificate().valid_to);
+      if (ends) metrics.certificate(server, ends);
+      callback(null, socket);
+    });
+}
