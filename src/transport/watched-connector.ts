@@ -1,7 +1,10 @@
-import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { Metrics, TlsServer } from '../observability/metrics.ts';
 import { isTlsRefusal } from '../shared/tls-refusal.ts';
+
+interface TlsSocket {
+  getPeerCertificate(): { readonly valid_to?: string };
+}
 
 /** Opens connections for undici, and tells the metrics when the server's certificate ends and when TLS is refused. */
 export function watchedConnector(
@@ -21,7 +24,7 @@ export function watchedConnector(
         if (isTlsRefusal(error)) metrics.tlsFailure(server);
         return callback(error, null);
       }
-      const ends = socket instanceof TLSSocket && Date.parse(socket.getPeerCertificate().valid_to);
+      const ends = Date.parse((socket as Partial<TlsSocket>).getPeerCertificate?.().valid_to ?? '');
       if (ends) metrics.certificate(server, ends);
       callback(null, socket);
     });
