@@ -4,7 +4,7 @@ import {
   Injectable,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
+import { OrderStoreConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { JobQueue } from '../redis/job-queue.ts';
@@ -42,14 +42,14 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     private readonly runner: ImportRunner,
     private readonly metrics: Metrics,
     config: OrderStoreConfig,
-    { upstream, log }: DispatcherSettings,
+    log: Log,
   ) {
     const server = serverOf(config);
     if (server)
       this.#queue = new JobQueue<JobTask>(
         {
           ...{ server, log, name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 },
-          prefix: `{${environmentName(upstream.baseUrl)}:imports}`,
+          prefix: `{${environmentName(config.platform)}:imports}`,
         },
         ({ jobId }) => this.#work(jobId),
       );
@@ -108,13 +108,4 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     const oldest = Math.min(now, ...unfinished.map(({ changedAt }) => changedAt));
     this.metrics.jobs({ queued: unfinished.length - running, running, idleMs: now - oldest });
   }
-}
-
-/** Beside the constructor's limit. */
-@Injectable()
-export class DispatcherSettings {
-  constructor(
-    readonly upstream: UpstreamConfig,
-    readonly log: Log,
-  ) {}
 }

@@ -33,13 +33,13 @@ export const retryFile = {
   description: 'The rows that failed, corrected, with their passwords: the job does not keep them',
   csv: {
     one: {
-      summary: 'The row of the demo's import that failed',
+      summary: "The row of the demo's import that failed",
       value: [HEADER, 'anna,first-login-3,Anna Berg,10,,', ''].join('\n'),
     },
   },
   ndjson: {
     one: {
-      summary: 'The row of the demo's import that failed',
+      summary: "The row of the demo's import that failed",
       value: '{"account":"anna","password":"first-login-3","name":"Anna Berg","departmentId":"10"}\n',
     },
   },

@@ -26,9 +26,9 @@ export class JobWatch implements BeforeApplicationShutdown {
   }
 
   /** `progress` whenever the job has changed, then `done`. `seen` is the version that the client has had already. */
-  events(job: JobRecord, seen: number, abandon: AbortSignal): AsyncGenerator<string> {
+  events(job: JobRecord, seen: number): AsyncGenerator<string> {
     if (this.#watchers >= MOST_WATCHERS) throw new ProblemException('overloaded', { retryAfter: 1 });
-    return this.#events(job, seen, AbortSignal.any([abandon, this.#shutdown.signal]));
+    return this.#events(job, seen, this.#shutdown.signal);
   }
 
   async *#events(job: JobRecord, seen: number, over: AbortSignal): AsyncGenerator<string> {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import { Controller, Delete, Get, Param, Post, Query, Req, Res, StreamableFile } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Query, Req, StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
@@ -10,7 +10,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { eventsExample, retryFile, rowsExample } from './job-examples.ts';
-import { abandoned, jobLocation } from './job-responses.ts';
+import { jobLocation } from './job-responses.ts';
 import { JobWatch } from './job-watch.ts';
 import { JobsService } from './jobs.service.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
@@ -80,12 +80,11 @@ export class JobsController {
   async watchJob(
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
-    @HeaderValue('last-event-id') last: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @HeaderValue('last-event-id') last?: string,
   ): Promise<StreamableFile> {
     const job = await this.jobs.find(jobId, caller.grants);
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
-    const events = this.watch.events(job, seen, abandoned(reply));
+    const events = this.watch.events(job, seen);
     return new StreamableFile(Readable.from(events, { objectMode: false }), { type: 'text/event-stream' });
   }
 

@@ -8,7 +8,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { ImportRunner, MemberCalls } from './import-runner.ts';
 import { ImportsService } from './imports.service.ts';
-import { DispatcherSettings, JOB_STORE, JobDispatcher } from './job-dispatcher.ts';
+import { JOB_STORE, JobDispatcher } from './job-dispatcher.ts';
 import type { JobStore } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
 import { JobWatch } from './job-watch.ts';
@@ -25,7 +25,6 @@ import { RedisJobStore } from './redis-job-store.ts';
   imports: [CallerModule, MemberModule, OperationModule, SessionModule],
   controllers: [JobsController, MemberImportsController],
   providers: [
-    DispatcherSettings,
     ImportRunner,
     ImportsService,
     JobDispatcher,

@@ -9,7 +9,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { exportExample, importFile } from './job-examples.ts';
-import { abandoned, jobLocation } from './job-responses.ts';
+import { jobLocation } from './job-responses.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 import { EXPORTED, MemberExportService } from './member-export.service.ts';
 
@@ -84,10 +84,8 @@ export class MemberImportsController {
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: ImportPath,
     @Query() query: ExportQuery,
-    @HeaderValue('accept') accept: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @HeaderValue('accept') accept?: string,
   ): Promise<StreamableFile> {
-    call.abandon = abandoned(reply);
     return rowStream(accept, EXPORTED, this.exports.all(call, enterpriseGlobalId, query));
   }
 }
