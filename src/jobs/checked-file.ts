@@ -2,13 +2,13 @@ import { NewMemberDto } from '../member/dto/member.dto.ts';
 import type { RequestFile } from '../operation/request-state.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { MAX_FAULTS, validated } from '../validation/compiled-validation.ts';
-import { type Columns, csvRows, type FileRow, limited, MAX_NAME, ndjsonRows } from './file-rows.ts';
+import { type FileColumns, csvRows, type FileRow, limited, MAX_NAME, ndjsonRows } from './file-rows.ts';
 import { packed, ROWS_PER_CHUNK, type RowResult, type WaitingMember, type WaitingRow } from './job-record.ts';
 import type { StoredChunk } from './job-store.ts';
 
 /** The columns of a file are the fields of a new member. */
 const REQUIRED = ['account', 'password', 'name'];
-const COLUMNS: Columns = {
+const COLUMNS: FileColumns = {
   known: [...REQUIRED, 'departmentId', 'remark', 'passwordMobile'],
   required: REQUIRED,
 };

@@ -12,7 +12,7 @@ export interface FileRow {
 }
 
 /** The names that a header may have, and must have. */
-export interface Columns {
+export interface FileColumns {
   readonly known: readonly string[];
   readonly required: readonly string[];
 }
@@ -43,7 +43,7 @@ export async function* limited(file: Readable, maxBytes: number): AsyncGenerator
 }
 
 /** The rows of a CSV file (RFC 4180) with a header, separated by `,` or `;`. It ends at the first row that cannot be told from the next. */
-export async function* csvRows(bytes: AsyncIterable<Buffer>, columns: Columns): AsyncGenerator<FileRow> {
+export async function* csvRows(bytes: AsyncIterable<Buffer>, columns: FileColumns): AsyncGenerator<FileRow> {
   const { head, rest } = await untilNewLine(bytes);
   const refusal = refusalOf(head);
   if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
@@ -156,7 +156,7 @@ function delimiterOf(head: Buffer): string {
   return head.subarray(0, end < 0 ? head.length : end).includes(';') ? ';' : ',';
 }
 
-function headerFaults(header: readonly string[], { known, required }: Columns): RowFault[] {
+function headerFaults(header: readonly string[], { known, required }: FileColumns): RowFault[] {
   const missing = required.filter((column) => !header.includes(column));
   return [
     ...header.flatMap((column, index) => {

@@ -88,7 +88,7 @@ if redis.call('HGET', KEYS[1], 'cancelled') then return 'cancelled' end
 return 'renewed'`);
 
 /** KEYS: job, calls. ARGV: owner, chunk, calls. */
-export const BEGIN = new Script(`${NOW}${OWNER}
+export const BEGIN_CALL = new Script(`${NOW}${OWNER}
 if not owned(KEYS[1], ARGV[1]) or tonumber(redis.call('HGET', KEYS[1], 'lease')) <= now then return 'lost' end
 if redis.call('HGET', KEYS[1], 'cancelled') then return 'cancelled' end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])

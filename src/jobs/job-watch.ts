@@ -12,7 +12,7 @@ const COMMENT_MS = 5_000;
 /** Each looks at the store twice a second. */
 const MOST_WATCHERS = 500;
 
-/** The progress of jobs as server-sent events (WHATWG HTML, section 9.2). */
+/** The progress of jobs as server-sent events (of the HTML standard). */
 @Injectable()
 export class JobWatch implements BeforeApplicationShutdown {
   readonly #shutdown = new AbortController();

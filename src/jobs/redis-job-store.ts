@@ -3,7 +3,7 @@ import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import { countList, countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
-import { BEGIN, CANCEL, CLAIM, CREATE, FINISH, PREPARED, RENEW, RESERVE, SAVE } from './job-scripts.ts';
+import { BEGIN_CALL, CANCEL, CLAIM, CREATE, FINISH, PREPARED, RENEW, RESERVE, SAVE } from './job-scripts.ts';
 import {
   type ChunkChange,
   type Claimed,
@@ -194,7 +194,7 @@ export class RedisJobStore implements JobStore {
   }
 
   begin(jobId: string, owner: string, chunk: number, calls: number): Promise<'begun' | 'cancelled' | 'lost'> {
-    return this.#run(BEGIN, [this.#of('job', jobId), this.#of('calls', jobId)], [owner, chunk, calls]);
+    return this.#run(BEGIN_CALL, [this.#of('job', jobId), this.#of('calls', jobId)], [owner, chunk, calls]);
   }
 
   async save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<boolean> {

@@ -92,7 +92,9 @@ export class ExportQuery {
   keyword?: string;
 }
 
-@ApiSchema({ description: 'Why a job failed as a whole: a problem (RFC 9457) without what depends on a request' })
+@ApiSchema({
+  description: 'Why a job failed as a whole: a problem (RFC 9457) without what depends on a request',
+})
 export class JobProblemDto {
   @ApiProperty({ format: 'uri-reference', description: 'The page that explains the problem' })
   type!: string;
@@ -105,7 +107,7 @@ export class JobProblemDto {
   /** What happened this time. */
   detail!: string;
 
-  @OpenWord(problemCodes)
+  @OpenWord(problemCodes, 'The code for programs to decide on')
   code!: string;
 
   @OpenWord(outcomes)
@@ -121,16 +123,16 @@ export class JobProblemDto {
 export class JobDto {
   jobId!: string;
 
-  @OpenWord(jobKinds)
+  @OpenWord(jobKinds, 'What the job does')
   kind!: string;
 
-  @OpenWord(importModes)
+  @OpenWord(importModes, 'What becomes of rows whose account exists')
   mode!: string;
 
   /** Global id of the enterprise whose members it changes. */
   enterpriseGlobalId!: string;
 
-  @OpenWord(jobStates)
+  @OpenWord(jobStates, 'How far the job is')
   state!: JobState;
 
   @Count('Rows of the file and, once they are known, members to delete')
@@ -205,7 +207,7 @@ export class JobRowDto {
 
   account!: string;
 
-  @OpenWord(rowStatuses)
+  @OpenWord(rowStatuses, 'What became of the row')
   status!: RowStatus;
 
   @ApiProperty({ description: "A problem's code; null where the row did not fail" })
