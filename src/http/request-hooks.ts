@@ -153,7 +153,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   });
 
   fastify.addHook('onResponse', (request, reply, done) => {
-    const { requestId, startedAt, operation = 'none', caller, call, problem } = request.state;
+    const { requestId, startedAt, trace, operation = 'none', caller, call, problem } = request.state;
     const durationMs = performance.now() - startedAt;
     metrics.request(operation, reply.statusCode, durationMs / 1000);
     const level = reply.statusCode >= 500 ? 'error' : 'info';
@@ -161,6 +161,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       {
         event: 'request',
         requestId,
+        traceId: trace.traceId,
         // Not the path: its ids and query reveal who bought which product.
         operation,
         status: reply.statusCode,
