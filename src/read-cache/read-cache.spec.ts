@@ -49,7 +49,7 @@ function reading(
 /** A platform that counts: its answers say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = (): Promise<Content> => Promise.resolve({ body: Buffer.from(String(++calls).padEnd(size)) });
+  const load = (): Promise<Content> => Promise.resolve({ body: String(++calls).padEnd(size) });
   return { load, calls: () => calls };
 }
 
@@ -138,7 +138,7 @@ describe('a failure', () => {
     const load = async (): Promise<Content> => {
       await wait(20);
       if (++calls === 1) throw new ProblemException(slug);
-      return { body: Buffer.from(String(calls)) };
+      return { body: String(calls) };
     };
     return { load, calls: () => calls };
   };
@@ -214,7 +214,7 @@ describe('with Redis', () => {
   });
 
   it('an answer that did not change is neither made nor stored again, and one that did is', async () => {
-    const unchanged = () => Promise.resolve({ body: Buffer.from('the same') });
+    const unchanged = () => Promise.resolve({ body: 'the same' });
     const { load: changed } = platform();
     const cache = cacheOf(new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined }), redis);
     const stored = async () => {
