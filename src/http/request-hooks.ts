@@ -150,7 +150,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   });
 
   fastify.addHook('onResponse', (request, reply, done) => {
-    const { requestId, startedAt, operation = 'none', caller, call, problem } = request.state;
+    const { requestId, startedAt, trace, operation = 'none', caller, call, problem } = request.state;
     const durationMs = performance.now() - startedAt;
     metrics.request(operation, reply.statusCode, durationMs / 1000);
     const level = reply.statusCode >= 500 ? 'error' : 'info';
@@ -158,6 +158,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       {
         event: 'request',
         requestId,
+        traceId: trace.traceId,
         // Not the path: its ids and query reveal who bought which product.
         operation,
         status: reply.statusCode,

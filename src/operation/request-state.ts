@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { traceContext, type TraceContext } from '../observability/trace-context.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
@@ -10,6 +11,7 @@ import type { AskedGenerations } from '../read-cache/read-keys.ts';
 export interface RequestState {
   readonly requestId: string;
   readonly startedAt: number;
+  readonly trace: TraceContext;
   /** Set when the caller is known; never on public routes. */
   caller?: Caller;
   /** The operation id of the route, when it is found. */
@@ -41,6 +43,7 @@ export function requestState(request: FastifyRequest): RequestState {
   return {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     startedAt: performance.now(),
+    trace: traceContext(request.headers),
   };
 }
 

@@ -7,6 +7,7 @@ import { newEncryptionKey } from '../../test/support/canary.ts';
 import { startRedis, type RunningRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -42,7 +43,8 @@ function reading(
   params: object = {},
 ) {
   const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
-  const call = { requestId: 'r', caller: { name: 'c', grants }, user, upstreamMs: 0 } as CallContext;
+  const caller = { name: 'c', grants };
+  const call = { requestId: 'r', trace: newTrace(), caller, user, upstreamMs: 0 } as CallContext;
   return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS };
 }
 
