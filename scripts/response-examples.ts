@@ -62,7 +62,10 @@ type Bodies = Readonly<Record<string, object | string>>;
 /** Responses that the document's first example of a request does not lead to: the changes of it that do. */
 const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) => Sent)[]>> = {
   placeOrder: [
-    (usual) => ({ ...usual, body: { ...usual.body, channelOrderId: 'SO-2006', syncMode: 'async' } }),
+    (usual) => ({
+      ...usual,
+      body: { ...(usual.body as object), channelOrderId: 'SO-2006', syncMode: 'async' },
+    }),
     (usual, { deleteAsset }) => ({
       ...usual,
       path: `${usual.path}?validateOnly=true`,

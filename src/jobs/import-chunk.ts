@@ -53,7 +53,7 @@ type Outcome = Omit<RowResult, 'account' | 'was'> | undefined;
  */
 export class ImportChunk {
   readonly #results: RowResult[];
-  #open: Map<number, WaitingRow>;
+  readonly #open: Map<number, WaitingRow>;
   #savedAt = performance.now();
   /** Some rows may have been carried out. */
   #isDoubtful: boolean;

@@ -15,7 +15,7 @@ import {
   type WaitingRow,
 } from './job-record.ts';
 import type { JobUsers } from './job-user.ts';
-import type { MemberDirectory, MembersByAccount } from './member-directory.ts';
+import type { MembersByAccount } from './member-directory.ts';
 
 /** Enough to halve the time of an import, and few enough for the platform to serve other requests too. */
 const CHUNKS_AT_A_TIME = 2;

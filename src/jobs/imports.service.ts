@@ -140,7 +140,7 @@ export class ImportsService {
   }
 }
 
-export function jobIdOf(idempotencyKey: string): string {
+function jobIdOf(idempotencyKey: string): string {
   return createHash('sha256').update(idempotencyKey).digest().subarray(0, ID_BYTES).toString('base64url');
 }
 

@@ -31,7 +31,7 @@ export type RowStatus = WordOf<typeof rowStatuses>;
 /** The statuses in which a row stays. */
 const DONE = ['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'] as const;
 export type Counts = Readonly<Record<(typeof DONE)[number], number>>;
-export const NO_COUNTS: Counts = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0, unknown: 0 };
+const NO_COUNTS: Counts = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0, unknown: 0 };
 
 /** The platform's user on whose behalf a job acts: the one of its request. */
 export type JobUser =

@@ -5,7 +5,7 @@ export const DAY_MS = 24 * 3_600_000;
 /** Jobs and the results of their rows are kept so long. */
 export const KEPT_MS = 7 * DAY_MS;
 /** From its acceptance a job's rows wait so long at most, with their passwords. */
-export const WAITING_MS = DAY_MS;
+export const WAITING_MS = 24 * 3_600_000;
 /** A caller may have so many unfinished imports. */
 export const MOST_OF_CALLER = 5;
 /** The part of the store's memory that all jobs together may take. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
+import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../session/alias-users.ts';
 import { SessionService } from '../session/session.service.ts';
@@ -46,6 +47,7 @@ export class JobUsers {
       throw new ProblemException('forbidden', { detail: 'The caller has lost the rights for this import.' });
     return {
       requestId: `job-${jobId}`,
+      trace: newTrace(),
       caller: {
         name: caller,
         grants: { enterprises: new Set([enterpriseGlobalId]), channels: NOTHING, users: NOTHING },

@@ -6,6 +6,7 @@ import { traceContext, type TraceContext } from '../observability/trace-context.
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
+import type { AskedGenerations } from '../read-cache/read-keys.ts';
 
 /** A file in the body of a request, of which nothing has been read yet. */
 export interface RequestFile {
@@ -27,6 +28,8 @@ export interface RequestState {
   operation?: string;
   /** What the route declares; set by the caller guard. */
   policy?: OperationPolicy;
+  /** Of a cached read: asked when the request arrived. */
+  generations?: Promise<AskedGenerations> | undefined;
   /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
   /** Set where the operation takes a file and the body has the type of one. */
@@ -38,6 +41,10 @@ export interface RequestState {
 declare module 'fastify' {
   interface FastifyRequest {
     state: RequestState;
+  }
+  /** What `@Operation` says of a route before its handler is known to Nest. */
+  interface FastifyContextConfig {
+    isCached?: boolean;
   }
 }
 

@@ -25,16 +25,16 @@ interface Example {
 
 const text = { type: 'string' } as const;
 
-/** OpenAPI 3.1 has no schema for a sequence: the media type says that it is text, and its extension what one item is. */
-function sequence(item: Type | undefined): object {
-  return item ? { ...text, 'x-item-schema': { $ref: getSchemaPath(item) } } : text;
+/** OpenAPI 3.1 has no schema for a sequence: it is text, and `contentSchema` is the schema of one item (JSON Schema, Content). */
+function sequence(contentMediaType: string, item: Type | undefined): object {
+  return item ? { ...text, contentMediaType, contentSchema: { $ref: getSchemaPath(item) } } : text;
 }
 
 export function streamContent(
   streams: readonly StreamDoc[],
 ): Record<string, { schema: object; example: string }> {
   return Object.fromEntries(
-    streams.map(({ type, item, example }) => [type, { schema: sequence(item), example }]),
+    streams.map(({ type, item, example }) => [type, { schema: sequence(type, item), example }]),
   );
 }
 
@@ -48,7 +48,7 @@ export function fileBody({ description, item, csv, ndjson }: FileDoc): {
     description,
     content: {
       'text/csv': { schema: text, examples: { ...csv } },
-      'application/x-ndjson': { schema: sequence(item), examples: { ...ndjson } },
+      'application/x-ndjson': { schema: sequence('application/x-ndjson', item), examples: { ...ndjson } },
     },
   };
 }

@@ -5,9 +5,11 @@ import {
   type NestInterceptor,
   StreamableFile,
 } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { Tenancy } from '../tenancy/tenancy.ts';
+
+const MAX_LISTENERS = 20;
 
 /**
  * Around every read whose response is a stream: it has no `ETag` and is not cached. A failure before the first byte is a problem; after
@@ -23,6 +25,8 @@ export class StreamInterceptor implements NestInterceptor {
 
   async #respond(context: ExecutionContext, next: CallHandler<StreamableFile>): Promise<StreamableFile> {
     await this.tenancy.check(context);
+    // The hooks of a request and those of the stream listen for its end.
+    context.switchToHttp().getResponse<FastifyReply>().raw.setMaxListeners(MAX_LISTENERS);
     const file = await lastValueFrom(next.handle());
     if (context.switchToHttp().getRequest<FastifyRequest>().method !== 'HEAD') return file;
     // A response to HEAD has no body, and a stream of events might not end.

@@ -81,7 +81,7 @@ afterAll(async () => {
 describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
   beforeAll(async () => {
     await sandbox.reset();
-    const environment =
+    const environment: Record<string, string> =
       store === 'redis'
         ? { REDIS_URL: redis.url, ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, credential()).toString('base64')}` }
         : {};

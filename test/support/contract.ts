@@ -131,7 +131,7 @@ export function assertDeclared(method: string, path: string, answer: Answer, any
   const media = type === undefined ? undefined : response.content[type];
   if (!media) throw new Error(`${operationId} ${answer.status} does not declare ${type}`);
   if (!media.schema || type === 'text/html') return;
-  const itemSchema = (media.schema as { 'x-item-schema'?: object })['x-item-schema'];
+  const itemSchema = (media.schema as { contentSchema?: object }).contentSchema;
   const validate = validatorOf(itemSchema ?? media.schema);
   for (const value of itemSchema
     ? itemsOf(answer.text)
