@@ -146,12 +146,8 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
-<<<<<<< HEAD
-    ...(read ? [UseInterceptors(ReadInterceptor)] : []),
-    ...(streams ? [UseInterceptors(StreamInterceptor)] : []),
-=======
     ...(read ? [UseInterceptors(ReadInterceptor), RouteConfig({ isCached: cacheMs !== 0 })] : []),
->>>>>>> main
+    ...(streams ? [UseInterceptors(StreamInterceptor)] : []),
     ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
     ...(read
       ? readResponses(spec.success, {
