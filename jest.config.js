@@ -1,7 +1,9 @@
+import { availableParallelism } from 'node:os';
+
 /** Tests run as ES modules on the sources: swc strips the types and keeps the decorators' metadata. */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test', '<rootDir>/client', '<rootDir>/examples'],
   testMatch: ['**/*.spec.ts', '**/*.e2e.ts', '**/*.faults.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -18,7 +20,8 @@ export default {
       },
     ],
   },
-  maxWorkers: '100%',
+  // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A test that hangs fails; a test that is only slow on a busy machine does not.
   testTimeout: 120_000,
   setupFilesAfterEnv: ['<rootDir>/test/canary/collect.ts'],

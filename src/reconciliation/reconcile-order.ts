@@ -2,12 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
-import { Metrics } from '../observability/metrics.ts';
+import { type AttemptOutcome, Metrics } from '../observability/metrics.ts';
 import { type SearchResult, PlatformSearch } from './platform-search.ts';
-
-/** The result of one attempt. */
-export type AttemptOutcome =
-  'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
 /**
  * Searches the platform for an order in doubt. If it has a licence order for every item, the order succeeded. If it has more, an alarm
