@@ -134,5 +134,5 @@ export class RequestBodies {
 
 /** Whether the route's operation declares a file as its body. */
 export function takesFile({ routeOptions }: FastifyRequest): boolean {
-  return (routeOptions.config as { takesFile?: boolean } | undefined)?.takesFile === true;
+  return routeOptions.config?.takesFile === true;
 }

@@ -45,6 +45,8 @@ declare module 'fastify' {
   /** What `@Operation` says of a route before its handler is known to Nest. */
   interface FastifyContextConfig {
     isCached?: boolean;
+    /** The operation's body is a file that the handler reads. */
+    takesFile?: boolean;
   }
 }
 
