@@ -96,7 +96,10 @@ export async function startOfGateway(platform: Platform): Promise<Partial<Measur
   try {
     const PORT = String(await freePort());
     const began = performance.now();
-    const launched = fleet.launch({ ...SHIPPED, PORT }, { logFile: join(fleet.folder, 'gateway.log') });
+    const launched = fleet.launch({ ...SHIPPED, PORT }, {
+      logFile: join(fleet.folder, 'gateway.log'),
+      bundled: true,
+    });
     const ask = gatewayAsked(fleet.key)({ kind: 'read', bytes: 1_024, how: 'fresh' });
     const [startMs] = await Promise.all([firstAnswer(Number(PORT), ask.request(next()), began), launched]);
     return { startMs };
