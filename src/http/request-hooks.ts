@@ -7,7 +7,7 @@ import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
 import type { Asker } from './admission-queue.ts';
 import { Connections } from './connections.ts';
-import { RequestBodies } from './request-bodies.ts';
+import { RequestBodies, takesFile } from './request-bodies.ts';
 import {
   closeAfterResponse,
   hasBody,
@@ -29,6 +29,10 @@ import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 /** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
+const FILE_TYPES = {
+  csv: /^text\/csv *(; *(charset="?utf-8"?|header=present) *)*$/i,
+  ndjson: /^application\/x-ndjson *(; *charset="?utf-8"?)? *$/i,
+};
 
 /** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
 export function connectHttp(app: NestFastifyApplication): void {
@@ -80,24 +84,28 @@ export function connectHttp(app: NestFastifyApplication): void {
       else goOn(refusal);
     };
     // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
-    const wait = (asker: Asker, begin: () => void): void => {
-      const isAdmitted = admission.admit(() => {
-        if (reply.raw.destroyed || isCutShort(request)) return;
-        try {
-          begin();
-        } catch (error) {
-          done(error as Error);
-        }
-      }, asker);
-      if (!isAdmitted) refuse(OVERLOADED);
-    };
+    const isGone = (): boolean => reply.raw.destroyed || isCutShort(request);
+    const wait = (asker: Asker, begin: () => void): void =>
+      admission.admit({
+        asker,
+        begin: () => {
+          if (isGone()) return false;
+          try {
+            begin();
+          } catch (error) {
+            done(error as Error);
+          }
+          return true;
+        },
+        refuse: () => !isGone() && refuse(OVERLOADED),
+      });
 
     const access = accessTo(request);
     if (access !== 'callers') return wait(access, done);
     const known = callers.recognised(headers);
     if (known) {
       const refusal = receive(known);
-      return refusal ? refuse(refusal) : wait('caller', () => count(known));
+      return refusal ? refuse(refusal) : wait(known, () => count(known));
     }
     // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
     const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
@@ -122,8 +130,17 @@ export function connectHttp(app: NestFastifyApplication): void {
     // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
     const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
-    if (!JSON_TYPE.test(type) || coding !== 'identity')
+    const isFile = takesFile(request);
+    const isKnown = isFile || JSON_TYPE.test(type);
+    const kind = isFile
+      ? (['csv', 'ndjson'] as const).find((each) => FILE_TYPES[each].test(type))
+      : undefined;
+    if (!isKnown || coding !== 'identity' || (isFile && !kind))
       return done(null, new UnreadableBody('unsupported-media-type'));
+    if (kind) {
+      request.state.file = bodies.file(request, payload, kind);
+      return done(null);
+    }
     bodies.read(request, payload, (problem, body) => {
       if (!isCutShort(request)) done(problem, body && readRequestBody(body));
     });
@@ -174,7 +191,7 @@ export function connectHttp(app: NestFastifyApplication): void {
 }
 
 /** The kind of client that a route serves: by the route's template, so that another spelling of the path changes nothing. No public route takes a body. */
-function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | Exclude<Asker, 'caller'> {
+function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'probe' | 'stranger' {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'probe';
   return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'stranger' : 'callers';
