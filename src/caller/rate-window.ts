@@ -64,6 +64,11 @@ export class RateWindow {
     });
   }
 
+  /** Requests left in the window, as far as this process knows; undefined where no window runs. */
+  get left(): number | undefined {
+    return this.now() < this.#endsAt ? Math.max(this.#limit.requests - this.#used, 0) : undefined;
+  }
+
   async #ask(): Promise<void> {
     this.#asking = true;
     while (this.#waiting.length > 0) {
