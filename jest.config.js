@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Tests run as ES modules on the sources: swc strips the types and keeps the decorators' metadata. */
 export default {
   testEnvironment: 'node',
@@ -18,7 +20,8 @@ export default {
       },
     ],
   },
-  maxWorkers: '100%',
+  // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A test that hangs fails; a test that is only slow on a busy machine does not.
   testTimeout: 120_000,
   setupFilesAfterEnv: ['<rootDir>/test/canary/collect.ts'],

@@ -1,6 +1,6 @@
 /**
- * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, and open the API page
- * in a browser, so they need `redis-server`, `gcc` and `chromium`. The script installs missing ones from Debian's packages if this
+ * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, open the API page
+ * in a browser and test the alert rules, so they need `redis-server`, `gcc`, `chromium` and `promtool`. The script installs missing ones from Debian's packages if this
  * process may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
@@ -17,6 +17,8 @@ const tools: readonly Tool[] = [
   { command: 'redis-server', packages: ['redis-server'], is: 'Redis 7' },
   // Only recommended by gcc's own package: the headers of the C library.
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
+  // For promtool, which tests the alert rules.
+  { command: 'promtool', packages: ['prometheus'], is: "Prometheus' promtool" },
   { command: 'chromium', packages: ['chromium'], is: 'Chromium under the name chromium' },
 ];
 

@@ -63,6 +63,44 @@ async function envExample(): Promise<string> {
   return module.envExample();
 }
 
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly type?: string;
+  readonly labelNames?: readonly string[];
+}
+
+/** All metrics of the gateway's own, those that need a configured Redis too. */
+async function metricsPage(): Promise<string> {
+  const { Metrics } = await built<{
+    Metrics: new () => {
+      registry: { getMetricsAsArray(): Described[] };
+      redisUp(store: string, up: boolean): void;
+      orderStore(reasons: string[], stopped: string, unreadable: number): void;
+    };
+  }>('observability/metrics.js');
+  const metrics = new Metrics();
+  metrics.redisUp('shared', true);
+  metrics.orderStore([], 'none', 0);
+  const rows = metrics.registry
+    .getMetricsAsArray()
+    .filter(({ name }) => name.startsWith('gateway_'))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(
+      ({ name, type = 'counter', labelNames = [], help }) =>
+        `| \`${name}\` | ${type} | ${labelNames.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+    );
+  return `# Metrics
+
+What \`/metrics\` on the management listener has, besides the process' own (\`process_…\`, \`nodejs_…\`). Labels have values from fixed sets, never a request's
+data. A histogram has \`_bucket\`, \`_sum\` and \`_count\`. Made from the code by \`npm run generate\`.
+
+| metric | type | labels | what it says |
+| --- | --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -77,6 +115,7 @@ for (const [path, text] of [
   ['src/operation/response-examples.ts', examplesModule()],
   ['config/openapi.json', await openApi()],
   ['docs/faults.md', faultsPage()],
+  ['docs/metrics.md', await metricsPage()],
 ] as const) {
   if (read(path) === text) {
     console.log(`${path} is up to date`);

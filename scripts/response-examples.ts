@@ -53,11 +53,18 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
+/** Bodies of the document's examples of a request, by name. */
+type Bodies = Readonly<Record<string, object>>;
+
 /** Responses that the document's first example of a request does not lead to: the changes of it that do. */
-const VARIANTS: Readonly<Record<string, readonly ((usual: Sent) => Sent)[]>> = {
+const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) => Sent)[]>> = {
   placeOrder: [
     (usual) => ({ ...usual, body: { ...usual.body, channelOrderId: 'SO-2006', syncMode: 'async' } }),
-    (usual) => ({ ...usual, path: `${usual.path}?validateOnly=true`, body: DELETION }),
+    (usual, { deleteAsset }) => ({
+      ...usual,
+      path: `${usual.path}?validateOnly=true`,
+      ...(deleteAsset && { body: deleteAsset }),
+    }),
   ],
   disableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
   enableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
@@ -71,20 +78,6 @@ const VARIANTS: Readonly<Record<string, readonly ((usual: Sent) => Sent)[]>> = {
         ],
       },
     }),
-  ],
-};
-
-const DELETION = {
-  channelCode: 'crm',
-  channelOrderId: 'SO-2003',
-  items: [
-    {
-      orderType: 'delete_asset',
-      licenseType: 'cloud_account',
-      srcLicenseOrderId: 'lic-1009',
-      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
-      assets: [{ assetNums: ['8000001009'] }],
-    },
   ],
 };
 
@@ -162,6 +155,7 @@ async function collect(
   ]) {
     const { operationId, responses } = operation;
     const usual = requestOf(method, template, operation);
+    const bodies = bodiesOf(operation);
     const found: Record<string, unknown> = {};
     for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? [])]) {
       if (!onOrders({ template })) {
@@ -175,7 +169,7 @@ async function collect(
       const headers = session && {
         'x-session-id': (session.body as { sessionId: string }).sessionId,
       };
-      const { status, body } = await send({ ...change(usual), ...(headers && { headers }) });
+      const { status, body } = await send({ ...change(usual, bodies), ...(headers && { headers }) });
       if (status >= 300) throw new Error(`${operationId}: ${status} ${JSON.stringify(body)}`);
       if (body !== undefined) found[status] ??= presentable(operationId, body);
     }
@@ -193,8 +187,14 @@ async function collect(
   return examples;
 }
 
+function bodiesOf({ requestBody }: Operation): Bodies {
+  const examples = requestBody?.content['application/json']?.examples ?? {};
+  return Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value]));
+}
+
 /** The request that the document's examples make; pages are short. */
-function requestOf(method: string, template: string, { parameters = [], requestBody }: Operation): Sent {
+function requestOf(method: string, template: string, operation: Operation): Sent {
+  const { parameters = [] } = operation;
   let path = template;
   const query = new URLSearchParams();
   for (const { name, in: place, required, example } of parameters) {
@@ -202,11 +202,11 @@ function requestOf(method: string, template: string, { parameters = [], requestB
     if (place === 'query' && required) query.set(name, String(example));
     if (place === 'query' && name === 'pageSize') query.set(name, PAGE_SIZE);
   }
-  const [body] = Object.values(requestBody?.content['application/json']?.examples ?? {});
+  const [body] = Object.values(bodiesOf(operation));
   return {
     method: method.toUpperCase(),
     path: query.size > 0 ? `${path}?${query}` : path,
-    ...(body && { body: body.value }),
+    ...(body && { body }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Issuer } from '../../test/support/issuer.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { RawServer } from '../../test/support/raw-server.ts';
 import { RecordedLog } from '../../test/support/settings.ts';
 import { IssuerKeys, KeysUnavailable } from './issuer-keys.ts';
@@ -10,17 +11,26 @@ const MINUTE = 60_000;
 let issuer: Issuer;
 let keys: IssuerKeys;
 let recorded: RecordedLog;
+let metrics: Metrics;
 let now: number;
 beforeEach(async () => {
   issuer = await Issuer.start();
   recorded = new RecordedLog();
   now = 1_000;
-  keys = new IssuerKeys(new URL(`${issuer.url}/keys`), recorded.log, () => now);
+  metrics = new Metrics();
+  keys = new IssuerKeys(new URL(`${issuer.url}/keys`), recorded.log, metrics, () => now);
 });
 afterEach(async () => {
   await keys.close();
   await issuer.close();
 });
+
+async function missed(reason: string): Promise<number> {
+  const text = await metrics.registry.metrics();
+  return Number(
+    new RegExp(`^gateway_issuer_keys_missed_total\\{reason="${reason}"\\} (\\d+)$`, 'm').exec(text)?.[1],
+  );
+}
 
 const asked = () => issuer.requests.length;
 const fails = (response: ServerResponse) => response.writeHead(503).end();
@@ -88,6 +98,7 @@ describe('the keys of the issuer', () => {
     const logged = recorded.next('jwks-empty');
     expect(await keys.having('key-1')).toBeDefined();
     expect(await logged).toMatchObject({ level: 'warn', kept: 1 });
+    expect(await missed('empty')).toBe(1);
     for (let minute = 1; minute < 15; minute++) {
       now += MINUTE;
       expect(await keys.having('key-1')).toBeDefined();
@@ -167,6 +178,7 @@ describe('the keys of the issuer', () => {
     issuer.answer = answer;
     await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
     expect(recorded.lines.at(-1)).toMatchObject({ event: 'jwks-unavailable', level: 'warn' });
+    expect(await missed('unavailable')).toBe(1);
   });
 
   it('are not looked for where a redirect or a proxy leads', async () => {
@@ -189,7 +201,7 @@ describe('the keys of the issuer', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as { port: number };
     await new Promise((resolve) => server.close(resolve));
-    const none = new IssuerKeys(new URL(`http://127.0.0.1:${port}/`), recorded.log);
+    const none = new IssuerKeys(new URL(`http://127.0.0.1:${port}/`), recorded.log, new Metrics());
     await expect(none.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
     await none.close();
   });

@@ -2,6 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jos
 import { Agent, request } from 'undici';
 import { parseJson } from '../shared/json.ts';
 import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 
 const TIMEOUT_MS = 3_000;
 const MAX_BYTES = 256 * 1024;
@@ -66,6 +67,7 @@ export class IssuerKeys {
   constructor(
     private readonly url: URL,
     private readonly log: Log,
+    private readonly metrics: Metrics,
     private readonly now = () => performance.now(),
   ) {}
 
@@ -141,6 +143,7 @@ export class IssuerKeys {
       })
       .catch((error: unknown) => {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
+        this.metrics.issuerKeysMissed('unavailable');
         this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be read");
         return false;
       })
@@ -182,6 +185,7 @@ export class IssuerKeys {
     const isBelieved = now - this.#emptySince >= EMPTY_MS;
     if (isBelieved) this.#held = undefined;
     const kept = this.#held?.ids.size ?? 0;
+    this.metrics.issuerKeysMissed('empty');
     this.log.warn(
       { event: 'jwks-empty', kept },
       'The issuer publishes no keys; known keys stay valid for 15 minutes',

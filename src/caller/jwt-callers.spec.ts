@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Issuer } from '../../test/support/issuer.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { CallerRegistry } from './caller.registry.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { JwtCallers } from './jwt-callers.ts';
 
 const CLAIMS = { azp: 'portal', scope: 'orders:read orders:write' };
@@ -22,7 +23,7 @@ beforeEach(async () => {
   writeFileSync(file, JSON.stringify({ callers: [{ name: 'portal', scopes: ['members:read'] }] }));
   registry = new CallerRegistry({ file }, recorded.log);
   registry.onModuleInit();
-  callers = new JwtCallers(settings(issuer.environment).jwt, registry, recorded.log);
+  callers = new JwtCallers(settings(issuer.environment).jwt, registry, recorded.log, new Metrics());
 });
 afterEach(async () => {
   jest.restoreAllMocks();

@@ -3,6 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import { JwtConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
@@ -47,9 +48,10 @@ export class JwtCallers implements OnApplicationShutdown {
     { trust }: JwtConfig,
     private readonly registry: CallerRegistry,
     log: Log,
+    metrics: Metrics,
   ) {
     this.#trust = trust;
-    this.#keys = trust && new IssuerKeys(trust.jwksUrl, log);
+    this.#keys = trust && new IssuerKeys(trust.jwksUrl, log, metrics);
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -6,8 +6,45 @@ import { TallyCounter, TallyHistogram } from './tally.ts';
 export const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-export type TokenEvent =
-  'renewed' | 'shared' | 'refused' | 'held_off' | 'rejected' | 'unavailable' | 'remembered';
+const tokenEvents = [
+  'renewed',
+  'shared',
+  'refused',
+  'held_off',
+  'rejected',
+  'unavailable',
+  'remembered',
+] as const;
+export type TokenEvent = (typeof tokenEvents)[number];
+
+const requestRefusals = [
+  'in-flight',
+  'event-loop',
+  'heap',
+  'memory',
+  'waiting',
+  'strangers',
+  'connections',
+  'bodies',
+  'caller-rate',
+  'caller-in-flight',
+] as const;
+type RequestRefusal = (typeof requestRefusals)[number];
+const resultLosses = ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] as const;
+const attemptOutcomes = [
+  'settled',
+  'not_found',
+  'incomplete',
+  'placed_twice',
+  'not_needed',
+  'failed',
+] as const;
+/** The result of one reconciliation attempt. */
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
+const issuerFaults = ['unavailable', 'empty'] as const;
+const tlsServers = ['platform', 'tokens', 'redis', 'order-store'] as const;
+/** A server that the gateway connects to. */
+export type TlsServer = (typeof tlsServers)[number];
 
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
@@ -88,6 +125,30 @@ export class Metrics {
     name: 'gateway_upstream_gaps_total',
     help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
     labelNames: ['operation', 'kind'],
+    registers: [this.registry],
+  });
+  readonly #unmappedCodes = new Counter({
+    name: 'gateway_upstream_unmapped_codes_total',
+    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the log lines of the requests have the code',
+    labelNames: ['operation'],
+    registers: [this.registry],
+  });
+  readonly #certificateEnds = new Gauge({
+    name: 'gateway_certificate_expiry_timestamp_seconds',
+    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store: the one that the gateway shows',
+    labelNames: ['certificate'],
+    registers: [this.registry],
+  });
+  readonly #issuerFaults = new Counter({
+    name: 'gateway_issuer_keys_missed_total',
+    help: "Requests for the JWT issuer's public keys that brought none; empty: the issuer publishes none",
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly #tlsFailures = new Counter({
+    name: 'gateway_tls_failures_total',
+    help: 'Connections that failed because TLS or a certificate was refused, by server',
+    labelNames: ['server'],
     registers: [this.registry],
   });
   readonly #readCache = new TallyCounter(
@@ -184,6 +245,14 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    // A counter that begins with 1 has no increase in Prometheus, so what alerts watch begins with 0.
+    for (const principal of ['application', 'user', 'session'])
+      for (const event of tokenEvents) this.#tokenEvents.inc({ principal, event }, 0);
+    for (const reason of requestRefusals) this.#refused.inc({ reason }, 0);
+    for (const reason of resultLosses) this.#notRecorded.inc({ reason }, 0);
+    for (const result of attemptOutcomes) this.#reconciliationAttempts.inc({ result }, 0);
+    for (const reason of issuerFaults) this.#issuerFaults.inc({ reason }, 0);
+    for (const server of tlsServers) this.#tlsFailures.inc({ server }, 0);
   }
 
   /** `operation` is an operation id or `none` where no route matched. */
@@ -261,18 +330,36 @@ export class Metrics {
   }
 
   /** The outcome of a write is known, but the ledger could not record it. */
-  resultNotRecorded(reason: 'conflict' | 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
+  resultNotRecorded(reason: (typeof resultLosses)[number]): void {
     this.#notRecorded.inc({ reason });
   }
 
   /** One reconciliation attempt for an order in doubt ended. */
-  reconciliationAttempt(result: string): void {
+  reconciliationAttempt(result: AttemptOutcome): void {
     this.#reconciliationAttempts.inc({ result });
   }
 
   /** An answer of the platform departed from its interface, see {@link gapKinds}. */
   upstreamGap(operation: string, kind: string): void {
     this.#upstreamGaps.inc({ operation, kind });
+  }
+
+  /** The platform refused `count` calls with a business code that is not in the table. */
+  unmappedCodes(operation: string, count: number): void {
+    this.#unmappedCodes.inc({ operation }, count);
+  }
+
+  /** `endsAt` in ms since 1970. */
+  certificate(name: TlsServer, endsAt: number): void {
+    this.#certificateEnds.set({ certificate: name }, endsAt / 1_000);
+  }
+
+  tlsFailure(server: TlsServer): void {
+    this.#tlsFailures.inc({ server });
+  }
+
+  issuerKeysMissed(reason: (typeof issuerFaults)[number]): void {
+    this.#issuerFaults.inc({ reason });
   }
 
   contractWarning(operation: string, what: string): void {
@@ -292,7 +379,7 @@ export class Metrics {
     this.#upstreamRetries.inc({ group });
   }
 
-  requestRefused(reason: string): void {
+  requestRefused(reason: RequestRefusal): void {
     this.#refused.inc({ reason });
   }
 

@@ -46,6 +46,7 @@ export class TallyHistogram {
   readonly help: string;
   readonly type = 'histogram';
   readonly aggregator = 'sum';
+  readonly labelNames: readonly string[];
   /** By label: the count of each bucket (the last is beyond all bounds), then the sum of the observations. */
   readonly #cells = new Map<string, Float64Array>();
 
@@ -56,6 +57,7 @@ export class TallyHistogram {
   ) {
     this.name = name;
     this.help = help;
+    this.labelNames = [label];
     registry.registerMetric(this as unknown as Metric);
   }
 

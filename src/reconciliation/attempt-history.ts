@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import type { AttemptOutcome } from '../observability/metrics.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-
-/** The result of one attempt. */
-export type AttemptOutcome =
-  'settled' | 'not_found' | 'incomplete' | 'placed_twice' | 'not_needed' | 'failed';
 
 /** An attempt that was made for an order. */
 export interface PastAttempt {

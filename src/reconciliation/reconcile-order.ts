@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
-import { Metrics } from '../observability/metrics.ts';
+import { type AttemptOutcome, Metrics } from '../observability/metrics.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { AttemptHistory, type AttemptOutcome, type PastAttempt } from './attempt-history.ts';
+import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
 import { type SearchResult, PlatformSearch } from './platform-search.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;

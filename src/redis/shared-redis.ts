@@ -1,16 +1,17 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
-import { Metrics } from '../observability/metrics.ts';
+import { Metrics, type TlsServer } from '../observability/metrics.ts';
 import { inTime } from './in-time.ts';
 import { redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
 import { Sealer } from './sealer.ts';
+import { isTlsRefusal } from '../shared/tls-refusal.ts';
 
 /** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
 const START_MS = 2_000;
@@ -64,12 +65,16 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (!server) return;
     this.sealer = new Sealer(config.encryptionKeys);
     this.metrics.redisUp(this.store, false);
+    const { cert } = server.certificates;
+    if (server.tls && cert)
+      this.metrics.certificate(this.#server, new X509Certificate(cert).validToDate.getTime());
     this.#client = redisClient(server);
     this.#client.on('error', (error: Error & { code?: string }) => {
       // After a refusal the connection fails too.
       if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
       const reason = redisErrorReason(error);
       this.metrics.redisError(reason);
+      if (isTlsRefusal(error)) this.metrics.tlsFailure(this.#server);
       this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
       if (this.#up === false && isRefusal(error)) this.#tell(error);
     });
@@ -80,6 +85,10 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   /** The name of this connection, for logs and metrics. */
   protected get store(): 'shared' | 'orders' {
     return 'shared';
+  }
+
+  get #server(): TlsServer {
+    return this.store === 'orders' ? 'order-store' : 'redis';
   }
 
   async onModuleInit(): Promise<void> {

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { freePort } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, raw, TokenServer } from '../../test/support/token-server.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import type { AccessToken } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
@@ -33,7 +34,7 @@ afterAll(async () => {
 
 function endpoint(environment: Record<string, string> = {}): TokenEndpoint {
   const { upstream } = settings({ UPSTREAM_TOKEN_URL: server.url, ...environment });
-  const own = new UpstreamPools(upstream);
+  const own = new UpstreamPools(upstream, new Metrics());
   pools.push(own);
   return new TokenEndpoint(upstream, own, new RecordedLog().log);
 }
@@ -305,7 +306,7 @@ describe("an application's secret in a file", () => {
       UPSTREAM_APP_SECRET: '',
       UPSTREAM_APP_SECRET_FILE: file,
     });
-    const own = new UpstreamPools(upstream);
+    const own = new UpstreamPools(upstream, new Metrics());
     pools.push(own);
     const recorded = new RecordedLog();
     const made = new TokenEndpoint(upstream, own, recorded.log);

@@ -38,7 +38,7 @@ beforeEach(async () => {
   const { upstream, redis } = settings({ UPSTREAM_TOKEN_URL: server.url });
   recorded = new RecordedLog();
   metrics = new Metrics();
-  pools = new UpstreamPools(upstream);
+  pools = new UpstreamPools(upstream, metrics);
   const store = new TokenStore(
     upstream,
     new SharedRedis(redis, recorded.log, metrics),

@@ -9,10 +9,12 @@ import { heads, ok, RawServer, type Seen } from '../../test/support/raw-server.t
 import { freePort } from '../../test/support/redis.ts';
 import { settings } from '../../test/support/settings.ts';
 import type { Ending } from './exchange.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { OwnConnections } from './own-connections.ts';
 import { TransportError } from './transport-error.ts';
 import { type Route, undiciAdapter } from './undici.adapter.ts';
 import { UpstreamPools } from './upstream-pools.ts';
+import { watchedConnector } from './watched-connector.ts';
 
 const LONG_MS = 60_000;
 let server: RawServer;
@@ -34,7 +36,7 @@ async function raw(...how: Parameters<typeof RawServer.start>): Promise<RawServe
 function limited(connections: number, origin = server.origin): OwnConnections {
   return new OwnConnections(new URL(origin), {
     connections,
-    connectTimeoutMs: LONG_MS,
+    connect: watchedConnector('platform', LONG_MS, new Metrics()),
     maxHeaderSize: 16 * 1024,
   });
 }
@@ -278,7 +280,7 @@ describe('an answer after the deadline', () => {
     ['the process has no time left', (pools) => pools.endExchanges()],
     ['the application has shut down', (pools) => pools.onApplicationShutdown()],
   ])('is not waited for when %s', async (_, end) => {
-    const pools = new UpstreamPools(settings({ UPSTREAM_BASE_URL: server.origin }).upstream);
+    const pools = new UpstreamPools(settings({ UPSTREAM_BASE_URL: server.origin }).upstream, new Metrics());
     cleanUps.push(() => pools.destroy());
     const { socket, answer } = await late({ via: pools.of('orders'), underWay: pools.exchanges });
     await end(pools);

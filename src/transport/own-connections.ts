@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher } from 'undici';
+import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { Ending, Exchange } from './exchange.ts';
 
 /** How many late answers the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
@@ -8,7 +8,7 @@ const MAX_LATE = 256;
 interface Limits {
   /** Exchanges whose callers wait. More exchanges queue, each until its own deadline. */
   readonly connections: number;
-  readonly connectTimeoutMs: number;
+  readonly connect: buildConnector.connector;
   readonly maxHeaderSize: number;
 }
 
@@ -18,7 +18,6 @@ interface Limits {
  * before the first byte.
  */
 export class OwnConnections {
-  readonly #connect: buildConnector.connector;
   readonly #target: buildConnector.Options;
   readonly #queue = new Set<() => void>();
   readonly #late = new Set<Ending>();
@@ -30,11 +29,6 @@ export class OwnConnections {
     private readonly limits: Limits,
   ) {
     const { hostname, host, protocol, port } = origin;
-    this.#connect = buildConnector({
-      timeout: limits.connectTimeoutMs,
-      rejectUnauthorized: true,
-      allowH2: false,
-    });
     this.#target = { hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port };
   }
 
@@ -82,7 +76,7 @@ export class OwnConnections {
       const client = new Client(this.origin, { pipelining: 0, maxHeaderSize, connect: onlyOnce(socket) });
       client.dispatch(request, exchange);
     };
-    this.#connect(this.#target, (error, socket) => {
+    this.limits.connect(this.#target, (error, socket) => {
       if (error) exchange.unconnected(error);
       else if (exchange.isOver) socket.destroy();
       else void send(socket);

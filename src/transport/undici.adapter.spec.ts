@@ -11,6 +11,7 @@ import { credential, settings } from '../../test/support/settings.ts';
 import type { Ending } from './exchange.ts';
 import { TransportError } from './transport-error.ts';
 import { type Route, undiciAdapter } from './undici.adapter.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { UpstreamPools } from './upstream-pools.ts';
 
 const MAX_BYTES = 100_000;
@@ -32,6 +33,7 @@ afterEach(async () => {
 function poolsFor(baseUrl = server.origin, connectTimeoutMs = 2_000): UpstreamPools {
   const made = new UpstreamPools(
     settings({ UPSTREAM_BASE_URL: baseUrl, UPSTREAM_CONNECT_TIMEOUT_MS: String(connectTimeoutMs) }).upstream,
+    new Metrics(),
   );
   pools.push(made);
   return made;

@@ -2,9 +2,11 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { GroupName } from './connection-groups.ts';
+import { Metrics } from '../observability/metrics.ts';
 import type { Ending } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
 import type { Route } from './undici.adapter.ts';
+import { watchedConnector } from './watched-connector.ts';
 
 /** Connections of each group, so that a stalled group takes none from the others. Reads get more, since there are more of them. */
 export const connections: Readonly<Record<GroupName, number>> = {
@@ -29,11 +31,11 @@ export class UpstreamPools implements OnApplicationShutdown {
   readonly #orders: OwnConnections;
   readonly #shared: ReadonlyMap<GroupName, Pool>;
 
-  constructor(config: UpstreamConfig) {
+  constructor(config: UpstreamConfig, metrics: Metrics) {
     const { baseUrl, connectTimeoutMs } = config;
+    const connect = watchedConnector('platform', connectTimeoutMs, metrics);
     const options = {
-      // Set explicitly, because an environment variable can turn Node's default off.
-      connect: { timeout: connectTimeoutMs, rejectUnauthorized: true },
+      connect,
       allowH2: false,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -41,7 +43,7 @@ export class UpstreamPools implements OnApplicationShutdown {
     const { orders, ...shared } = connections;
     this.#orders = new OwnConnections(new URL(baseUrl.origin), {
       connections: orders,
-      connectTimeoutMs,
+      connect,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
     this.#shared = new Map(
@@ -50,7 +52,11 @@ export class UpstreamPools implements OnApplicationShutdown {
         new Pool(baseUrl.origin, { ...options, connections: limit }),
       ]),
     );
-    this.tokens = new Agent({ ...options, connections: 4 });
+    this.tokens = new Agent({
+      ...options,
+      connect: watchedConnector('tokens', connectTimeoutMs, metrics),
+      connections: 4,
+    });
   }
 
   of(group: GroupName): Route {

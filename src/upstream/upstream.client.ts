@@ -49,7 +49,9 @@ export class UpstreamClient {
     private readonly groups: OperationGroups,
     private readonly metrics: Metrics,
     private readonly gaps: UpstreamGaps,
-  ) {}
+  ) {
+    for (const name of Object.keys(operations)) metrics.unmappedCodes(name, 0);
+  }
 
   /** The reason why a call would be refused now, for code that has work to do before the call; undefined where the call would be tried. */
   refusal(name: OperationName): UpstreamFailure | undefined {
@@ -141,6 +143,8 @@ export class UpstreamClient {
   #outcome<T>({ operation, user }: Attempt, result: Result, decode: Decode<T>): T {
     if (result.kind === 'success' || isPartial(result, operation))
       return this.#decoded(operation, result.data, decode);
+    const { code } = result.details;
+    if (code !== undefined && !upstreamCodes.has(code)) this.metrics.unmappedCodes(operation.name, 1);
     const details = { ...result.details, actingAs: user?.kind };
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }

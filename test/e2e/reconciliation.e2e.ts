@@ -130,7 +130,7 @@ async function attempts(...gateways: TestGateway[]): Promise<Record<string, numb
   const counts: Record<string, number> = {};
   for (const gateway of gateways) {
     for (const [, result, count] of (await gateway.metrics()).matchAll(
-      /^gateway_order_reconciliation_attempts_total\{result="(\w+)"\} (\d+)$/gm,
+      /^gateway_order_reconciliation_attempts_total\{result="(\w+)"\} ([1-9]\d*)$/gm,
     ))
       counts[result as string] = (counts[result as string] ?? 0) + Number(count);
   }

@@ -97,6 +97,9 @@ describe('S14 a refusal of the platform', () => {
   it('with an unknown code reveals nothing of it', async () => {
     const answers = await answersOf({ code: '98765', message, cause }, [cause, message]);
     for (const { body } of answers) expect(body).toMatchObject({ code: 'upstream-unmapped-error' });
+    expect(await gateway.metrics()).toMatch(
+      /^gateway_upstream_unmapped_codes_total\{operation="listAssets"\} [1-9]/m,
+    );
   });
 });
 

@@ -52,13 +52,13 @@ describe('a document', () => {
       [...text.matchAll(pattern)].map(([, first = '']) => ({ page, name: first })),
     );
   const files = new Set(
-    globSync(['{src,test,sandbox,bench,scripts,config,docs}/**/*', '*', '.*.js'], {
+    globSync(['{src,test,sandbox,bench,scripts,config,deploy,docs}/**/*', '*', '.*.js'], {
       exclude: ['**/node_modules/**'],
     }).map((path) => basename(path)),
   );
 
   it('names files and folders that exist', () => {
-    const paths = found(/`((?:src|test|sandbox|bench|scripts|config|docs|dist)\/[\w./-]*)`/g);
+    const paths = found(/`((?:src|test|sandbox|bench|scripts|config|deploy|docs|dist)\/[\w./-]*)`/g);
     expect(paths.length).toBeGreaterThan(60);
     const source = (path: string) => path.replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
     expect(paths.filter(({ name }) => !existsSync(source(name)))).toEqual([]);

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, getCACertificates, setDefaultCACertificates, type Server } from 'node:tls';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeCertificates, type TestCertificates } from '../../test/support/certificates.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { watchedConnector } from './watched-connector.ts';
+
+let certificates: TestCertificates;
+let server: Server;
+const trusted = getCACertificates('default');
+
+beforeAll(async () => {
+  certificates = await makeCertificates();
+});
+afterEach(() => {
+  setDefaultCACertificates(trusted);
+  server.close();
+});
+
+/** Connects once to a server with this certificate and returns what the metrics say about TLS. */
+async function measured(identity: 'good' | 'expired' | 'wrongName' | 'untrusted'): Promise<string[]> {
+  setDefaultCACertificates([certificates.ca]);
+  server = createServer(certificates[identity], (socket) => socket.on('error', () => undefined).end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return attempt('https:', port);
+}
+
+async function attempt(protocol: string, port: number): Promise<string[]> {
+  const metrics = new Metrics();
+  const connect = watchedConnector('platform', 5_000, metrics);
+  await new Promise<void>((resolve) => {
+    connect(
+      { hostname: '127.0.0.1', host: `127.0.0.1:${port}`, protocol, port: String(port) },
+      (_, socket) => {
+        socket?.destroy();
+        resolve();
+      },
+    );
+  });
+  const lines = (await metrics.registry.metrics()).split('\n');
+  return lines.filter((line) => /^gateway_(certificate|tls)/.test(line) && !line.endsWith(' 0'));
+}
+
+describe('a connection to the platform', () => {
+  it('tells when the certificate of the server ends', async () => {
+    const [line = '', ...others] = await measured('good');
+    expect(others).toEqual([]);
+    const [, seconds] =
+      /^gateway_certificate_expiry_timestamp_seconds\{certificate="platform"\} (\d+)$/.exec(line) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(Date.now() / 1_000);
+  });
+
+  it.each(['expired', 'wrongName', 'untrusted'] as const)(
+    'to a server whose certificate is not accepted (%s) is counted',
+    async (identity) => {
+      expect(await measured(identity)).toEqual(['gateway_tls_failures_total{server="platform"} 1']);
+    },
+  );
+
+  it('that finds no server is no failure of TLS', async () => {
+    await measured('good');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    expect(await attempt('https:', port)).toEqual([]);
+  });
+});

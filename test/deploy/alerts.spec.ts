@@ -1,0 +1,295 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+
+/** Prometheus' own tool runs the alert rules on the series below: each alert fires on the first ones and is silent on the others. */
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+interface Case {
+  readonly alert: string;
+  /** Samples every 15 s, in promtool's notation (`0+1x20`: 0, 1, 2 … 20). */
+  readonly fires: Readonly<Record<string, string>>;
+  readonly silent: Readonly<Record<string, string>>;
+  /** When the rule is evaluated. */
+  readonly at: string;
+  /** What the rule's result has of labels besides the severity. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly summary: string;
+}
+
+const RULES = resolve('deploy/prometheus/alerts.yml');
+const DAY = 86_400;
+/** Buckets of a histogram: 100 requests in a scrape, of which `slow` took between 2.5 and 5 s. */
+const buckets = (operation: string, slow: number): Record<string, string> => {
+  const le = (bound: string, count: number) => ({
+    [`gateway_request_duration_seconds_bucket{operation="${operation}",le="${bound}"}`]: `0+${count}x80`,
+  });
+  return { ...le('1', 100 - slow), ...le('2.5', 100 - slow), ...le('5', 100), ...le('+Inf', 100) };
+};
+const stopped = (reason: string) => `gateway_order_store_stopped{reason="${reason}",instance="a"}`;
+
+const cases: readonly Case[] = [
+  {
+    alert: 'GatewayDown',
+    fires: { 'up{job="gateway",instance="a"}': '1x3 0x10', 'up{job="gateway",instance="b"}': '1x20' },
+    silent: { 'up{job="gateway",instance="a"}': '1x8 0x2 1x10' },
+    at: '3m',
+    labels: { job: 'gateway', instance: 'a' },
+    summary: 'No metrics from a',
+  },
+  {
+    alert: 'GatewayDown',
+    fires: { 'up{job="another"}': '1x20' },
+    silent: { 'up{job="gateway"}': '1x20' },
+    at: '3m',
+    labels: { job: 'gateway' },
+    summary: 'No metrics from any gateway',
+  },
+  {
+    alert: 'ServerErrors',
+    fires: {
+      'gateway_requests_total{operation="listAssets",status="200"}': '0+90x80',
+      'gateway_requests_total{operation="listAssets",status="504"}': '0+10x80',
+    },
+    silent: {
+      'gateway_requests_total{operation="listAssets",status="200"}': '0+98x80',
+      'gateway_requests_total{operation="listAssets",status="404"}': '0+50x80',
+      'gateway_requests_total{operation="listAssets",status="504"}': '0+2x80',
+    },
+    at: '15m',
+    summary: '10% of the responses are server errors',
+  },
+  {
+    alert: 'RequestsSlow',
+    fires: buckets('listAssets', 50),
+    silent: { ...buckets('listAssets', 0), ...buckets('placeOrder', 50) },
+    at: '15m',
+    labels: { operation: 'listAssets' },
+    summary: 'One in a hundred requests of listAssets takes longer than 4.95s',
+  },
+  {
+    alert: 'Overloaded',
+    fires: { 'gateway_requests_refused_total{reason="event-loop"}': '0+1x80' },
+    silent: {
+      'gateway_requests_refused_total{reason="event-loop"}': '7x80',
+      'gateway_requests_refused_total{reason="caller-rate"}': '0+9x80',
+    },
+    at: '15m',
+    labels: { reason: 'event-loop' },
+    summary: 'The gateway refuses requests because of load (event-loop)',
+  },
+  {
+    alert: 'OrderPlacedTwice',
+    fires: { 'gateway_order_reconciliation_attempts_total{result="placed_twice"}': '0x10 1x70' },
+    silent: {
+      'gateway_order_reconciliation_attempts_total{result="placed_twice"}': '0x80',
+      'gateway_order_reconciliation_attempts_total{result="settled"}': '0+1x80',
+    },
+    at: '15m',
+    labels: { result: 'placed_twice' },
+    summary: 'The platform has an order more often than it was ordered',
+  },
+  {
+    alert: 'OrdersInDoubt',
+    fires: { 'gateway_orders_in_doubt_oldest_seconds{instance="a"}': '0+15x120' },
+    silent: { 'gateway_orders_in_doubt_oldest_seconds{instance="a"}': '0+15x72 0x48' },
+    at: '22m',
+    summary: 'The outcome of an order is unknown for 22m 0s',
+  },
+  {
+    alert: 'OrderResultNotRecorded',
+    fires: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '0x10 1x30' },
+    silent: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '3x40' },
+    at: '5m',
+    labels: { reason: 'conflict' },
+    summary: 'The outcome of an order is known and could not be recorded (conflict)',
+  },
+  {
+    alert: 'OrderStoreAway',
+    fires: { [stopped('away')]: '1x40' },
+    silent: { [stopped('away')]: '0x10 1x2 0x28', [stopped('epoch')]: '1x40' },
+    at: '5m',
+    summary: 'The order store does not respond, so every order is refused',
+  },
+  {
+    alert: 'OrderStoreUnconfirmed',
+    fires: { [stopped('epoch')]: '1x40' },
+    silent: { [stopped('epoch')]: '0x40', [stopped('none')]: '1x40', [stopped('away')]: '1x40' },
+    at: '5m',
+    labels: { reason: 'epoch' },
+    summary: 'The order store was emptied, exchanged or has lost writes (epoch), so every order is refused',
+  },
+  {
+    alert: 'OrderStoreRefuses',
+    fires: { [stopped('keys')]: '1x40' },
+    silent: { [stopped('keys')]: '0x40', [stopped('none')]: '1x40', [stopped('epoch')]: '1x40' },
+    at: '5m',
+    labels: { reason: 'keys' },
+    summary: 'The order store cannot be used (keys), so every order is refused',
+  },
+  {
+    alert: 'OrderRecordsUnreadable',
+    fires: { 'gateway_order_records_unreadable{instance="a"}': '0x10 2x30' },
+    silent: { 'gateway_order_records_unreadable{instance="a"}': '0x40' },
+    at: '5m',
+    summary: '2 records of orders cannot be decrypted',
+  },
+  {
+    alert: 'RedisAway',
+    fires: { 'gateway_redis_up{store="shared",instance="a"}': '0x40' },
+    silent: {
+      'gateway_redis_up{store="shared",instance="a"}': '1x10 0x2 1x28',
+      'gateway_redis_up{store="orders",instance="a"}': '0x40',
+    },
+    at: '5m',
+    labels: { store: 'shared', instance: 'a' },
+    summary: 'a cannot use the shared Redis',
+  },
+  {
+    alert: 'CircuitOpen',
+    fires: { 'gateway_upstream_breaker_state{group="orderReads",instance="a"}': '2 2 1 2 2 1 2 2 1 2x40' },
+    silent: {
+      'gateway_upstream_breaker_state{group="orderReads",instance="a"}': '2 2 1 0x40',
+      'gateway_upstream_breaker_state{group="tokens",instance="a"}': '2x40',
+    },
+    at: '5m',
+    labels: { group: 'orderReads' },
+    summary: "The gateway does not call the platform's orderReads, because they fail",
+  },
+  {
+    alert: 'TokenEndpointFailing',
+    fires: { 'gateway_upstream_breaker_state{group="tokens",instance="a"}': '2 1 2 1 2x40' },
+    silent: {
+      'gateway_upstream_breaker_state{group="tokens",instance="a"}': '2 2 0x40',
+      'gateway_upstream_breaker_state{group="orderReads",instance="a"}': '2x40',
+    },
+    at: '5m',
+    summary: "The platform's token endpoint does not answer",
+  },
+  {
+    alert: 'CredentialsRefused',
+    fires: { 'gateway_token_events_total{principal="application",event="rejected"}': '0x4 1x40' },
+    silent: {
+      'gateway_token_events_total{principal="application",event="rejected"}': '2x40',
+      'gateway_token_events_total{principal="application",event="renewed"}': '0+1x40',
+      'gateway_token_events_total{principal="session",event="rejected"}': '0+1x40',
+    },
+    at: '5m',
+    labels: { principal: 'application' },
+    summary: 'The platform refuses the credentials of the application',
+  },
+  {
+    alert: 'UnmappedCode',
+    fires: { 'gateway_upstream_unmapped_codes_total{operation="listAssets"}': '0x4 1x40' },
+    silent: { 'gateway_upstream_unmapped_codes_total{operation="listAssets"}': '4x40' },
+    at: '5m',
+    labels: { operation: 'listAssets' },
+    summary: 'The platform refused listAssets with a code that the gateway does not know',
+  },
+  {
+    alert: 'GapsAppeared',
+    fires: {
+      'gateway_upstream_gaps_total{operation="listAssets",kind="unknown-field",instance="a"}': '_x400 1+1x40',
+      'gateway_upstream_gaps_total{operation="listAssets",kind="unknown-word",instance="a"}': '1+1x440',
+    },
+    // Another replica starts and sees what is known.
+    silent: {
+      'gateway_upstream_gaps_total{operation="listAssets",kind="unknown-field",instance="a"}': '1+1x200',
+      'gateway_upstream_gaps_total{operation="listAssets",kind="unknown-field",instance="b"}': '_x400 1x40',
+    },
+    at: '105m',
+    labels: { operation: 'listAssets', kind: 'unknown-field' },
+    summary: "The platform's answers to listAssets have a new departure from its interface (unknown-field)",
+  },
+  {
+    alert: 'CertificateEnds',
+    fires: { 'gateway_certificate_expiry_timestamp_seconds{certificate="platform"}': `${10 * DAY}x80` },
+    silent: { 'gateway_certificate_expiry_timestamp_seconds{certificate="platform"}': `${20 * DAY}x80` },
+    at: '15m',
+    labels: { certificate: 'platform' },
+    summary: 'The certificate platform ends in 9d 23h 45m 0s',
+  },
+  {
+    alert: 'TlsRefused',
+    fires: { 'gateway_tls_failures_total{server="platform"}': '0x4 1+1x40' },
+    silent: { 'gateway_tls_failures_total{server="platform"}': '5x40' },
+    at: '5m',
+    labels: { server: 'platform' },
+    summary: 'TLS with platform fails',
+  },
+  {
+    alert: 'IssuerKeysMissing',
+    fires: { 'gateway_issuer_keys_missed_total{reason="unavailable"}': '0x4 1x60' },
+    silent: { 'gateway_issuer_keys_missed_total{reason="unavailable"}': '1x60' },
+    at: '10m',
+    labels: { reason: 'unavailable' },
+    summary: 'The public keys of the JWT issuer cannot be read (unavailable)',
+  },
+];
+
+const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs Debian's promtool, which scripts/ensure-tools.ts installs. Where it is missing, the test fails. */
+function promtool(...args: string[]): string {
+  const { status, error, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+  if (error) throw new Error(`The alerts were NOT checked: promtool cannot run (${error.message})`);
+  return status === 0 ? 'passed' : stdout + stderr;
+}
+
+/** One test of promtool. JSON is YAML too. */
+function testFile({ alert, fires, silent, at, labels, summary }: Case): object[] {
+  const rule = rules.find((each) => each.alert === alert);
+  const series = (values: Case['fires']) =>
+    Object.entries(values).map(([name, samples]) => ({ series: name, values: samples }));
+  const expected = {
+    exp_labels: { severity: rule?.labels.severity, ...labels },
+    exp_annotations: { summary, runbook_url: rule?.annotations.runbook_url },
+  };
+  const one = (name: string, values: Case['fires'], exp_alerts: object[]) => ({
+    name,
+    interval: '15s',
+    input_series: series(values),
+    alert_rule_test: [{ eval_time: at, alertname: alert, exp_alerts }],
+  });
+  return [one(`${alert} fires`, fires, [expected]), one(`${alert} is silent`, silent, [])];
+}
+
+describe('the alert rules', () => {
+  it('are valid', () => {
+    expect(promtool('check', 'rules', RULES)).toBe('passed');
+  });
+
+  it('each fire on their series, and are silent on the others', () => {
+    const file = join(folder, 'tests.json');
+    const tests = { rule_files: [RULES], evaluation_interval: '15s', tests: cases.flatMap(testFile) };
+    writeFileSync(file, JSON.stringify(tests));
+    expect(promtool('test', 'rules', file)).toBe('passed');
+  });
+
+  it('all have such a test', () => {
+    const names = rules.map(({ alert }) => alert);
+    expect(names.length).toBeGreaterThan(15);
+    expect([...new Set(cases.map(({ alert }) => alert))]).toEqual(names);
+  });
+
+  it.each(rules.map((rule) => [rule.alert, rule] as const))(
+    '%s has a section of the runbook, where its runbook_url points',
+    (alert, { annotations: { runbook_url } }) => {
+      const [page = '', anchor] = runbook_url.split('#');
+      expect(anchor).toBe(alert.toLowerCase());
+      expect(readFileSync(page, 'utf8').split('\n')).toContain(`### ${alert}`);
+    },
+  );
+});

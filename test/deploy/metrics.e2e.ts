@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What dashboards, alerts and documents say about metrics and the log, compared with a gateway that runs. */
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+let gateway: TestGateway;
+/** The names of all samples, `up` included, which Prometheus makes. */
+let names: Set<string>;
+
+beforeAll(async () => {
+  [sandbox, redis] = await Promise.all([TestSandbox.start(), startRedis()]);
+  gateway = await TestGateway.start(sandbox, {
+    REDIS_URL: redis.url,
+    ENCRYPTION_KEYS: newEncryptionKey(),
+  });
+  const text = await gateway.metrics();
+  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+  names = new Set([
+    'up',
+    ...types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((suffix) => name + suffix) : [name],
+    ),
+  ]);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await Promise.all([sandbox.close(), redis.stop()]);
+});
+
+const METRIC = /\b(?:gateway|process|nodejs)_\w+/g;
+
+describe('every metric', () => {
+  it.each(globSync('deploy/{prometheus,grafana}/*'))('of %s is one that the gateway has', (file) => {
+    const used = readFileSync(file, 'utf8').match(METRIC) ?? [];
+    expect(used.length).toBeGreaterThan(10);
+    expect([...new Set(used)].filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it('that the runbook names is one that the gateway has', () => {
+    const used = readFileSync('docs/operating.md', 'utf8').match(METRIC) ?? [];
+    expect(used.length).toBeGreaterThan(5);
+    const bare = new Set([...names].map((name) => name.replace(/_(bucket|sum|count)$/, '')));
+    expect([...new Set(used)].filter((name) => !names.has(name) && !bare.has(name))).toEqual([]);
+  });
+
+  it('has a help text, and its unit in its name', async () => {
+    const text = await gateway.metrics();
+    const own = [...text.matchAll(/^# HELP (gateway_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)];
+    expect(own.length).toBeGreaterThan(25);
+    for (const [, name = '', help = '', type] of own) {
+      expect(help.length).toBeGreaterThan(20);
+      if (type === 'counter') expect(name).toMatch(/_total$/);
+      if (type === 'histogram') expect(name).toMatch(/_(seconds|bytes)$/);
+    }
+  });
+});
+
+it('every line of the log that the runbook names is one that the gateway writes', () => {
+  const source = globSync('src/**/*.ts')
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+  const parts = readFileSync('docs/operating.md', 'utf8').matchAll(
+    /log: (`[a-z-]+`(?:(?:,| and) `[a-z-]+`)*)/g,
+  );
+  const events = [...parts].flatMap(([, list = '']) => list.match(/[a-z-]+(?=`)/g) ?? []);
+  expect(events.length).toBeGreaterThan(15);
+  expect(events.filter((event) => !source.includes(`'${event}'`))).toEqual([]);
+});
