@@ -93,7 +93,9 @@ function tokens(states: readonly ReplicaState[]): Attention[] {
 }
 
 function inDoubt(states: readonly ReplicaState[], { count = 0, oldestMs }: Doubts): Attention[] {
-  const twice = states.some(({ events }) => events.some(({ line }) => line['event'] === 'order-placed-twice'));
+  const twice = states.some(({ events }) =>
+    events.some(({ line }) => line['event'] === 'order-placed-twice'),
+  );
   const found: Attention[] = [];
   if (twice)
     found.push({
@@ -144,9 +146,7 @@ function circuits(states: readonly ReplicaState[]): Attention[] {
   // The token endpoint has an entry of its own.
   open.delete('tokens');
   if (open.size === 0) return [];
-  const failed = states
-    .flatMap(({ attempts }) => attempts)
-    .filter(([key]) => !key.endsWith(' success'));
+  const failed = states.flatMap(({ attempts }) => attempts).filter(([key]) => !key.endsWith(' success'));
   return [
     {
       level: 'act',
@@ -163,7 +163,7 @@ function sharedRedis(states: readonly ReplicaState[]): Attention[] {
   return down.slice(0, 1).map(({ redis }) => ({
     level: 'watch',
     title: `The shared Redis cannot be used${ofAll(down, states)}`,
-    detail: `${redis.reason ?? 'no connection'}. Reads go on; sessions get 503, rates are counted by each replica alone`,
+    detail: `${(redis.reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
     section: 'now',
     alert: 'RedisAway',
   }));

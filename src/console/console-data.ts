@@ -46,9 +46,22 @@ export class ConsoleData {
       inDoubt: doubts.count ?? null,
       gaps: gaps.length,
       replicas: states.map((state) => {
-        const { id, version, startedAt, at, draining, overload, inFlight, memoryBytes, redis, orders } = state;
+        const { id, version, startedAt, at, draining, overload, inFlight, memoryBytes, redis, orders } =
+          state;
         const tokens = state.tokens.failure ?? null;
-        return { id, version, startedAt, at, draining, overload, inFlight, memoryBytes, redis, orders, tokens };
+        return {
+          id,
+          version,
+          startedAt,
+          at,
+          draining,
+          overload,
+          inFlight,
+          memoryBytes,
+          redis,
+          orders,
+          tokens,
+        };
       }),
       view: viewOf(one.length > 0 ? one : reporting, now),
     };

@@ -58,8 +58,7 @@ export class Console implements OnModuleInit {
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
     read.then(
       (data) => send(response, 200, 'application/json; charset=utf-8', JSON.stringify(data)),
-      () =>
-        send(response, 503, 'application/json; charset=utf-8', JSON.stringify({ unavailable: true })),
+      () => send(response, 503, 'application/json; charset=utf-8', JSON.stringify({ unavailable: true })),
     );
   }
 
@@ -76,7 +75,7 @@ export class Console implements OnModuleInit {
     if (!isOurs && name !== this.config.managementHost)
       return 'Open the console by its address, by localhost, or by the name in MANAGEMENT_HOST.';
     const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host;
-    if (!isSameOrigin || !(isVisit || ['none', 'same-origin'].includes(String(site))))
+    if (!isSameOrigin || !(isVisit || ['none', 'same-origin'].includes(site)))
       return 'Requests of other sites are refused.';
     return undefined;
   }
@@ -96,5 +95,6 @@ function send(
   body: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  response.writeHead(status, { ...HEADERS, ...headers, 'content-type': type }).end(body);
+  const own = { 'content-type': type, 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, { ...HEADERS, ...headers, ...own }).end(body);
 }

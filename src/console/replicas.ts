@@ -48,7 +48,9 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     if (!this.redis.configured) return { states: [own], others: 'none' };
     try {
       const sealed = await this.redis.run((client) => client.hgetall(this.#key));
-      const others = Object.entries(sealed).flatMap(([id, text]) => (id === own.id ? [] : this.#opened(id, text)));
+      const others = Object.entries(sealed).flatMap(([id, text]) =>
+        id === own.id ? [] : this.#opened(id, text),
+      );
       return { states: [own, ...others.toSorted((a, b) => a.startedAt - b.startedAt)], others: 'seen' };
     } catch {
       return { states: [own], others: 'away' };

@@ -101,9 +101,7 @@ export class TrafficHistory implements OnModuleInit, OnApplicationShutdown {
       at: Math.round(Date.now() / SAMPLE_MS) * SAMPLE_MS,
       requests: sum(requests.values()),
       failed: sum([...requests].filter(([key]) => isFailed(key)).map(([, count]) => count)),
-      latency: sumOfBuckets(
-        withoutProbes(addedBuckets(now.counts.latency, before.counts.latency)).values(),
-      ),
+      latency: sumOfBuckets(withoutProbes(addedBuckets(now.counts.latency, before.counts.latency)).values()),
     });
     if (this.#taken.length > SAMPLES) this.#taken.shift();
     if (this.#beats.length > SAMPLES) this.#beats.shift();

@@ -65,7 +65,11 @@ function render() {
   if (byId('summary').textContent !== summary) byId('summary').textContent = summary;
   document.title = `${attention.length > 0 ? `(${attention.length}) ` : ''}${sections[section].title}: console`;
   const isLoaded = sections[section].path === undefined || data !== undefined;
-  show(byId('main'), h('h1', { class: 'hidden' }, sections[section].title), isLoaded && sections[section].render(state, data));
+  show(
+    byId('main'),
+    h('h1', { class: 'hidden' }, sections[section].title),
+    isLoaded && sections[section].render(state, data),
+  );
 }
 
 function renderBar() {
@@ -85,7 +89,9 @@ function renderBar() {
     byId('replica'),
     h('option', { value: '' }, replicas.length === 1 ? 'The only one' : `All ${replicas.length}`),
     replicas.length > 1 &&
-      replicas.map(({ id }) => h('option', { value: id, 'data-key': id }, id === self ? `${id} (this one)` : id)),
+      replicas.map(({ id }) =>
+        h('option', { value: id, 'data-key': id }, id === self ? `${id} (this one)` : id),
+      ),
   );
   byId('replica').value = replicas.some(({ id }) => id === replica) ? replica : '';
   show(byId('live'), isPaused ? `Paused at ${time(lastAnswer)}` : time(lastAnswer));
@@ -123,7 +129,9 @@ document.addEventListener('click', ({ target }) => {
   const button = target instanceof Element ? target.closest('button[data-action]') : null;
   if (button?.dataset.action === 'copy-gaps') void copyGaps(button, data.items);
   if (button?.dataset.action === 'settle') {
-    const order = data.items.find((each) => `${each.channelCode} ${each.channelOrderId}` === button.dataset.order);
+    const order = data.items.find(
+      (each) => `${each.channelCode} ${each.channelOrderId}` === button.dataset.order,
+    );
     if (order) openSettlement(byId('settle'), order, refresh);
   }
 });

@@ -9,7 +9,8 @@ export function h(tag, attributes = {}, ...children) {
     : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {}))
     if (value === true) element.setAttribute(name, '');
-    else if (value !== false && value !== undefined && value !== null) element.setAttribute(name, String(value));
+    else if (value !== false && value !== undefined && value !== null)
+      element.setAttribute(name, String(value));
   element.append(...content(children));
   return element;
 }
@@ -34,7 +35,8 @@ function morph(old, wanted) {
     return;
   }
   for (const { name } of [...old.attributes])
-    if (!wanted.hasAttribute(name) && !(name === 'open' && old.localName === 'details')) old.removeAttribute(name);
+    if (!wanted.hasAttribute(name) && !(name === 'open' && old.localName === 'details'))
+      old.removeAttribute(name);
   for (const { name, value } of wanted.attributes)
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   const keyed = new Map();
@@ -59,14 +61,24 @@ function morph(old, wanted) {
  * @param columns `{ head, cell, number, wide }`: `number` columns are aligned to the right, `wide` ones are left out on a phone.
  */
 export function table(label, columns, rows, keyOf) {
-  const kind = ({ number, wide }) => ({ class: [number && 'number', wide && 'wide'].filter(Boolean).join(' ') || null });
+  const kind = ({ number, wide }) => ({
+    class: [number && 'number', wide && 'wide'].filter(Boolean).join(' ') || null,
+  });
   return h(
     'div',
     { class: 'scroll', role: 'region', 'aria-label': label, tabindex: 0 },
     h(
       'table',
       {},
-      h('thead', {}, h('tr', {}, columns.map((column) => h('th', { scope: 'col', ...kind(column) }, column.head)))),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          columns.map((column) => h('th', { scope: 'col', ...kind(column) }, column.head)),
+        ),
+      ),
       h(
         'tbody',
         {},
@@ -75,7 +87,11 @@ export function table(label, columns, rows, keyOf) {
             'tr',
             { 'data-key': keyOf(row) },
             columns.map((column, index) =>
-              h(index === 0 ? 'th' : 'td', { ...(index === 0 && { scope: 'row' }), ...kind(column) }, column.cell(row)),
+              h(
+                index === 0 ? 'th' : 'td',
+                { ...(index === 0 && { scope: 'row' }), ...kind(column) },
+                column.cell(row),
+              ),
             ),
           ),
         ),

@@ -42,7 +42,9 @@ export function duration(seconds) {
 export function time(ms, now = Date.now()) {
   const text = new Date(ms).toISOString();
   const day = text.slice(0, 10);
-  return day === new Date(now).toISOString().slice(0, 10) ? text.slice(11, 19) : `${day} ${text.slice(11, 16)}`;
+  return day === new Date(now).toISOString().slice(0, 10)
+    ? text.slice(11, 19)
+    : `${day} ${text.slice(11, 16)}`;
 }
 
 export function ago(ms, now) {

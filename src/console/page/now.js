@@ -9,12 +9,12 @@ export function now(state) {
     h(
       'div',
       { class: 'tiles' },
-      tile('Requests', rate(view.minute.perSecond), 'a second, in the last minute', bars(view.series)),
+      tile('Requests', rate(view.minute.perSecond), 'a second, in the last minute', barsOf(view.series)),
       tile(
         'Latency, p99',
         latency(view.minute.p99),
         `half of them within ${latency(view.minute.p50)}`,
-        line(view.series),
+        lineOf(view.series),
       ),
       tile(
         'Failed',
@@ -30,14 +30,21 @@ export function now(state) {
         'div',
         { class: 'stack' },
         dependencies(state),
-        traffic('Operations', 'of callers, last minute', view.operations, ([status]) => status.startsWith('5')),
+        traffic('Operations', 'of callers, last minute', view.operations, ([status]) =>
+          status.startsWith('5'),
+        ),
         cache(view),
       ),
       h(
         'div',
         { class: 'stack' },
         replicas(state),
-        traffic('Calls to the platform', 'attempts, last minute', view.platform, ([outcome]) => outcome !== 'success'),
+        traffic(
+          'Calls to the platform',
+          'attempts, last minute',
+          view.platform,
+          ([outcome]) => outcome !== 'success',
+        ),
         refusals(view),
       ),
     ),
@@ -51,7 +58,11 @@ function attention({ attention: items }) {
       'section',
       { class: 'panel calm' },
       h('h2', {}, word('good', 'All is well')),
-      h('p', { class: 'quiet' }, 'Orders are taken, tokens are valid, every circuit is closed, and no order is in doubt.'),
+      h(
+        'p',
+        { class: 'quiet' },
+        'Orders are taken, tokens are valid, every circuit is closed, and no order is in doubt.',
+      ),
     );
   return h(
     'section',
@@ -83,14 +94,14 @@ function attention({ attention: items }) {
   );
 }
 
-function tile(title, value, note, picture) {
+function tile(title, value, note, plot) {
   return h(
     'section',
     { class: 'panel tile' },
     h('h2', {}, title),
     h('p', { class: 'value' }, value),
     h('p', { class: 'quiet' }, note),
-    picture,
+    plot,
   );
 }
 
@@ -106,7 +117,7 @@ function picture(label, ...shapes) {
 }
 
 /** Requests a second over five minutes; what failed stands at the bottom, in another colour. */
-function bars(series) {
+function barsOf(series) {
   const most = Math.max(...series.map(({ perSecond }) => perSecond), 1);
   const step = WIDTH / series.length;
   const bar = (kind) => (beat, index) => {
@@ -128,7 +139,7 @@ function bars(series) {
 }
 
 /** p99 over five minutes, with gaps where nothing was asked. */
-function line(series) {
+function lineOf(series) {
   const most = Math.max(...series.map(({ p99 }) => p99 ?? 0), 0.001);
   const step = WIDTH / series.length;
   let path = '';
@@ -189,18 +200,24 @@ function dependencies({ replicas: all, view }) {
 }
 
 /** Those that are closed share a row. */
-function circuits(all, replicas) {
+function circuits(all, number) {
   const closed = all.filter(({ state: circuit }) => circuit === 'closed');
   const rest = all.filter(({ state: circuit }) => circuit !== 'closed');
   const names = closed.map(({ group }) => group).join(', ');
   return [
-    ...rest.map(({ group, state: circuit, replicas: number }) => ({
+    ...rest.map(({ group, state: circuit, replicas: of }) => ({
       name: `Circuit ${group}`,
       state: word(...CIRCUITS[circuit]),
-      note: replicas === 1 ? '' : `on ${number} of ${replicas} replicas`,
+      note: number === 1 ? '' : `on ${of} of ${number} replicas`,
     })),
     ...(closed.length > 0
-      ? [{ name: rest.length === 0 ? 'All circuits' : 'Other circuits', state: word(...CIRCUITS.closed), note: names }]
+      ? [
+          {
+            name: rest.length === 0 ? 'All circuits' : 'Other circuits',
+            state: word(...CIRCUITS.closed),
+            note: names,
+          },
+        ]
       : []),
   ];
 }
@@ -213,14 +230,21 @@ function replicas({ replicas: all, self, at, others }) {
     if (each.draining) return word('watch', 'stopping');
     return each.overload ? word('act', `overloaded: ${each.overload}`) : word('good', 'serving');
   };
-  const notes = { none: 'Without Redis there is one only', away: 'Redis is away: others cannot be seen', seen: null };
+  const notes = {
+    none: 'Without Redis there is one only',
+    away: 'Redis is away: others cannot be seen',
+    seen: null,
+  };
   return panel(
     'Replicas',
     notes[others],
     table(
       'Replicas',
       [
-        { head: 'Process', cell: ({ id }) => [id, id === self && h('span', { class: 'quiet' }, ' this one')] },
+        {
+          head: 'Process',
+          cell: ({ id }) => [id, id === self && h('span', { class: 'quiet' }, ' this one')],
+        },
         { head: 'State', cell: words },
         { head: 'Version', wide: true, cell: ({ version }) => version },
         { head: 'Up for', number: true, cell: ({ startedAt }) => duration((at - startedAt) / 1_000) },
@@ -243,7 +267,11 @@ function traffic(title, note, rows, isFailure) {
     table(
       title,
       [
-        { head: 'Operation', cell: ({ operation }) => (operation === 'none' ? h('em', {}, 'refused before its route') : operation) },
+        {
+          head: 'Operation',
+          cell: ({ operation }) =>
+            operation === 'none' ? h('em', {}, 'refused before its route') : operation,
+        },
         { head: 'Count', number: true, cell: (row) => count(row.count) },
         {
           head: 'Failed',
@@ -254,7 +282,9 @@ function traffic(title, note, rows, isFailure) {
               : h(
                   'span',
                   { class: 'state act' },
-                  `${count(number(row))} (${failures(row).map(([result]) => result).join(', ')})`,
+                  `${count(number(row))} (${failures(row)
+                    .map(([result]) => result)
+                    .join(', ')})`,
                 ),
         },
         { head: 'p50', number: true, wide: true, cell: ({ p50 }) => latency(p50) },
@@ -275,7 +305,10 @@ function cache({ cache: results, tokenEvents }) {
     h(
       'dl',
       { class: 'facts' },
-      cell('Reads from the cache', all === 0 ? 'no reads' : `${share((results.hit ?? 0) + (results.shared ?? 0), all)} of ${count(all)}`),
+      cell(
+        'Reads from the cache',
+        all === 0 ? 'no reads' : `${share((results.hit ?? 0) + (results.shared ?? 0), all)} of ${count(all)}`,
+      ),
       results.error > 0 && cell('Reads without the cache', `${count(results.error)}: it was not available`),
       Object.entries(tokenEvents).map(([name, value]) => {
         const [principal, event] = name.split(' ');
@@ -307,7 +340,10 @@ function refusals({ refused }) {
       : h(
           'dl',
           { class: 'facts' },
-          rows.map(([reason, value]) => [h('dt', {}, `Refused: ${REASONS[reason] ?? reason}`), h('dd', {}, count(value))]),
+          rows.map(([reason, value]) => [
+            h('dt', {}, `Refused: ${REASONS[reason] ?? reason}`),
+            h('dd', {}, count(value)),
+          ]),
         ),
   );
 }
@@ -336,9 +372,18 @@ function events({ view, replicas: all, at }) {
             'div',
             {},
             h('p', {}, line.msg),
-            h('p', { class: 'quiet' }, [h('code', {}, line.event), ...[...fields(line), all.length > 1 && `replica ${replica}`].filter(Boolean).map((each) => ` · ${each}`)]),
+            h('p', { class: 'quiet' }, [
+              h('code', {}, line.event),
+              ...[...fields(line), all.length > 1 && `replica ${replica}`]
+                .filter(Boolean)
+                .map((each) => ` · ${each}`),
+            ]),
           ),
-          h('span', { class: 'quiet number' }, `${number > 1 ? `${count(number)} times, last ` : ''}${ago(Date.parse(line.time), at)}`),
+          h(
+            'span',
+            { class: 'quiet number' },
+            `${number > 1 ? `${count(number)} times, last ` : ''}${ago(Date.parse(line.time), at)}`,
+          ),
         ),
       ),
     ),

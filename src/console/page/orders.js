@@ -12,10 +12,13 @@ const RESULTS = {
 
 export function orders({ at }, data) {
   if (data === null)
-    return panel('Orders in doubt', null, empty('The order store does not answer: see "Now" for the reason.'));
+    return panel(
+      'Orders in doubt',
+      null,
+      empty('The order store does not answer: see "Now" for the reason.'),
+    );
   const { total, items } = data;
-  if (total === 0)
-    return panel('Orders in doubt', null, empty('None: the outcome of every order is known.'));
+  if (total === 0) return panel('Orders in doubt', null, empty('None: the outcome of every order is known.'));
   const unread = Math.min(total, 100) - items.length;
   return [
     h(
@@ -36,7 +39,11 @@ function card(order, at) {
   const name = `${channelCode} ${channelOrderId}`;
   return h(
     'section',
-    { class: 'panel order', 'data-key': name, 'aria-label': `Order ${channelOrderId} of channel ${channelCode}` },
+    {
+      class: 'panel order',
+      'data-key': name,
+      'aria-label': `Order ${channelOrderId} of channel ${channelCode}`,
+    },
     h(
       'header',
       {},
@@ -95,7 +102,12 @@ function looks({ attempts, nextAt, noMore }, at) {
           h(
             'li',
             { 'data-key': 'next', class: 'quiet' },
-            nextAt === null ? noMore : [h('span', { class: 'when' }, time(nextAt, at)), `next, in ${duration((nextAt - at) / 1_000)}`],
+            nextAt === null
+              ? noMore
+              : [
+                  h('span', { class: 'when' }, time(nextAt, at)),
+                  `next, in ${duration((nextAt - at) / 1_000)}`,
+                ],
           ),
         );
   return h('div', {}, h('h3', {}, 'What each look found'), list);
@@ -118,13 +130,23 @@ function checks({ channelCode, channelOrderId, submittedAt, items = [], state })
         enterprises.length > 0 && `, of ${enterprises.join(', ')}`,
         `, made at ${sent} or later.`,
       ),
-      h('li', {}, `${items.length === 1 ? 'One licence order' : `${items.length} licence orders, one for each item`}: settle it as placed.`),
       h(
         'li',
         {},
-        state === 'incomplete' ? 'Some: ask the owner of the platform first.' : 'None, 15 minutes after it was sent, and the platform is well: settle it as not placed.',
+        `${items.length === 1 ? 'One licence order' : `${items.length} licence orders, one for each item`}: settle it as placed.`,
       ),
-      h('li', {}, 'More than one for an item: it was placed twice. Tell the owner of the platform before you settle it.'),
+      h(
+        'li',
+        {},
+        state === 'incomplete'
+          ? 'Some: ask the owner of the platform first.'
+          : 'None, 15 minutes after it was sent, and the platform is well: settle it as not placed.',
+      ),
+      h(
+        'li',
+        {},
+        'More than one for an item: it was placed twice. Tell the owner of the platform before you settle it.',
+      ),
     ),
   );
 }

@@ -14,10 +14,19 @@ export function openSettlement(dialog, order, done) {
   const close = () => dialog.close();
   /** Shows one step; `submit` returns what is wrong, or nothing. */
   const step = (children, submit, buttons) => {
-    const form = h('form', { method: 'dialog' }, title(), ...children, fault(''), h('div', { class: 'buttons' }, buttons));
+    const form = h(
+      'form',
+      { method: 'dialog' },
+      title(),
+      ...children,
+      fault(''),
+      h('div', { class: 'buttons' }, buttons),
+    );
     form.addEventListener('submit', async (event) => {
       event.preventDefault();
-      const wrong = await submit(new FormData(form)).catch(() => 'The gateway does not answer. Nothing is known to have changed.');
+      const wrong = await submit(new FormData(form)).catch(
+        () => 'The gateway does not answer. Nothing is known to have changed.',
+      );
       if (wrong) show(form.querySelector('.fault'), wrong);
     });
     dialog.replaceChildren(form);
@@ -38,8 +47,18 @@ export function openSettlement(dialog, order, done) {
     step(
       [
         h('label', { for: 'credential' }, 'API key or token of a caller with the scope orders:settle'),
-        h('input', { id: 'credential', name: 'credential', type: 'password', autocomplete: 'off', spellcheck: 'false' }),
-        h('p', { class: 'quiet' }, 'It stays in the memory of this tab until you close or reload it. The log names this caller.'),
+        h('input', {
+          id: 'credential',
+          name: 'credential',
+          type: 'password',
+          autocomplete: 'off',
+          spellcheck: 'false',
+        }),
+        h(
+          'p',
+          { class: 'quiet' },
+          'It stays in the memory of this tab until you close or reload it. The log names this caller.',
+        ),
       ],
       async (form) => {
         const wrong = await use(String(form.get('credential')));
@@ -74,14 +93,25 @@ export function openSettlement(dialog, order, done) {
             ),
         ),
         h('label', { for: 'reason' }, 'How did you find out? The record keeps it.'),
-        h('input', { id: 'reason', name: 'reason', maxlength: 500, autocomplete: 'off', value: draft.reason }),
+        h('input', {
+          id: 'reason',
+          name: 'reason',
+          maxlength: 500,
+          autocomplete: 'off',
+          value: draft.reason,
+        }),
         h(
           'details',
           {},
           h('summary', {}, 'Licence orders, if it was placed and you know them'),
           (order.items ?? []).map(({ sequence }) => [
             h('label', { for: `item-${sequence}` }, `Licence order of item ${sequence}`),
-            h('input', { id: `item-${sequence}`, name: `item-${sequence}`, autocomplete: 'off', value: draft.licenseOrders[sequence] ?? '' }),
+            h('input', {
+              id: `item-${sequence}`,
+              name: `item-${sequence}`,
+              autocomplete: 'off',
+              value: draft.licenseOrders[sequence] ?? '',
+            }),
           ]),
         ),
       ],
@@ -92,7 +122,8 @@ export function openSettlement(dialog, order, done) {
           draft.licenseOrders[sequence] = String(form.get(`item-${sequence}`)).trim();
         if (!draft.as) return 'Say what you found.';
         if (!draft.reason) return 'Say how you found out.';
-        if (draft.as === 'not_placed' && items().length > 0) return 'An order that was not placed has no licence orders.';
+        if (draft.as === 'not_placed' && items().length > 0)
+          return 'An order that was not placed has no licence orders.';
         confirm();
         return undefined;
       },
@@ -110,18 +141,52 @@ export function openSettlement(dialog, order, done) {
     const name = `${order.channelOrderId} of channel ${order.channelCode}`;
     step(
       [
-        h('p', {}, h('strong', {}, isPlaced ? `You say: order ${name} was placed.` : `You say: order ${name} was not placed, and will not be.`)),
+        h(
+          'p',
+          {},
+          h(
+            'strong',
+            {},
+            isPlaced
+              ? `You say: order ${name} was placed.`
+              : `You say: order ${name} was not placed, and will not be.`,
+          ),
+        ),
         h(
           'ul',
           {},
           isPlaced
             ? [
-                h('li', {}, 'The gateway records it as placed. A caller that repeats the number gets this record, and nothing is sent.'),
-                h('li', {}, h('strong', {}, 'If the platform does not have it, the customer never gets what was ordered.')),
+                h(
+                  'li',
+                  {},
+                  'The gateway records it as placed. A caller that repeats the number gets this record, and nothing is sent.',
+                ),
+                h(
+                  'li',
+                  {},
+                  h(
+                    'strong',
+                    {},
+                    'If the platform does not have it, the customer never gets what was ordered.',
+                  ),
+                ),
               ]
             : [
-                h('li', {}, 'The number becomes free: the caller may send the order again, and then it is placed.'),
-                h('li', {}, h('strong', {}, 'If the platform has it after all, the customer gets it twice and pays twice.')),
+                h(
+                  'li',
+                  {},
+                  'The number becomes free: the caller may send the order again, and then it is placed.',
+                ),
+                h(
+                  'li',
+                  {},
+                  h(
+                    'strong',
+                    {},
+                    'If the platform has it after all, the customer gets it twice and pays twice.',
+                  ),
+                ),
               ],
           h('li', {}, 'This cannot be taken back. The log records you and your reason.'),
         ),
@@ -129,7 +194,11 @@ export function openSettlement(dialog, order, done) {
       ],
       settle,
       [
-        h('button', { type: 'submit', class: isPlaced ? 'main' : 'danger' }, isPlaced ? 'Yes, it was placed' : 'Yes, it was not placed'),
+        h(
+          'button',
+          { type: 'submit', class: isPlaced ? 'main' : 'danger' },
+          isPlaced ? 'Yes, it was placed' : 'Yes, it was not placed',
+        ),
         back(askResult),
         cancel(),
       ],
@@ -143,7 +212,14 @@ export function openSettlement(dialog, order, done) {
       ...{ as: draft.as, reason: draft.reason },
       ...(found.length > 0 && { items: found }),
     });
-    if (!ok) return [body.title, body.detail, ...(body.errors ?? []).map((each) => `${each.pointer}: ${each.detail}`)].filter(Boolean).join(': ');
+    if (!ok)
+      return [
+        body.title,
+        body.detail,
+        ...(body.errors ?? []).map((each) => `${each.pointer}: ${each.detail}`),
+      ]
+        .filter(Boolean)
+        .join(': ');
     close();
     void done();
     return undefined;

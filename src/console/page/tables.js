@@ -49,9 +49,13 @@ export function gaps({ at }, { items }) {
 
 /** Markdown, which mail and trackers show as a table or as it is. */
 export async function copyGaps(button, items) {
-  const rows = items.map(({ operation, path, kind, count: number, firstSeenAt, lastSeenAt }) =>
-    [operation, path, KINDS[kind] ?? kind, number, ...[firstSeenAt, lastSeenAt].map((ms) => new Date(ms).toISOString())],
-  );
+  const rows = items.map(({ operation, path, kind, count: number, firstSeenAt, lastSeenAt }) => [
+    operation,
+    path,
+    KINDS[kind] ?? kind,
+    number,
+    ...[firstSeenAt, lastSeenAt].map((ms) => new Date(ms).toISOString()),
+  ]);
   const lines = [['Operation', 'Field', 'What', 'Answers', 'First', 'Last'], Array(6).fill('---'), ...rows];
   const text = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
   const label = button.textContent;
@@ -74,11 +78,16 @@ export function callers({ view }) {
         { head: 'Requests', number: true, cell: ({ requests }) => count(requests) },
         { head: 'A second', number: true, wide: true, cell: ({ requests }) => rate(requests / 300) },
         { head: 'In flight', number: true, wide: true, cell: ({ inFlight }) => count(inFlight) },
-        { head: 'Refused', number: true, cell: ({ refused }) => (refused === 0 ? '0' : word('watch', count(refused))) },
+        {
+          head: 'Refused',
+          number: true,
+          cell: ({ refused }) => (refused === 0 ? '0' : word('watch', count(refused))),
+        },
         {
           head: 'Limit',
           number: true,
-          cell: ({ limit }) => (limit === null ? 'none' : `${count(limit.requests)} in ${limit.perSeconds} s`),
+          cell: ({ limit }) =>
+            limit === null ? 'none' : `${count(limit.requests)} in ${limit.perSeconds} s`,
         },
         {
           head: 'Left now',
