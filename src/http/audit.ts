@@ -25,7 +25,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * known, also if the caller has hung up.
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
-  const { requestId, operation, caller, call } = request.state;
+  const { requestId, trace, operation, caller, call } = request.state;
   if (request.method === 'GET' || operation === undefined || !caller) return;
   const body = fieldsOf(request.body);
   const outcome = outcomeOf(request, reply);
@@ -33,6 +33,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
     {
       event: 'audit',
       requestId,
+      traceId: trace.traceId,
       caller: caller.name,
       actingUser: call?.user && actingUserOf(call.user),
       operation,

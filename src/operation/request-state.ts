@@ -1,20 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { traceContext, type TraceContext } from '../observability/trace-context.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
+import type { AskedGenerations } from '../read-cache/read-keys.ts';
 
 /** What the gateway knows about a request besides HTTP; made when the request arrives. */
 export interface RequestState {
   readonly requestId: string;
   readonly startedAt: number;
+  readonly trace: TraceContext;
   /** Set when the caller is known; never on public routes. */
   caller?: Caller;
   /** The operation id of the route, when it is found. */
   operation?: string;
   /** What the route declares; set by the caller guard. */
   policy?: OperationPolicy;
+  /** Of a cached read: asked when the request arrived. */
+  generations?: Promise<AskedGenerations> | undefined;
   /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
   /** The fields of a problem for the log line of the request. */
@@ -25,6 +30,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     state: RequestState;
   }
+  /** What `@Operation` says of a route before its handler is known to Nest. */
+  interface FastifyContextConfig {
+    isCached?: boolean;
+  }
 }
 
 const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
@@ -34,6 +43,7 @@ export function requestState(request: FastifyRequest): RequestState {
   return {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     startedAt: performance.now(),
+    trace: traceContext(request.headers),
   };
 }
 

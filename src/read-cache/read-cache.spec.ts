@@ -7,6 +7,7 @@ import { newEncryptionKey } from '../../test/support/canary.ts';
 import { startRedis, type RunningRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -42,14 +43,15 @@ function reading(
   params: object = {},
 ) {
   const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
-  const call = { requestId: 'r', caller: { name: 'c', grants }, user, upstreamMs: 0 } as CallContext;
+  const caller = { name: 'c', grants };
+  const call = { requestId: 'r', trace: newTrace(), caller, user, upstreamMs: 0 } as CallContext;
   return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS };
 }
 
 /** A platform that counts: its answers say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = (): Promise<Content> => Promise.resolve({ body: Buffer.from(String(++calls).padEnd(size)) });
+  const load = (): Promise<Content> => Promise.resolve({ body: String(++calls).padEnd(size) });
   return { load, calls: () => calls };
 }
 
@@ -124,7 +126,7 @@ describe('a cached answer', () => {
     const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
     const cache = cacheOf(broken);
     const { load, calls } = platform();
-    const read = async (fresh: boolean) => String((await cache.read(reading(), fresh, load)).answer.body);
+    const read = async (fresh: boolean) => (await cache.read(reading(), fresh, load)).answer.body;
     expect(await read(false)).toBe('1');
     expect(await read(false)).toBe('1');
     expect(await read(true)).toBe('2');
@@ -138,7 +140,7 @@ describe('a failure', () => {
     const load = async (): Promise<Content> => {
       await wait(20);
       if (++calls === 1) throw new ProblemException(slug);
-      return { body: Buffer.from(String(calls)) };
+      return { body: String(calls) };
     };
     return { load, calls: () => calls };
   };
@@ -152,7 +154,7 @@ describe('a failure', () => {
     ]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(calls()).toBe(1);
-    expect(String((await cache.read(reading(), false, load)).answer.body)).toBe('2');
+    expect((await cache.read(reading(), false, load)).answer.body).toBe('2');
   });
 
   it('of one session is its own', async () => {
@@ -214,7 +216,7 @@ describe('with Redis', () => {
   });
 
   it('an answer that did not change is neither made nor stored again, and one that did is', async () => {
-    const unchanged = () => Promise.resolve({ body: Buffer.from('the same') });
+    const unchanged = () => Promise.resolve({ body: 'the same' });
     const { load: changed } = platform();
     const cache = cacheOf(new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined }), redis);
     const stored = async () => {

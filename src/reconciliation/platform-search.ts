@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { newTrace } from '../observability/trace-context.ts';
 import { AliasUsers } from '../session/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -54,6 +55,7 @@ export class PlatformSearch {
   async of(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<SearchResult> {
     const call: CallContext = {
       requestId: randomUUID(),
+      trace: newTrace(),
       caller: {
         name: 'reconciliation',
         grants: { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING },

@@ -1,4 +1,5 @@
 import type { AccessToken } from '../token/principal.ts';
+import type { TraceContext } from '../observability/trace-context.ts';
 import type { Reach } from './reach.ts';
 
 /** The platform's user on whose behalf the member center is called (interface section 5). */
@@ -25,6 +26,7 @@ export interface Grants {
 /** One request in the gateway: its caller and user, and its cost so far. */
 export interface CallContext {
   readonly requestId: string;
+  readonly trace: TraceContext;
   readonly caller: {
     readonly name: string;
     readonly grants: Grants;

@@ -5,8 +5,10 @@ import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { traceHeaders } from '../observability/trace-context.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
+import type { CallContext } from './call-context.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
 import { secretValues } from '../shared/secret-fields.ts';
 import type { UpstreamOperation, UpstreamModule } from './operations.ts';
@@ -23,6 +25,8 @@ export interface Sending {
   readonly deadline: number;
   /** Aborted when no caller waits for the answer any more. */
   readonly abandon: AbortSignal | undefined;
+  /** The request for which the call is made. */
+  readonly context: Pick<CallContext, 'requestId' | 'trace'>;
 }
 
 /** The result of an attempt. `sent` is false only when provably no byte of it left the process. */
@@ -61,7 +65,7 @@ export class UpstreamExchange {
   }
 
   async send(sending: Sending, token: AccessToken, userToken?: AccessToken): Promise<Result> {
-    const { operation, request, body } = sending;
+    const { operation, request, body, context } = sending;
     const started = performance.now();
     const result = await this.#exchange(sending, {
       path:
@@ -72,6 +76,8 @@ export class UpstreamExchange {
         'accept-encoding': 'identity',
         authorization: `Bearer ${token.value}`,
         'content-type': 'application/json',
+        'x-request-id': context.requestId,
+        ...traceHeaders(context.trace),
         ...(userToken && { clientToken: token.value, userToken: userToken.value }),
       },
       redact: (text) =>

@@ -6,6 +6,7 @@ import type { OrderSearch, LedgerRecord } from '../../src/order-ledger/ledger-re
 import { OrderLedger } from '../../src/order-ledger/order-ledger.service.ts';
 import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { toPlacedItems } from '../../src/order/license-order.mapper.ts';
+import { newTrace } from '../../src/observability/trace-context.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { WireBatchOrder, WireOrderItem } from '../../src/upstream/wire/order.ts';
@@ -84,6 +85,7 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
   const call: CallContext = {
     requestId: randomUUID(),
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
+    trace: newTrace(),
     upstreamMs: 0,
   };
   const query = { appKey: sandbox.appKey };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { UpstreamPools } from '../../src/transport/upstream-pools.ts';
+import { newTrace } from '../../src/observability/trace-context.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
@@ -54,6 +55,7 @@ function place(gateway: TestGateway, once: SendOnce): Promise<unknown> {
   const context: CallContext = {
     requestId: 'req-once',
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
+    trace: newTrace(),
     upstreamMs: 0,
   };
   const assets = [{ products: [{ productUri: 'draft.pro' }] }];

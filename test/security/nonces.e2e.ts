@@ -2,6 +2,7 @@ import type { HttpService } from '@nestjs/axios';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { of } from 'rxjs';
 import { Metrics } from '../../src/observability/metrics.ts';
+import { newTrace } from '../../src/observability/trace-context.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { UpstreamExchange } from '../../src/upstream/upstream.exchange.ts';
 import { caseOf, read } from '../support/expected.ts';
@@ -47,6 +48,7 @@ it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
         body: undefined,
         deadline: performance.now() + 60_000,
         abandon: undefined,
+        context: { requestId: 'r', trace: newTrace() },
       },
       token,
     );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../src/caller/scopes.ts';
+import { newTrace } from '../../src/observability/trace-context.ts';
 import { type CallContext, type Grants } from '../../src/upstream/call-context.ts';
 import { operationList, type OperationName } from '../../src/upstream/operations.ts';
 import { ForeignTenant } from '../../src/upstream/tenancy.ts';
@@ -231,6 +232,7 @@ describe('S1 the second check, on the request as it is built', () => {
       token: () => Promise.reject(new Error('no token is asked for')),
       refused: () => Promise.resolve(),
     },
+    trace: newTrace(),
     upstreamMs: 0,
   });
   const call = (name: OperationName, request: UpstreamRequest, grants = harbour) =>

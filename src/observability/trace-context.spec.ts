@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { newTrace, traceContext, traceHeaders } from './trace-context.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN = '00f067aa0ba902b7';
+const PARENT = `00-${TRACE}-${SPAN}-01`;
+
+describe("the caller's trace", () => {
+  it('goes on with its id, span and flag', () => {
+    expect(traceContext({ traceparent: PARENT })).toEqual({ traceId: TRACE, spanId: SPAN, flags: '01' });
+    expect(traceHeaders(traceContext({ traceparent: PARENT }))).toEqual({ traceparent: PARENT });
+  });
+
+  it('has the state of other systems', () => {
+    const tracestate = 'rojo=00f067aa0ba902b7,congo@vendor=t61rcWkgMzE';
+    expect(traceHeaders(traceContext({ traceparent: PARENT, tracestate }))).toEqual({
+      traceparent: PARENT,
+      tracestate,
+    });
+  });
+
+  it.each([
+    ['a member without a value', 'rojo'],
+    ['a key in capitals', 'Rojo=1'],
+    ['another control character', 'rojo=a\u0007b'],
+    ['letters beyond ASCII', 'rojo=ä'],
+    ['more than 512 characters', `rojo=${'x'.repeat(250)},congo=${'x'.repeat(250)},third=${'x'.repeat(20)}`],
+    ['more than 32 members', Array.from({ length: 33 }, (_, index) => `k${index}=1`).join(',')],
+    ['nothing', ''],
+  ])('goes on without a state that has %s', (_, tracestate) => {
+    expect(traceHeaders(traceContext({ traceparent: PARENT, tracestate }))).toEqual({ traceparent: PARENT });
+  });
+
+  it('of a later version is read as far as it is known', () => {
+    const { flags, traceId } = traceContext({ traceparent: `cc-${TRACE}-${SPAN}-ff-more` });
+    expect([flags, traceId]).toEqual(['01', TRACE]);
+  });
+
+  it.each([
+    ['has capitals', PARENT.toUpperCase()],
+    ['is of the version ff', `ff-${TRACE}-${SPAN}-01`],
+    ['has another part', `${PARENT}-more`],
+    ['has a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
+    ['has a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['is cut', PARENT.slice(0, -1)],
+    ['stands twice', `${PARENT}, ${PARENT}`],
+    ['is empty', ''],
+  ])('begins anew where it %s', (_, traceparent) => {
+    const { traceId, state } = traceContext({ traceparent, tracestate: 'rojo=1' });
+    expect(traceId).not.toBe(TRACE);
+    expect(traceHeaders(traceContext({ traceparent }))['traceparent']).toMatch(
+      /^00-[\da-f]{32}-[\da-f]{16}-00$/,
+    );
+    expect(state).toBeUndefined();
+  });
+});
+
+it('each new trace has another id', () => {
+  const ids = Array.from({ length: 1_000 }, () => newTrace().traceId);
+  expect(new Set(ids).size).toBe(1_000);
+});
