@@ -80,24 +80,28 @@ export function connectHttp(app: NestFastifyApplication): void {
       else goOn(refusal);
     };
     // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
-    const wait = (asker: Asker, begin: () => void): void => {
-      const isAdmitted = admission.admit(() => {
-        if (reply.raw.destroyed || isCutShort(request)) return;
-        try {
-          begin();
-        } catch (error) {
-          done(error as Error);
-        }
-      }, asker);
-      if (!isAdmitted) refuse(OVERLOADED);
-    };
+    const isGone = (): boolean => reply.raw.destroyed || isCutShort(request);
+    const wait = (asker: Asker, begin: () => void): void =>
+      admission.admit({
+        asker,
+        begin: () => {
+          if (isGone()) return false;
+          try {
+            begin();
+          } catch (error) {
+            done(error as Error);
+          }
+          return true;
+        },
+        refuse: () => !isGone() && refuse(OVERLOADED),
+      });
 
     const access = accessTo(request);
     if (access !== 'callers') return wait(access, done);
     const known = callers.recognised(headers);
     if (known) {
       const refusal = receive(known);
-      return refusal ? refuse(refusal) : wait('caller', () => count(known));
+      return refusal ? refuse(refusal) : wait(known, () => count(known));
     }
     // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
     const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
@@ -174,7 +178,7 @@ export function connectHttp(app: NestFastifyApplication): void {
 }
 
 /** The kind of client that a route serves: by the route's template, so that another spelling of the path changes nothing. No public route takes a body. */
-function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | Exclude<Asker, 'caller'> {
+function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'probe' | 'stranger' {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'probe';
   return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'stranger' : 'callers';
