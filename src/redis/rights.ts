@@ -20,7 +20,15 @@ const COMMON = [
   ...['ping', 'info', 'time', ...SCRIPTED],
   ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'type KEY', 'incr KEY', 'incrby KEY 1'],
   ...['pttl KEY', 'pexpire KEY 1', 'hget KEY 0', 'hmget KEY 0', 'hgetall KEY', 'hset KEY 0 0'],
-  ...['hsetnx KEY 0 0', 'hlen KEY', 'hdel KEY 0', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
+  ...[
+    'hsetnx KEY 0 0',
+    'hlen KEY',
+    'hdel KEY 0',
+    'zadd KEY 0 0',
+    'zcard KEY',
+    'zcount KEY 0 0',
+    'zmscore KEY 0',
+  ],
   ...['zremrangebyrank KEY 0 0', 'zremrangebyscore KEY 0 0'],
 ];
 const ORDERS = [
