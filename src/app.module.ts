@@ -3,6 +3,7 @@ import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { ConsoleModule } from './console/console.module.ts';
 import { HttpModule } from './http/http.module.ts';
+import { JobsModule } from './jobs/jobs.module.ts';
 import { MemberModule } from './member/member.module.ts';
 import { MetaModule } from './meta/meta.module.ts';
 import type { Log } from './observability/log.ts';
@@ -25,6 +26,8 @@ export class AppModule {
         HttpModule,
         SessionModule,
         OrderModule,
+        // Before the members: its routes are more particular than theirs.
+        JobsModule,
         MemberModule,
         ReconciliationModule,
         ConsoleModule,
