@@ -66,6 +66,12 @@ export class UsersConfig {
   file!: string | undefined;
 }
 
+/** Whether spans are exported, and what the collector's headers have. */
+export interface TracingConfig {
+  readonly enabled: boolean;
+  readonly headers: Secret | undefined;
+}
+
 export interface AppConfig {
   readonly logLevel: Values['LOG_LEVEL'];
   readonly listen: ListenConfig;
@@ -76,6 +82,7 @@ export interface AppConfig {
   readonly jwt: JwtConfig;
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
+  readonly tracing: TracingConfig;
 }
 
 /** The gateway cannot run with this environment. Each line names a variable and what it should be, never its value. */
@@ -199,7 +206,27 @@ function assemble(values: Values, environment: Environment): AppConfig {
     jwt: { trust },
     users: { file: values.UPSTREAM_USERS_FILE },
     cache: { ttlMs: values.CACHE_TTL_MS },
+    tracing: {
+      enabled: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+      headers: values.OTEL_EXPORTER_OTLP_HEADERS,
+    },
   };
+}
+
+/** The values of `name=value,name=value`, which may be percent-encoded. */
+function headerValues(text: string): string[] {
+  return text.split(',').flatMap((header) => {
+    const value = header.slice(header.indexOf('=') + 1).trim();
+    return value === '' ? [] : [value, decoded(value), decoded(value).replace(/^\w+ /, '')];
+  });
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }
 
 function isLoopback(url: URL): boolean {
@@ -207,7 +234,7 @@ function isLoopback(url: URL): boolean {
 }
 
 /** Returns the current secrets at each call, because the application's secret may be replaced while the process runs. */
-export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => string[] {
+export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): () => string[] {
   const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [
     upstream.appKey.reveal(),
@@ -217,6 +244,7 @@ export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => str
       return [password, sentinelPassword].flat();
     }),
     ...[redis, orderStore].flatMap(({ certificates }) => certificates.key ?? []),
+    ...headerValues(tracing.headers?.reveal() ?? ''),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
   return () => [...upstream.appSecret.candidates(), ...lasting];

@@ -3,6 +3,7 @@ import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import { type AttemptOutcome, Metrics } from '../observability/metrics.ts';
+import { inOwnTrace } from '../observability/tracing.ts';
 import { type SearchResult, PlatformSearch } from './platform-search.ts';
 
 /**
@@ -20,7 +21,8 @@ export class OrderReconciler {
 
   /** Never fails. `write` is the name of the record. */
   async reconcile(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
-    const result = await this.#reconcile(write, abandon).catch((error: unknown): AttemptOutcome => {
+    const search = () => this.#reconcile(write, abandon);
+    const result = await inOwnTrace('reconciliation', search).catch((error: unknown): AttemptOutcome => {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)
         this.log.warn({ event: 'reconciliation-failed', write, reason }, 'The search for an order failed');
