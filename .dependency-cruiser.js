@@ -140,6 +140,22 @@ export default {
       to: { path: '^(src|sandbox)/', pathNot: '^$1/' },
     },
     {
+      name: 'client-apart',
+      comment:
+        'The client package is installed without the gateway: what it knows of it is in the OpenAPI document.',
+      severity: 'error',
+      from: { path: '^client/src/' },
+      to: { path: '^(src|sandbox|scripts|test|bench|dist)/' },
+    },
+    {
+      name: 'client-runs-anywhere',
+      comment:
+        'The core of the client runs in browsers, Bun and Deno too: it has `fetch`, and neither Node nor packages.',
+      severity: 'error',
+      from: { path: '^client/src/', pathNot: '^client/src/(nestjs|testing|cli/)' },
+      to: { path: '.', pathNot: '^client/src/' },
+    },
+    {
       name: 'no-tests-in-the-product',
       comment: 'What runs imports neither specs nor what supports them, nor scripts, nor the build.',
       severity: 'error',
@@ -184,7 +200,8 @@ export default {
       comment: 'An import that leads nowhere would also lead around these walls.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true },
+      // It is there once `npm run build:client` has run; the compiler looks after that.
+      to: { couldNotResolve: true, pathNot: '^@licensing-gateway/client' },
     },
   ],
   options: {

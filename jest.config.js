@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 /** Tests run as ES modules on the sources: swc strips the types and keeps the decorators' metadata. */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test', '<rootDir>/client', '<rootDir>/examples'],
   testMatch: ['**/*.spec.ts', '**/*.e2e.ts', '**/*.faults.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

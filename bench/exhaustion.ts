@@ -50,9 +50,15 @@ export const exhaustion: Scenario = async (fleet) => {
   const order = orderOf(5);
   const one = (index: number) => (index % 2 === 0 ? send(VALIDATE, order) : send(CUSTOMERS));
 
+  // An order that names no enterprise is on none of the bounded caller's pages.
+  const items = smallOrder('').items.map((item) => ({
+    ...item,
+    customer: { enterpriseGlobalId: bounded.enterprises[0] },
+  }));
   let next = 0;
   const placeOrders = async (): Promise<void> => {
-    while (next < ORDERS) await send('/v1/license-orders', JSON.stringify(smallOrder(`SO-old-${next++}`)));
+    while (next < ORDERS)
+      await send('/v1/license-orders', JSON.stringify(smallOrder(`SO-old-${next++}`, { items })));
   };
   await Promise.all(Array.from({ length: 16 }, placeOrders));
   await load({ rate: RATE, seconds: 5, send: one });

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { faultsPage } from '../test/faults/catalogue.ts';
+import { type ApiDocument, clientFiles } from './client-files.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
 /** A module of the build. It has no types, so the caller declares what it uses. */
@@ -109,11 +110,13 @@ function read(path: string): string | undefined {
   }
 }
 
+const document = await openApi();
 const check = process.argv.includes('--check');
 for (const [path, text] of [
   ['config/.env.example', await envExample()],
   ['src/operation/response-examples.ts', examplesModule()],
-  ['config/openapi.json', await openApi()],
+  ['config/openapi.json', document],
+  ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/faults.md', faultsPage()],
   ['docs/metrics.md', await metricsPage()],
 ] as const) {

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
@@ -60,22 +59,24 @@ export class RateWindow {
     if (!this.redis.configured) return this.#takeHere();
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      if (!this.#asking) void this.#ask();
+      if (!this.#asking) this.#askAtEndOfTurn();
     });
   }
 
-  async #ask(): Promise<void> {
+  /** Includes the requests that this turn of the event loop still reads from other connections. */
+  #askAtEndOfTurn(): void {
     this.#asking = true;
-    while (this.#waiting.length > 0) {
-      // Includes the requests that this turn of the event loop still reads from other connections.
-      await turn();
-      const asked = this.#waiting;
-      this.#waiting = [];
-      await this.#takeShared(asked).catch(() => {
-        for (const resolve of asked) resolve(this.#takeHere());
-      });
-    }
+    setImmediate(() => void this.#ask());
+  }
+
+  async #ask(): Promise<void> {
+    const asked = this.#waiting;
+    this.#waiting = [];
+    await this.#takeShared(asked).catch(() => {
+      for (const resolve of asked) resolve(this.#takeHere());
+    });
     this.#asking = false;
+    if (this.#waiting.length > 0) this.#askAtEndOfTurn();
   }
 
   async #takeShared(asked: readonly Waiting[]): Promise<void> {

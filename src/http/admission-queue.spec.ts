@@ -1,20 +1,39 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AdmissionQueue, type Asker } from './admission-queue.ts';
 
+const CRM: Asker = { name: 'crm' };
+const WEB: Asker = { name: 'web' };
+
 /** An event loop of which only this is going on, where time passes by work alone. */
 class Loop {
   now = 0;
   readonly queue = new AdmissionQueue(
     () => this.now,
     (go) => this.#immediates.push(go),
+    (go, ms) => this.#timers.push({ go, at: this.now + ms }),
   );
   #immediates: (() => void)[] = [];
+  #timers: { go: () => void; at: number }[] = [];
+
+  admit(begin: () => unknown, asker: Asker = CRM, refuse: () => unknown = () => undefined): boolean {
+    return this.queue.admit({ asker, begin, refuse });
+  }
 
   /** What setImmediate has for this turn. */
   check(): void {
     const due = this.#immediates;
     this.#immediates = [];
     for (const each of due) each();
+  }
+
+  /** Time passes, in turns of half a millisecond. */
+  pass(ms: number): void {
+    for (const end = this.now + ms; this.now < end; this.now += 0.5) {
+      const due = this.#timers.filter(({ at }) => at <= this.now);
+      this.#timers = this.#timers.filter(({ at }) => at > this.now);
+      for (const { go } of due) go();
+      this.check();
+    }
   }
 }
 
@@ -23,9 +42,11 @@ interface Load {
   readonly rate: number;
   readonly from: number;
   readonly to: number;
+  readonly asker?: Asker;
 }
 
 interface Sample {
+  readonly asker: Asker;
   readonly at: number;
   readonly ms: number;
   readonly isServed: boolean;
@@ -37,22 +58,25 @@ const REFUSE_MS = 0.1;
 /** Requests of 3 ms each, read off their connections once a turn: at most 333 of them a second can be served. */
 function simulate(...loads: readonly Load[]): Sample[] {
   const loop = new Loop();
-  const arrivals = loads.flatMap(({ rate, from, to }) =>
-    Array.from({ length: rate * (to - from) }, (_, index) => (from + index / rate) * 1_000),
-  );
+  const arrivals = loads
+    .flatMap(({ rate, from, to, asker = CRM }) =>
+      Array.from({ length: rate * (to - from) }, (_, index) => ({
+        at: (from + index / rate) * 1_000,
+        asker,
+      })),
+    )
+    .sort((one, other) => one.at - other.at);
   const samples: Sample[] = [];
   let next = 0;
   while (samples.length < arrivals.length) {
     const polled = loop.now;
-    while (next < arrivals.length && (arrivals[next] as number) <= polled) {
-      const at = arrivals[next++] as number;
-      const isTaken = loop.queue.admit(() => {
-        loop.now += SERVE_MS;
-        samples.push({ at, ms: loop.now - at, isServed: true });
-      });
-      if (isTaken) continue;
-      loop.now += REFUSE_MS;
-      samples.push({ at, ms: loop.now - at, isServed: false });
+    for (let arrival = arrivals[next]; arrival && arrival.at <= polled; arrival = arrivals[++next]) {
+      const { at, asker } = arrival;
+      const end = (isServed: boolean, ms: number) => {
+        loop.now += ms;
+        samples.push({ asker, at, ms: loop.now - at, isServed });
+      };
+      if (!loop.admit(() => end(true, SERVE_MS), asker)) end(false, REFUSE_MS);
     }
     loop.check();
     if (loop.now === polled) loop.now += 0.5;
@@ -67,11 +91,11 @@ const slowest = (samples: readonly Sample[]) => Math.max(...samples.map(({ ms })
 describe('a turn', () => {
   let loop: Loop;
   let begun: string[];
-  const take = (name: string, ms: number) =>
-    loop.queue.admit(() => {
+  const take = (name: string, ms: number, asker = CRM) =>
+    loop.admit(() => {
       begun.push(name);
       loop.now += ms;
-    });
+    }, asker);
   beforeEach(() => {
     loop = new Loop();
     begun = [];
@@ -117,6 +141,14 @@ describe('a turn', () => {
     }
   });
 
+  it('K31 begins the waiting requests of callers in turns, so that many of one do not delay the others', () => {
+    take('a', 20);
+    for (const name of ['b', 'c', 'd']) take(name, 1);
+    take('w', 1, WEB);
+    for (let turn = 0; turn < 5; turn++) loop.check();
+    expect(begun.join('')).toBe('abwcd');
+  });
+
   it('has its whole time again when the last one left nothing', () => {
     take('a', 20);
     loop.check();
@@ -129,7 +161,7 @@ describe('K40 a request of a stranger', () => {
   let loop: Loop;
   let begun: string[];
   const take = (name: string, asker: Asker, ms = 6) =>
-    loop.queue.admit(() => {
+    loop.admit(() => {
       begun.push(name);
       loop.now += ms;
     }, asker);
@@ -139,7 +171,7 @@ describe('K40 a request of a stranger', () => {
   });
 
   it('begins when no known caller waits, one in a turn, and one for health beside them', () => {
-    for (const name of ['a', 'b', 'c', 'd']) take(name, 'caller');
+    for (const name of ['a', 'b', 'c', 'd']) take(name, CRM);
     for (const name of ['s', 't']) take(name, 'stranger');
     for (const name of ['h', 'i']) take(name, 'probe');
     expect(begun).toEqual(['a', 'b']);
@@ -151,20 +183,73 @@ describe('K40 a request of a stranger', () => {
 
   it('does not make one of a known caller wait that arrives later', () => {
     for (let count = 0; count < 100; count++) take('s', 'stranger');
-    take('a', 'caller');
+    take('a', CRM);
     expect(begun.join('')).toBe('sa');
   });
 
-  it('is refused when a thousand wait, or when the first has waited for a second', () => {
+  it('begins once in 2 ms, so that a flood of them takes a small part of the process', () => {
+    for (let count = 0; count < 1_000; count++) take('s', 'stranger', 0.1);
+    loop.pass(100);
+    expect(begun.length).toBeGreaterThan(40);
+    expect(begun.length).toBeLessThanOrEqual(51);
+    loop.pass(2_000);
+    expect(begun.length).toBe(1_000);
+  });
+
+  it('of which the client has hung up takes no turn', () => {
+    take('a', 'stranger', 0);
+    for (let count = 0; count < 500; count++) loop.admit(() => false, 'stranger');
+    take('b', 'stranger', 0);
+    loop.pass(3);
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  it('is refused at once where a thousand wait', () => {
     for (let count = 0; count <= 1_000; count++) expect(take('s', 'stranger', 0)).toBe(true);
     expect(take('s', 'stranger')).toBe(false);
-    expect(take('a', 'caller')).toBe(true);
+    expect(take('a', CRM)).toBe(true);
     loop.check();
     expect(take('s', 'stranger', 0)).toBe(true);
-    loop.check();
-    loop.now += 1_001;
-    expect(take('s', 'stranger')).toBe(false);
+  });
+
+  it('is refused when it has waited for a second while known callers wait too, one in 2 ms', () => {
+    let refused = 0;
+    const refuse = () => refused++;
+    const wait = () => undefined;
+    take('a', CRM, 20);
+    for (let count = 0; count < 5; count++) loop.admit(wait, 'stranger', refuse);
+    const keepBusy = (ms: number) => {
+      for (const end = loop.now + ms; loop.now < end; loop.check()) {
+        take('a', CRM, 1);
+        take('a', CRM, 1);
+      }
+    };
+    keepBusy(900);
+    expect(refused).toBe(0);
+    keepBusy(100);
+    expect(refused).toBe(0);
+    keepBusy(6);
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThan(5);
+    keepBusy(20);
+    expect(refused).toBe(5);
     expect(loop.queue.isOverloaded).toBe(false);
+  });
+});
+
+describe('K40 a health probe', () => {
+  it('is answered also while clients connect without end', () => {
+    const loop = new Loop();
+    let begun = 0;
+    for (let count = 0; count < 10; count++) {
+      loop.admit(() => begun++, 'probe');
+      loop.queue.connected();
+    }
+    for (let turn = 0; turn < 9; turn++) {
+      loop.queue.connected();
+      loop.check();
+    }
+    expect(begun).toBe(10);
   });
 });
 
@@ -193,13 +278,22 @@ describe('turns', () => {
     expect(after.every(({ isServed, ms }) => isServed && ms < 50)).toBe(true);
   });
 
+  it('K31 serve a caller with few requests soon, while another sends more than they can serve', () => {
+    const samples = simulate({ rate: 900, from: 0, to: 20 }, { rate: 20, from: 0, to: 20, asker: WEB });
+    const few = samples.filter(({ asker }) => asker === WEB);
+    expect(few).toHaveLength(400);
+    expect(few.every(({ isServed }) => isServed)).toBe(true);
+    expect(slowest(few)).toBeLessThan(50);
+    expect(samples.filter(({ isServed }) => !isServed).length).toBeGreaterThan(5_000);
+  });
+
   it('say so while they refuse, and for a moment longer', () => {
     const loop = new Loop();
     const work = () => (loop.now += 100);
     const isOverloaded = () => loop.queue.isOverloaded;
     let refused = 0;
     while (refused === 0 && loop.now < 60_000) {
-      for (let count = 0; count < 3; count++) if (!loop.queue.admit(work)) refused++;
+      for (let count = 0; count < 3; count++) if (!loop.admit(work)) refused++;
       expect(isOverloaded()).toBe(refused > 0);
       loop.check();
     }
@@ -207,6 +301,6 @@ describe('turns', () => {
     for (let turn = 0; turn < 1_000; turn++) loop.check();
     loop.now += 2_000;
     expect(isOverloaded()).toBe(false);
-    expect(loop.queue.admit(work)).toBe(true);
+    expect(loop.admit(work)).toBe(true);
   });
 });

@@ -16,19 +16,31 @@ const CALM_MS = 2_000;
 const ACCEPTING_TURNS = 10;
 
 /**
- * Requests without a known caller (public routes, tokens that are not verified yet, unknown paths) come last. This many may wait,
- * and no more are added when the first has waited for this time.
+ * Requests without a known caller (public routes, tokens that are not verified yet, unknown paths) come last. This many may wait. One
+ * begins in this time at most, so that a flood of them takes a small part of the process. After this wait they are refused, while known
+ * callers wait too.
  */
 const MAX_STRANGERS = 1_000;
+const STRANGER_EVERY_MS = 2;
 const STRANGER_WAIT_MS = 1_000;
 /** The limit of waiting health requests: one begins in every turn, so that the last waits for about a second. */
 const MAX_PROBES = 2_000;
 
-/** The kind of request: of a known caller, a health probe, or of an unknown client. */
-export type Asker = 'caller' | 'probe' | 'stranger';
+/** Who sends a request: a known caller, a health probe, or an unknown client. */
+export type Asker = { readonly name: string } | 'probe' | 'stranger';
+
+/** Returns false where there was nothing to do any more: the client has hung up. */
+type Step = () => unknown;
+
+export interface Arrival {
+  readonly asker: Asker;
+  readonly begin: Step;
+  readonly refuse: Step;
+}
 
 interface Waiting {
-  readonly begin: () => void;
+  readonly begin: Step;
+  readonly refuse: Step;
   readonly since: number;
 }
 
@@ -51,83 +63,64 @@ class Line {
     this.#waiting.push(waiting);
   }
 
-  beginFirst(): void {
-    const next = this.#waiting[this.#first];
-    if (!next) return;
-    this.#first++;
-    next.begin();
-    // Requests that have begun are removed from time to time.
-    if (this.#first < 1_000 && this.length > 0) return;
-    this.#waiting.splice(0, this.#first);
-    this.#first = 0;
+  /** Begins or refuses the first whose client has not hung up. Returns false where none is left. */
+  takeFirst(step: 'begin' | 'refuse' = 'begin'): boolean {
+    let isDone = false;
+    while (!isDone && this.length > 0) {
+      const next = this.#waiting[this.#first++] as Waiting;
+      // Requests that have begun are removed from time to time.
+      if (this.#first >= 1_000 || this.length === 0) {
+        this.#waiting.splice(0, this.#first);
+        this.#first = 0;
+      }
+      isDone = next[step]() !== false;
+    }
+    return isDone;
   }
 }
 
-/**
- * Begins some requests in every turn of the event loop, in the order of their arrival. So the process reads further ones within
- * milliseconds also under load, and can refuse at once the requests that it could not serve in time.
- */
-export class AdmissionQueue {
-  readonly #callers = new Line();
-  readonly #probes = new Line();
-  readonly #strangers = new Line();
-  #isTurn = false;
-  #turnBegan = 0;
-  #connected = false;
-  #accepting = 0;
-  /** When a request of a caller last began, and for how long that took. */
-  #begunAt = 0;
-  #beginningMs = 0;
+/** The waiting requests of known callers. The callers take turns, so that the many requests of one do not delay those of others. */
+class FairLine {
+  /** Of the callers that wait. The first has the next turn. */
+  readonly #lines = new Map<string, Line>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Since when the first request of this caller has been waiting. */
+  since(caller: string): number | undefined {
+    return this.#lines.get(caller)?.since;
+  }
+
+  add(caller: string, waiting: Waiting): void {
+    const line = this.#lines.get(caller) ?? new Line();
+    this.#lines.set(caller, line);
+    line.add(waiting);
+    this.#length++;
+  }
+
+  takeFirst(): void {
+    for (const [caller, line] of this.#lines) {
+      const before = line.length;
+      const isDone = line.takeFirst();
+      this.#length -= before - line.length;
+      this.#lines.delete(caller);
+      if (line.length > 0) this.#lines.set(caller, line);
+      if (isDone) return;
+    }
+  }
+}
+
+/** Whether the requests of one caller wait for too long. */
+class Patience {
   /** Since when the first has been waiting for too long. */
   #lateSince: number | undefined;
   /** When a request last waited for too long; undefined without overload. */
   #busyAt: number | undefined;
 
-  constructor(
-    /** Monotonic time in ms. */
-    private readonly now = (): number => performance.now(),
-    private readonly inNextTurn: (go: () => void) => unknown = setImmediate,
-  ) {}
-
-  get isOverloaded(): boolean {
-    return this.#busyAt !== undefined && this.now() - this.#busyAt < CALM_MS;
-  }
-
-  /** Calls `begin` now or at its turn. Returns false where too many requests wait already. */
-  admit(begin: () => void, asker: Asker = 'caller'): boolean {
-    const now = this.now();
-    const isFirst = !this.#isTurn;
-    if (isFirst) this.#nextTurn(now);
-    if (asker !== 'caller') return this.#takeLater(begin, asker, now, isFirst);
-    if (this.#callers.length === 0 && now - this.#turnBegan < TURN_MS) this.#beginCaller(begin, now);
-    else if (this.#isTooMuch(now)) return false;
-    else this.#callers.add({ begin, since: now });
-    return true;
-  }
-
-  /** Begins at once where no other request began in this turn. */
-  #takeLater(begin: () => void, asker: 'probe' | 'stranger', now: number, isFirst: boolean): boolean {
-    const line = asker === 'probe' ? this.#probes : this.#strangers;
-    if (isFirst) begin();
-    else if (line.length >= (asker === 'probe' ? MAX_PROBES : MAX_STRANGERS)) return false;
-    else if (asker === 'stranger' && now - (line.since ?? now) > STRANGER_WAIT_MS) return false;
-    else line.add({ begin, since: now });
-    return true;
-  }
-
-  /** A connection was accepted. More may wait to be accepted, and their requests have not been read. */
-  connected(): void {
-    this.#connected = true;
-  }
-
-  #beginCaller(begin: () => void, now: number): void {
-    begin();
-    this.#begunAt = this.now();
-    this.#beginningMs = this.#begunAt - now;
-  }
-
-  #isTooMuch(now: number): boolean {
-    const waitMs = now - (this.#callers.since ?? now);
+  isTooMuch(now: number, waitMs: number): boolean {
     if (this.#busyAt !== undefined) {
       if (waitMs >= BUSY_WAIT_MS) this.#busyAt = now;
       else if (now - this.#busyAt >= CALM_MS) this.#busyAt = undefined;
@@ -138,6 +131,91 @@ export class AdmissionQueue {
     if (this.#lateSince === undefined || now - this.#lateSince < CROWD_MS) return false;
     this.#busyAt = now;
     return true;
+  }
+}
+
+/**
+ * Begins some requests in every turn of the event loop, in the order of their arrival. So the process reads further ones within
+ * milliseconds also under load, and can refuse at once the requests that it could not serve in time.
+ */
+export class AdmissionQueue {
+  readonly #callers = new FairLine();
+  readonly #patience = new Map<string, Patience>();
+  readonly #probes = new Line();
+  readonly #strangers = new Line();
+  #isTurn = false;
+  #turnBegan = 0;
+  #connected = false;
+  #accepting = 0;
+  /** When a request of a caller last began, and for how long that took. */
+  #begunAt = 0;
+  #beginningMs = 0;
+  /** When a request was last refused because others of its caller waited for too long. */
+  #busyAt = -Infinity;
+  /** When the next stranger may begin, and whether a timer waits for that. */
+  #strangersFrom = -Infinity;
+  #isTimed = false;
+
+  constructor(
+    /** Monotonic time in ms. */
+    private readonly now = (): number => performance.now(),
+    private readonly inNextTurn: (go: () => void) => unknown = setImmediate,
+    private readonly later: (go: () => void, ms: number) => unknown = setTimeout,
+  ) {}
+
+  get isOverloaded(): boolean {
+    return this.now() - this.#busyAt < CALM_MS;
+  }
+
+  /** Calls `begin` now or at its turn, or `refuse` for a stranger later. Returns false where too many requests wait already. */
+  admit({ asker, begin, refuse }: Arrival): boolean {
+    const now = this.now();
+    const isFirst = !this.#isTurn;
+    if (isFirst) this.#nextTurn(now);
+    const waiting = { begin, refuse, since: now };
+    if (typeof asker === 'string') return this.#takeLater(waiting, asker, isFirst);
+    if (this.#callers.length === 0 && now - this.#turnBegan < TURN_MS) this.#beginCaller(begin, now);
+    else if (this.#isTooMuch(asker.name, now)) return false;
+    else this.#callers.add(asker.name, waiting);
+    return true;
+  }
+
+  /** Begins at once where no other request began in this turn. */
+  #takeLater(waiting: Waiting, asker: 'probe' | 'stranger', isFirst: boolean): boolean {
+    const line = asker === 'probe' ? this.#probes : this.#strangers;
+    if (line.length >= (asker === 'probe' ? MAX_PROBES : MAX_STRANGERS)) return false;
+    line.add(waiting);
+    if (!isFirst) return true;
+    if (asker === 'probe') line.takeFirst();
+    else this.#takeStranger(waiting.since);
+    return true;
+  }
+
+  #takeStranger(now: number): void {
+    const { since } = this.#strangers;
+    if (since === undefined || now < this.#strangersFrom) return;
+    const step = this.#callers.length === 0 ? 'begin' : 'refuse';
+    if (step === 'refuse' && now - since <= STRANGER_WAIT_MS) return;
+    if (this.#strangers.takeFirst(step)) this.#strangersFrom = now + STRANGER_EVERY_MS;
+  }
+
+  /** A connection was accepted. More may wait to be accepted, and their requests have not been read. */
+  connected(): void {
+    this.#connected = true;
+  }
+
+  #beginCaller(begin: Step, now: number): void {
+    begin();
+    this.#begunAt = this.now();
+    this.#beginningMs = this.#begunAt - now;
+  }
+
+  #isTooMuch(caller: string, now: number): boolean {
+    const patience = this.#patience.get(caller) ?? new Patience();
+    this.#patience.set(caller, patience);
+    const isTooMuch = patience.isTooMuch(now, now - (this.#callers.since(caller) ?? now));
+    if (isTooMuch) this.#busyAt = now;
+    return isTooMuch;
   }
 
   #nextTurn(now: number): void {
@@ -153,12 +231,27 @@ export class AdmissionQueue {
     const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS && !isDue;
     this.#accepting = isAccepting ? this.#accepting + 1 : 0;
     this.#connected = false;
+    // Also while clients connect: a storm of connections must not keep a probe waiting.
+    this.#probes.takeFirst();
     if (!isAccepting) {
-      this.#probes.beginFirst();
-      if (this.#callers.length > 0) this.#beginCaller(() => this.#callers.beginFirst(), now);
-      else this.#strangers.beginFirst();
+      const step = () => this.#callers.takeFirst();
+      this.#takeStranger(now);
+      if (this.#callers.length > 0) this.#beginCaller(step, now);
     }
-    if (this.#callers.length + this.#probes.length + this.#strangers.length > 0) this.#nextTurn(this.now());
-    else this.#isTurn = false;
+    const after = this.now();
+    const leftMs = this.#strangers.length > 0 ? this.#strangersFrom - after : Infinity;
+    if (this.#callers.length + this.#probes.length > 0 || leftMs <= 0) return this.#nextTurn(after);
+    this.#isTurn = false;
+    if (leftMs < Infinity) this.#nextTurnIn(leftMs);
+  }
+
+  /** The event loop may rest until the next stranger may begin. */
+  #nextTurnIn(ms: number): void {
+    if (this.#isTimed) return;
+    this.#isTimed = true;
+    this.later(() => {
+      this.#isTimed = false;
+      if (!this.#isTurn) this.#nextTurn(this.now());
+    }, ms);
   }
 }

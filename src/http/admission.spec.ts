@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
+import type { Asker } from './admission-queue.ts';
 import { Admission } from './admission.ts';
 
 let metrics: Metrics;
@@ -10,14 +11,20 @@ beforeEach(() => {
 });
 afterEach(() => admission.beforeApplicationShutdown());
 
+function isAdmitted(asker: Asker = { name: 'crm' }): boolean {
+  let is = true;
+  admission.admit({ asker, begin: () => undefined, refuse: () => (is = false) });
+  return is;
+}
+
 describe('the admission', () => {
   it('refuses work while the event loop is late every time, and takes it again after one that is not', () => {
     for (const lagMs of [1_500, 1_200]) admission.sample(lagMs, 0.1, 0.1);
-    expect(admission.admit(() => undefined)).toBe(true);
+    expect(isAdmitted()).toBe(true);
     admission.sample(1_000, 0.1, 0.1);
     expect(admission.overload).toBe('event-loop');
     admission.sample(30, 0.1, 0.1);
-    expect(admission.admit(() => undefined)).toBe(true);
+    expect(isAdmitted()).toBe(true);
   });
 
   it('is not impressed by one pause, however long', () => {
@@ -37,7 +44,7 @@ describe('the admission', () => {
   it('P10 refuses work while the memory is nearly full, for each kind of memory', () => {
     for (const share of [0.9, 0.86, 0.85]) admission.sample(0, 0.1, share);
     expect(admission.overload).toBe('memory');
-    expect(admission.admit(() => undefined, 'probe')).toBe(true);
+    expect(isAdmitted('probe')).toBe(true);
     admission.sample(0, 0.1, 0.6);
     expect(admission.overload).toBeUndefined();
   });
@@ -49,16 +56,16 @@ describe('the admission', () => {
       return () => ends.forEach((each) => each());
     };
     const ends = Array.from({ length: 5_000 }, arrive);
-    expect(admission.admit(() => undefined)).toBe(true);
+    expect(isAdmitted()).toBe(true);
     const end = arrive();
-    expect(admission.admit(() => undefined)).toBe(false);
+    expect(isAdmitted()).toBe(false);
     expect(admission.overload).toBe('in-flight');
     expect(await metrics.registry.metrics()).toContain('gateway_requests_in_flight 5001');
     expect(await metrics.registry.metrics()).toContain(
       'gateway_requests_refused_total{reason="in-flight"} 1',
     );
     end();
-    expect(admission.admit(() => undefined)).toBe(true);
+    expect(isAdmitted()).toBe(true);
     for (const each of ends) each();
     expect(await metrics.registry.metrics()).toContain('gateway_requests_in_flight 0');
   });

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { MAX_IN_FLIGHT_OF_ONE } from '../caller/caller-limits.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { AdmissionQueue, type Asker } from './admission-queue.ts';
+import { AdmissionQueue, type Arrival } from './admission-queue.ts';
 import { collectGarbage, usedHeapShare, usedMemoryShare } from './memory.ts';
 
 /**
@@ -90,11 +90,15 @@ export class Admission implements BeforeApplicationShutdown {
     this.#queue.connected();
   }
 
-  /** Calls `begin` now or soon. Returns false, and counts it, where new work is refused. Health probes are refused only by a full queue. */
-  admit(begin: () => void, asker: Asker = 'caller'): boolean {
+  /** Calls `begin` or `refuse`, now or soon, and counts a refusal. Health probes are refused only by a full queue. */
+  admit({ asker, begin, refuse }: Arrival): void {
+    const refused = (reason: Overload | 'strangers'): unknown => {
+      this.metrics.requestRefused(reason);
+      return refuse();
+    };
     const bound = asker === 'probe' ? undefined : this.#bound;
-    if (bound === undefined && this.#queue.admit(begin, asker)) return true;
-    this.metrics.requestRefused(bound ?? (asker === 'stranger' ? 'strangers' : 'waiting'));
-    return false;
+    if (bound !== undefined) refused(bound);
+    else if (!this.#queue.admit({ asker, begin, refuse: () => refused('strangers') }))
+      refused(asker === 'stranger' ? 'strangers' : 'waiting');
   }
 }

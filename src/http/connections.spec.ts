@@ -16,7 +16,9 @@ async function start(max: number): Promise<void> {
   const connections = new Connections(new Metrics());
   server = createServer((request, response) => {
     const { socket, url = '' } = request;
-    if (!connections.busy(socket, response)) return;
+    const left = connections.busy(socket);
+    if (!left) return;
+    response.once('close', left);
     if (url.startsWith('/known')) connections.known(socket);
     waiting.set(url, response);
     server.emit('heard');

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
@@ -38,14 +37,17 @@ export class Connections {
     });
   }
 
-  /** Counts a request on this connection. Returns false where the connection is closed and the request must not be served. */
-  busy(socket: Socket, response: ServerResponse): boolean {
+  /**
+   * Counts a request on this connection. Call the returned function once its response is closed. Undefined where the connection is
+   * closed and the request must not be served.
+   */
+  busy(socket: Socket): (() => void) | undefined {
     const before = this.#underWay.get(socket);
-    if (before === undefined) return !socket.destroyed;
+    if (before === undefined) return socket.destroyed ? undefined : () => undefined;
     if (before >= MAX_PIPELINED && !this.#known.has(socket)) {
       this.#close(socket);
       ignoreRest(socket);
-      return false;
+      return undefined;
     }
     this.#underWay.set(socket, before + 1);
     this.#idleStrangers.delete(socket);
@@ -54,15 +56,14 @@ export class Connections {
       if (this.#busyStrangers.size >= MAX_STRANGERS) this.#close(first(this.#busyStrangers));
       this.#busyStrangers.add(socket);
     }
-    response.once('close', () => {
+    return () => {
       const underWay = this.#underWay.get(socket);
       if (underWay === undefined) return;
       this.#underWay.set(socket, underWay - 1);
       if (underWay > 1) return;
       this.#busyStrangers.delete(socket);
       (this.#known.has(socket) ? this.#idleCallers : this.#idleStrangers).add(socket);
-    });
-    return true;
+    };
   }
 
   /** A known caller has sent a request on this connection. */

@@ -25,6 +25,7 @@ const requestRefusals = [
   'strangers',
   'connections',
   'bodies',
+  'pages',
   'caller-rate',
   'caller-in-flight',
 ] as const;

@@ -1,4 +1,5 @@
 import { applyDecorators, HttpCode, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiExtension, ApiHeader, ApiOperation, ApiResponse, ApiSecurity } from '@nestjs/swagger';
 import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
 import type { Scope } from '../caller/scopes.ts';
@@ -118,7 +119,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
-    ...(read ? [UseInterceptors(ReadInterceptor)] : []),
+    ...(read ? [UseInterceptors(ReadInterceptor), RouteConfig({ isCached: cacheMs !== 0 })] : []),
     ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
     ...(read
       ? readResponses(spec.success, {

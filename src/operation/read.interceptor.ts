@@ -20,7 +20,7 @@ export class ReadInterceptor implements NestInterceptor {
     private readonly tenancy: Tenancy,
   ) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<Buffer | undefined> {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<string | undefined> {
     const http = context.switchToHttp();
     const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
     const respond = () =>
@@ -30,7 +30,7 @@ export class ReadInterceptor implements NestInterceptor {
     return from(checked ? checked.then(respond) : respond());
   }
 
-  async #respond(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Buffer | undefined> {
+  async #respond(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<string | undefined> {
     const { answer, ageSeconds } = await this.#read(request, reply, handle);
     const { body, etag, link } = answer;
     // The caller may keep the response, and has to ask with its ETag before each use.
@@ -46,7 +46,7 @@ export class ReadInterceptor implements NestInterceptor {
   }
 
   #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Served> {
-    const { call, policy } = request.state;
+    const { call, policy, generations } = request.state;
     if (!call || !policy) throw new Error('the caller guard has not run');
     const fresh = asksForFresh(request.headers['cache-control']);
     if (fresh) call.fresh = true;
@@ -65,6 +65,7 @@ export class ReadInterceptor implements NestInterceptor {
       params: request.params as object,
       query: request.query as object,
       call,
+      generations,
       lifeMs,
     };
     return this.cache.read(read, fresh, load);
@@ -86,5 +87,5 @@ function hangUp({ raw }: FastifyReply): AbortSignal {
 }
 
 function contentOf(result: unknown, url: string): Content {
-  return { body: Buffer.from(JSON.stringify(result)), link: pageLinks(result, url) };
+  return { body: JSON.stringify(result), link: pageLinks(result, url) };
 }

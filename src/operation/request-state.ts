@@ -7,6 +7,7 @@ import { contextOf } from '../observability/tracing.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
+import type { AskedGenerations } from '../read-cache/read-keys.ts';
 
 /** What the gateway knows about a request besides HTTP; made when the request arrives. */
 export interface RequestState {
@@ -19,6 +20,8 @@ export interface RequestState {
   operation?: string;
   /** What the route declares; set by the caller guard. */
   policy?: OperationPolicy;
+  /** Of a cached read: asked when the request arrived. */
+  generations?: Promise<AskedGenerations> | undefined;
   /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
   /** The fields of a problem for the log line of the request. */
@@ -30,6 +33,10 @@ declare module 'fastify' {
     state: RequestState;
     /** Where spans are collected. */
     span?: Span;
+  }
+  /** What `@Operation` says of a route before its handler is known to Nest. */
+  interface FastifyContextConfig {
+    isCached?: boolean;
   }
 }
 

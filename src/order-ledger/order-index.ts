@@ -116,22 +116,39 @@ export class OrderIndex {
     const sets = all.filter((_, index) => sizes.bySet[index]);
     const total = sizes.byTime[0] ?? 0;
     if (offset >= total) return { keys: [], total };
+    // Few enough to read them all: a search would cost more.
+    if (sets.length * (offset + count) <= COMMANDS) {
+      const newest = await this.#between(sets, from, until, offset + count, abandon);
+      return { keys: newest.slice(offset, offset + count), total };
+    }
     // `before` is the time of the last order of the previous page, `oldest` that of this page. Other orders may have the same times.
     const before = offset > 0 ? await this.#timeOf(offset, sets, from, until, abandon) : undefined;
     const isLast = offset + count >= total;
     const oldest = isLast ? from : (await this.#timeOf(offset + count, sets, from, until, abandon)).time;
     const end = before ? before.time + 1 : until;
     const skipped = offset - (before?.newer ?? 0);
+    const found = await this.#between(sets, oldest, end, skipped + count, abandon);
+    return { keys: found.slice(skipped, skipped + count), total };
+  }
+
+  /** The keys of the records in this time, newest first; of each set at most this many. */
+  async #between(
+    sets: readonly string[],
+    from: number,
+    end: number,
+    most: number,
+    abandon: AbortSignal | undefined,
+  ): Promise<string[]> {
     const found: { key: string; time: number }[] = [];
     for (const part of chunks(sets, COMMANDS)) {
       assertWanted(abandon);
-      const [, flat] = await this.run(BETWEEN, part, [oldest, end, skipped + count]);
+      const [, flat] = await this.run(BETWEEN, part, [from, end, most]);
       const texts = flat as string[];
       for (let index = 0; index < texts.length; index += 2)
         found.push({ key: texts[index] as string, time: Number(texts[index + 1]) });
     }
     found.sort((one, other) => other.time - one.time || (one.key < other.key ? 1 : -1));
-    return { keys: found.slice(skipped, skipped + count).map(({ key }) => key), total };
+    return found.map(({ key }) => key);
   }
 
   /** The submission time of the order with this rank, counted from the newest, and the number of newer orders: a search over time. */

@@ -14,6 +14,7 @@ import type {
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
 import { toOrderRecord } from './order-record.mapper.ts';
+import { PageTurns } from './page-turns.ts';
 
 /** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
@@ -21,7 +22,10 @@ const NOT_PLACED_AFTER_MS = 15 * 60_000;
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
-  constructor(private readonly ledger: OrderLedgerKeeper) {}
+  constructor(
+    private readonly ledger: OrderLedgerKeeper,
+    private readonly turns: PageTurns,
+  ) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
     return toOrderRecord(await this.find(path, grants));
@@ -49,7 +53,9 @@ export class OrderRecordsService {
       from: millisecond(submittedAfter),
       until: millisecond(submittedBefore),
     };
-    const { records, total } = await this.ledger.store.list(query, (page - 1) * pageSize, pageSize, abandon);
+    const { records, total } = await this.turns.take(caller.name, abandon, () =>
+      this.ledger.store.list(query, (page - 1) * pageSize, pageSize, abandon),
+    );
     return {
       items: records.map(toOrderRecord),
       page,

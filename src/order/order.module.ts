@@ -13,6 +13,7 @@ import { LocksController } from './locks.controller.ts';
 import { OrderAssetsService } from './order-assets.service.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
+import { PageTurns } from './page-turns.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
@@ -25,6 +26,7 @@ import { OrderService } from './order.service.ts';
     OrderAssetsService,
     OrderRecordsService,
     OrderService,
+    PageTurns,
   ],
 })
 export class OrderModule {

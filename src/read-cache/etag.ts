@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 const LENGTH = 22;
 
 /** A strong entity tag (RFC 9110 8.8.3) of the content only, so that tokens, replicas and restarts do not change it. */
-export function etagOf(body: Buffer | string): string {
+export function etagOf(body: string | Buffer): string {
   return `"${hash('sha256', body, 'base64url').slice(0, LENGTH)}"`;
 }
 

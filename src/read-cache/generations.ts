@@ -107,15 +107,21 @@ export class Generations implements OnModuleInit {
   async #lookUp(keys: readonly string[]): Promise<readonly (string | null)[]> {
     const lookup = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
     for (const key of keys) lookup.keys.add(key);
-    if (!this.#isLookingUp) void this.#lookUpOn();
+    if (!this.#isLookingUp) this.#lookUpAtEndOfTurn();
     const words = await lookup.words.promise;
     return keys.map((key) => words.get(key) ?? null);
   }
 
-  async #lookUpOn(): Promise<void> {
+  /** Includes the readers that this turn of the event loop still brings. The rates of their callers are asked in the same moment. */
+  #lookUpAtEndOfTurn(): void {
     this.#isLookingUp = true;
-    for (let lookup = this.#next; lookup; lookup = this.#next) {
-      this.#next = undefined;
+    setImmediate(() => void this.#lookUpNext());
+  }
+
+  async #lookUpNext(): Promise<void> {
+    const lookup = this.#next;
+    this.#next = undefined;
+    if (lookup) {
       const keys = [...lookup.keys];
       try {
         const found = await this.redis.run((client) => client.mget(keys));
@@ -125,6 +131,7 @@ export class Generations implements OnModuleInit {
       }
     }
     this.#isLookingUp = false;
+    if (this.#next) this.#lookUpAtEndOfTurn();
   }
 
   async #settle(): Promise<void> {

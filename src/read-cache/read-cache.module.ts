@@ -28,14 +28,14 @@ function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
 
 /** One line of metadata, then the body unchanged. As a JSON field, every quote in the body would have to be escaped and parsed again. */
 function toText({ value }: { readonly value?: unknown }): string {
-  const { body, ...head } = value as Entry;
-  return `${JSON.stringify(head)}\n${body.toString()}`;
+  const { body, etag, link, askedAt } = value as Entry;
+  return `${JSON.stringify({ etag, link, askedAt })}\n${body}`;
 }
 
 function fromText<Value>(text: string): { value: Value } {
   const end = text.indexOf('\n');
-  const head = JSON.parse(text.slice(0, end)) as Omit<Entry, 'body'>;
-  const entry: Entry = { ...head, body: Buffer.from(text.slice(end + 1)) };
+  const head = JSON.parse(text.slice(0, end)) as Pick<Entry, 'etag' | 'link' | 'askedAt'>;
+  const entry: Entry = { ...head, body: text.slice(end + 1), parsed: {} };
   return { value: entry as Value };
 }
 

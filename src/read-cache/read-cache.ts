@@ -4,7 +4,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { ResponseStore, type Content, type Entry, type ReadAnswer } from './response-store.ts';
 import { etagOf } from './etag.ts';
-import { type Read, ReadKeys } from './read-keys.ts';
+import { type AskedGenerations, type Read, ReadKeys } from './read-keys.ts';
 
 interface Found {
   readonly entry: Entry;
@@ -21,8 +21,8 @@ export interface Served {
   readonly askedAt?: number;
 }
 
-export function tagged(content: Content): ReadAnswer {
-  return { ...content, etag: etagOf(content.body) };
+export function tagged({ body, link, value }: Content): ReadAnswer {
+  return { body, link, etag: etagOf(body), parsed: { value } };
 }
 
 /** `askedAt`: that of the oldest part, where the content was made of cached parts. */
@@ -45,6 +45,14 @@ export class ReadCache {
   /** How long responses of an operation with that `cacheMs` are kept; 0: not at all. */
   lifeOf(cacheMs: number | undefined): number {
     return this.answers.lifeOf(cacheMs);
+  }
+
+  /**
+   * Asks for the generations of a read that has arrived, before its handler runs, so that Redis replies to this and to the rate of its
+   * caller at once. Undefined where the cache is off.
+   */
+  ask(params: object): Promise<AskedGenerations> | undefined {
+    return this.lifeOf(undefined) > 0 ? this.keys.ask(params) : undefined;
   }
 
   /** `fresh`: bypasses the cache and stores the new response. */

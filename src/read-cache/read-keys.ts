@@ -4,12 +4,17 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import type { CallContext, Grants } from '../upstream/call-context.ts';
 import { Generations } from './generations.ts';
 
+/** Undefined where Redis is not available, and then nothing may be cached. */
+export type AskedGenerations = readonly string[] | undefined;
+
 /** One request for a cacheable read. */
 export interface Read {
   readonly operation: string;
   readonly params: object;
   readonly query: object;
   readonly call: CallContext;
+  /** What {@link ReadKeys.ask} returned for it, where it was asked before; otherwise it is asked now. */
+  readonly generations?: Promise<AskedGenerations> | undefined;
   /** How long its response is kept. */
   readonly lifeMs: number;
 }
@@ -30,9 +35,14 @@ export class ReadKeys {
     this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
+  /** Asks for the generations of a read with this path. Never fails. */
+  ask(params: object): Promise<AskedGenerations> {
+    return this.generations.current(tagsOfRead(enterpriseOf(params)));
+  }
+
   /** Undefined where the generations are not available. */
-  async of({ operation, params, query, call }: Read): Promise<string | undefined> {
-    const generations = await this.generations.current(tagsOfRead(enterpriseOf(params)));
+  async of({ operation, params, query, call, generations: asked }: Read): Promise<string | undefined> {
+    const generations = await (asked ?? this.ask(params));
     if (!generations) return undefined;
     const parts = [
       this.#environment,

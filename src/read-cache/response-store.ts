@@ -6,15 +6,19 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
 import { etagOf } from './etag.ts';
 
-/** A result as bytes. */
+/** A result as JSON text. Node sends a text together with the headers in one write, and bytes in a second one. */
 export interface Content {
-  readonly body: Buffer;
+  readonly body: string;
   readonly link?: string;
+  /** What the text was made of, where readers in this process need it. */
+  readonly value?: unknown;
 }
 
-/** A response as it is sent: its bytes, made once. */
-export interface ReadAnswer extends Content {
+/** A response as it is sent: its text, made once. */
+export interface ReadAnswer extends Omit<Content, 'value'> {
   readonly etag: string;
+  /** What readers in this process have made of the text, once for all of them. */
+  readonly parsed: { value?: unknown };
 }
 
 export interface Entry extends ReadAnswer {
@@ -30,7 +34,7 @@ interface LocalEntry extends Entry {
 const LOCAL_ENTRIES = 1_000;
 const LOCAL_BYTES = 32 * 1024 * 1024;
 /** Larger responses are rare, slow to seal, and would displace all other entries. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_LENGTH = 1024 * 1024;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
@@ -75,21 +79,20 @@ export class ResponseStore {
 
   /** Ignores a response that was requested earlier than the stored one (a slow read beside a refresh). */
   async keep(key: string, entry: Entry, lifeMs: number): Promise<void> {
-    if (entry.body.length > MAX_BYTES) return;
+    if (entry.body.length > MAX_LENGTH) return;
     const held = this.#first.get(key);
     if (held && held.askedAt > entry.askedAt) return;
     const isShared = held?.body === entry.body && entry.askedAt - held.sharedAt < lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : entry.askedAt;
-    this.#first.set(key, Object.freeze({ ...entry, body: ownBytes(entry.body), sharedAt }), jittered(lifeMs));
+    this.#first.set(key, Object.freeze({ ...entry, sharedAt }), jittered(lifeMs));
     if (this.#second && !isShared) await this.#share(this.#second, sharedKey(key), entry, lifeMs);
   }
 
-  /** The content as an entry. Unchanged content, which most refreshes have, is not hashed, copied and shared again. */
-  entryOf(key: string, { body, link }: Content, askedAt: number): Entry {
+  /** The content as an entry. Unchanged content, which most refreshes have, is not hashed and shared again. */
+  entryOf(key: string, { body, link, value }: Content, askedAt: number): Entry {
     const held = this.#first.get(key);
-    if (held && held.link === link && held.body.equals(body))
-      return { body: held.body, etag: held.etag, link, askedAt };
-    return { body, etag: etagOf(body), link, askedAt };
+    if (held && held.link === link && held.body === body) return { ...held, askedAt };
+    return { body, etag: etagOf(body), link, askedAt, parsed: { value } };
   }
 
   /** Writes one entry at a time for each key. Where refreshes are faster than Redis, only the last has to be stored. */
@@ -113,14 +116,6 @@ function jittered(lifeMs: number): number {
   return lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
 }
 
-/** Small buffers are parts of a larger one, which would stay in memory with them. */
-function ownBytes(body: Buffer): Buffer {
-  if (body.buffer.byteLength === body.length) return body;
-  const own = Buffer.allocUnsafeSlow(body.length);
-  body.copy(own);
-  return own;
-}
-
 /** A key of fixed length that does not reveal the request. */
 function sharedKey(key: string): string {
   return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
@@ -128,5 +123,5 @@ function sharedKey(key: string): string {
 
 /** A string takes at most two bytes for each character. */
 function sizeOf({ body, etag, link = '' }: ReadAnswer): number {
-  return body.length + 2 * (etag.length + link.length);
+  return 2 * (body.length + etag.length + link.length);
 }

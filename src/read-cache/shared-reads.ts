@@ -15,9 +15,6 @@ export interface Source {
  */
 @Injectable()
 export class SharedReads {
-  /** Buffers of the first level are the same for every reader, so each is parsed once. */
-  readonly #values = new WeakMap<Buffer, unknown>();
-
   constructor(private readonly cache: ReadCache) {}
 
   /** `fresh`: bypasses the cache and stores the new value; by default as the request asks. */
@@ -32,12 +29,10 @@ export class SharedReads {
     const read = { operation: `source:${name}`, params: { enterpriseGlobalId }, query, call, lifeMs };
     const { answer, askedAt } = await this.cache.read(read, fresh, async () => {
       const value = await load();
-      const body = Buffer.from(JSON.stringify(value));
-      this.#values.set(body, value);
-      return { body };
+      return { body: JSON.stringify(value), value };
     });
     call.cachedAt = oldest(call.cachedAt, askedAt);
-    return this.#valueOf(answer.body) as T;
+    return (answer.parsed.value ??= JSON.parse(answer.body)) as T;
   }
 
   /**
@@ -59,15 +54,6 @@ export class SharedReads {
     }
     call.cachedAt = before;
     return find(await this.read(source, call, load, true));
-  }
-
-  #valueOf(body: Buffer): unknown {
-    let value = this.#values.get(body);
-    if (value === undefined) {
-      value = JSON.parse(body.toString());
-      this.#values.set(body, value);
-    }
-    return value;
   }
 }
 

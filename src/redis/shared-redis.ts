@@ -24,6 +24,8 @@ const CHECK_EVERY_MS = 2_000;
 const MOST_REASONS = 20;
 /** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
 const PROBE_KEYS = 40;
+/** Rates and generations are asked with these. The code that asks has waited for the end of the turn of the event loop already. */
+const SENT_AT_ONCE = ['evalsha', 'mget'];
 
 const STUCK: ReadonlySet<string> = new Set(['disconnecting', 'close', 'end']);
 
@@ -72,7 +74,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const { cert } = server.certificates;
     if (server.tls && cert)
       this.metrics.certificate(this.#server, new X509Certificate(cert).validToDate.getTime());
-    this.#client = redisClient(server);
+    this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : []);
     this.#client.on('error', (error: Error & { code?: string }) => {
       // After a refusal the connection fails too.
       if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
+import type { ReadAnswer } from '../read-cache/response-store.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { OwnKind } from '../upstream/reach.ts';
 import { type Asked, type Columns, PlatformLists } from './platform-lists.ts';
@@ -45,7 +46,6 @@ interface Refresh {
 /** The ids in the lists of an enterprise, through the read cache: a hundredth of the data that the platform sends. */
 @Injectable()
 export class EnterpriseLists {
-  readonly #parsed = new WeakMap<Buffer, Listed>();
   readonly #refreshes = new Map<string, Refresh>();
 
   constructor(
@@ -56,7 +56,7 @@ export class EnterpriseLists {
   async read(asked: Asked, call: CallContext): Promise<Found> {
     if (this.cache.lifeOf(undefined) === 0) return { listed: await this.refreshed(asked, call), fresh: true };
     const { answer, ageSeconds } = await this.#cached(asked, call, false);
-    return { listed: this.#parse(answer.body), fresh: ageSeconds === undefined };
+    return { listed: parsed(answer), fresh: ageSeconds === undefined };
   }
 
   /** Reads past the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */
@@ -85,7 +85,7 @@ export class EnterpriseLists {
   async #refresh(asked: Asked, call: CallContext): Promise<Listed> {
     if (this.cache.lifeOf(undefined) === 0) return new Listed(await this.platform.columns(asked, call));
     const { answer } = await this.#cached(asked, call, true);
-    return this.#parse(answer.body);
+    return parsed(answer);
   }
 
   #cached(asked: Asked, call: CallContext, fresh: boolean) {
@@ -98,17 +98,12 @@ export class EnterpriseLists {
       lifeMs: this.cache.lifeOf(undefined),
     };
     return this.cache.read(read, fresh, async () => ({
-      body: Buffer.from(JSON.stringify(await this.platform.columns(asked, call))),
+      body: JSON.stringify(await this.platform.columns(asked, call)),
     }));
   }
+}
 
-  /** Buffers of the first level are the same for every reader. */
-  #parse(body: Buffer): Listed {
-    let listed = this.#parsed.get(body);
-    if (!listed) {
-      listed = new Listed(JSON.parse(body.toString()) as Columns);
-      this.#parsed.set(body, listed);
-    }
-    return listed;
-  }
+/** Made once for all readers of an answer. */
+function parsed({ body, parsed: made }: ReadAnswer): Listed {
+  return (made.value ??= new Listed(JSON.parse(body) as Columns)) as Listed;
 }

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
@@ -16,7 +17,7 @@ const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const LOCK = '8000001003';
 
 let sandbox: TestSandbox;
-const { ended } = endings();
+const { ended, atEnd } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
@@ -412,6 +413,40 @@ describe('the cache that replicas share', () => {
     const second = await (await shared()).get(ASSETS);
     expect(second.text).toBe(text);
     expect(await calls()).toBe(1);
+  });
+
+  it('asks Redis for the rate of the caller and for the generations in one round trip', async () => {
+    const proxy = await FaultProxy.start(redis.port);
+    atEnd(() => proxy.close());
+    const caller = {
+      name: 'limited',
+      scopes: ['orders:read'],
+      enterprises: ['*'],
+      rateLimit: { requests: 1_000, perSeconds: 3_600 },
+    };
+    const gateway = await start(
+      { REDIS_URL: `redis://127.0.0.1:${proxy.port}`, ENCRYPTION_KEYS: encryptionKeys },
+      [caller],
+    );
+    const path = { key: gateway.keys['limited'] ?? '' };
+    expect((await gateway.get(ASSETS, path)).status).toBe(200);
+    const monitor = await store.monitor();
+    const asked = new Set<string>();
+    const both = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_: string, [command, ...rest]: string[]) => {
+        const what = rest.join(' ');
+        if (command?.toLowerCase() === 'evalsha' && what.includes(':rate:limited')) asked.add('rate');
+        if (command?.toLowerCase() === 'mget' && what.includes(':gen}:')) asked.add('generations');
+        if (asked.size === 2) resolve();
+      });
+    });
+    // No reply comes, so a question that waits for the reply to another is never asked.
+    await proxy.add({ toxic: 'timeout', ms: 0 });
+    const read = gateway.get(ASSETS, path);
+    await both;
+    monitor.disconnect();
+    // Without Redis the gateway counts by itself and asks the platform.
+    expect((await read).status).toBe(200);
   });
 
   it('is invalidated once for each order', async () => {

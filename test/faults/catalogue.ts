@@ -735,7 +735,11 @@ export const sections: readonly CatalogueSection[] = [
         holds: '401, without a hint which of them',
       },
       { id: 'K30', fault: "another tenant's enterprise or channel", holds: '403 before anything is sent' },
-      { id: 'K31', fault: 'a flood from one caller', holds: '429 for that one alone' },
+      {
+        id: 'K31',
+        fault: 'a flood from one caller',
+        holds: '429 for that one alone; callers whose requests wait take turns',
+      },
       {
         id: 'K32',
         fault: 'one order submitted 200 times at once',
@@ -749,7 +753,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K37',
         fault: 'pages of orders from a store of a million',
         holds:
-          'the work for a page is bounded, with all filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up',
+          'the work for a page is bounded, with all filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up; a caller reads one page at a time, and the process two',
       },
       {
         id: 'K38',
@@ -765,7 +769,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K40',
         fault: 'a flood of requests for public pages',
         holds:
-          'known callers are served first; health is served; at most a thousand others wait; the bytes are made once',
+          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; the bytes are made once',
       },
       {
         id: 'K41',

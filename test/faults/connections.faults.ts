@@ -101,10 +101,7 @@ async function unreadOrder() {
   const admission = gateway.app.get(Admission);
   const admit = admission.admit.bind(admission);
   const turn = Promise.withResolvers<() => void>();
-  admission.admit = (begin) => {
-    turn.resolve(begin);
-    return true;
-  };
+  admission.admit = ({ begin }) => turn.resolve(begin);
   const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
   const answer = await gateway.post(order.path, body);
   (await turn.promise)();

@@ -1,0 +1,2154 @@
+/** Written by `npm run generate` from config/openapi.json: the schemas of the API, and the methods of the client. */
+import type { CallOptions, Walk } from './call-options.ts';
+
+interface components {
+    schemas: {
+        /** @description Employees to add (docs/platform.md, section 4.2, operation 1) */
+        readonly AddMembers: {
+            /** @description The rows, with no account twice. */
+            readonly members: readonly components["schemas"]["NewMember"][];
+        };
+        readonly AddMembersInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+        } & components["schemas"]["AddMembers"];
+        /** @description What became of each row of the request */
+        readonly AddMembersResult: {
+            /** @description The rows that were not added, in the order of the request. */
+            readonly failed: readonly components["schemas"]["FailedMember"][];
+            /** @description The members that were added. */
+            readonly succeeded: readonly components["schemas"]["Member"][];
+        };
+        /** @description What a deletion takes off one asset (docs/platform.md, sections 2.8 and 2.12) */
+        readonly AffectedAsset: {
+            /** @description Id of the asset */
+            readonly assetId: string;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string | null;
+            /** @description The products that go, each once. */
+            readonly productUris: readonly string[];
+            /** @description Whether nothing is left on the asset. */
+            readonly whole: boolean;
+        };
+        /** @description An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account (docs/platform.md, section 2.8) */
+        readonly Asset: {
+            /** @description Id of the asset */
+            readonly assetId: string;
+            /** @description Passed on unchanged: the platform does not document its shape */
+            readonly assetLimits: Json;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string | null;
+            /** @description The member that it is assigned to; null where the platform names none */
+            readonly assignment: components["schemas"]["AssetAssignment"] | null;
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string | null;
+            /** @description Id of the customer on the platform */
+            readonly customerId: string | null;
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             */
+            readonly endsAt: string | null;
+            /** @description Extension properties of the asset */
+            readonly extensions: readonly components["schemas"]["Extension"][];
+            /** @description Whether it is frozen; meaningful for certificates only */
+            readonly frozen: boolean | null;
+            /** @description Whether it can be assigned to members */
+            readonly grantable: boolean | null;
+            /**
+             * @description Generation of the lock; null where it is no lock or of another generation
+             * @enum {integer|null}
+             */
+            readonly keyGeneration: 4 | 5 | null;
+            /** @description The digits of an asset number: one for the region, and nine that count up */
+            readonly keyShellNumber: string | null;
+            /** @description Whether it is a lent lock: a lock made for lending (its kind). `lent` tells whether it is lent out now (its state) */
+            readonly lentLock: boolean | null;
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
+            /** @description Whether the lock is disabled */
+            readonly locked: boolean | null;
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             */
+            readonly startsAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed; null where it was not
+             */
+            readonly updatedAt: string | null;
+        };
+        /** @description The assignment of an asset; meaningful for large-customer locks (docs/platform.md, section 2.8) */
+        readonly AssetAssignment: {
+            /**
+             * Format: date-time
+             * @description When it was assigned
+             */
+            readonly createdAt: string | null;
+            /** @description The member that it is assigned to. */
+            readonly memberGlobalId: string | null;
+            /** @description Allocation status as the platform sends it: its interface does not list the values. */
+            readonly status: string | null;
+            /**
+             * Format: date-time
+             * @description When the assignment was last changed
+             */
+            readonly updatedAt: string | null;
+        };
+        /** @description Counts of assets */
+        readonly AssetCounts: {
+            /**
+             * @description Count by licence type; `unknown` where the platform names none
+             * @example {
+             *       "softkey": 1,
+             *       "cloud_account": 3
+             *     }
+             */
+            readonly byLicenseType: {
+                readonly [key: string]: number;
+            };
+            /** @description Assets after their `endsAt` */
+            readonly expired: number;
+            /** @description Assets whose `endsAt` is within the next 30 days */
+            readonly expiringSoon: number;
+            /** @description Frozen assets */
+            readonly frozen: number;
+            /** @description Disabled locks */
+            readonly locked: number;
+            /** @description Number of assets */
+            readonly total: number;
+        };
+        /** @description An asset number of an enterprise, and the member that has it (docs/platform.md, section 2.11) */
+        readonly AssetNum: {
+            /** @description Id of the asset */
+            readonly assetId: string | null;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string;
+            /** @description Whether it is lent to a member now */
+            readonly lent: boolean | null;
+            /** @description The member that has the number; for a lent lock, the member that it is lent to. */
+            readonly memberGlobalId: string | null;
+            /** @description Whether it is in use online now */
+            readonly online: boolean | null;
+        };
+        /** @description Counts of asset numbers */
+        readonly AssetNumCounts: {
+            /** @description Numbers of a member; for lent locks, those that are lent to a member */
+            readonly assigned: number;
+            /** @description Neither assigned nor lent */
+            readonly free: number;
+            /** @description Lent to a member now */
+            readonly lent: number;
+            /** @description In use online now */
+            readonly online: number;
+            /** @description Number of asset numbers */
+            readonly total: number;
+        };
+        /** @description One page of asset numbers */
+        readonly AssetNumPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["AssetNum"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /** @description One page of assets */
+        readonly AssetPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["Asset"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /** @description What is on an asset (docs/platform.md, section 2.12) */
+        readonly AssetProducts: {
+            /** @description Packages on the asset, as trees. */
+            readonly merchandises: readonly components["schemas"]["MerchandiseInstance"][];
+            /** @description Products on the asset that belong to no package. */
+            readonly products: readonly components["schemas"]["ProductInstance"][];
+        };
+        /** @description A customer of a channel, and the enterprise to bind it to (docs/platform.md, section 4.1, operation 1) */
+        readonly BindCustomer: {
+            /**
+             * @description Name of the customer's branch
+             * @example Coast
+             */
+            readonly branchName?: string;
+            /**
+             * @description Code of the sales channel. Only channels granted to the caller.
+             * @example crm
+             */
+            readonly channelCode: string;
+            /**
+             * @description The customer's number in the channel
+             * @example CH-2001
+             */
+            readonly channelCustomerId: string;
+            /**
+             * @description Name of the customer
+             * @example Northwind Survey
+             */
+            readonly customerName: string;
+            /**
+             * @description Name of the enterprise main account that the customer is bound to.
+             * @example Northwind Survey
+             */
+            readonly enterpriseName: string;
+            /**
+             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @example 13800000001
+             */
+            readonly passwordMobile?: string;
+        };
+        readonly BindCustomerInput: components["schemas"]["BindCustomer"];
+        /** @description What is bought for one asset (docs/platform.md, section 2.4) */
+        readonly BoughtAsset: {
+            /** @description Existing assets that get the products. Without this field the platform creates a new asset. */
+            readonly assetNums?: readonly string[];
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             * @example 2027-01-01T00:00:00.000Z
+             */
+            readonly endsAt?: string;
+            /** @description Extension properties of the asset */
+            readonly extensions?: readonly components["schemas"]["OrderExtension"][];
+            /** @description Whether it is a lent lock: a lock made for lending (its kind). `lent` tells whether it is lent out now (its state) */
+            readonly lentLock?: boolean;
+            /** @description Packages of products */
+            readonly merchandises?: readonly components["schemas"]["Merchandise"][];
+            /** @description Single products */
+            readonly products?: readonly components["schemas"]["OrderProduct"][];
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             * @example 2026-01-01T00:00:00.000Z
+             */
+            readonly startsAt?: string;
+            /** @description Whether the asset number is transferred from another asset */
+            readonly transferred?: boolean;
+        };
+        /** @description The caller of a key or token, as the callers file has it. `*` stands for all */
+        readonly Caller: {
+            /** @description Codes of the channels whose orders and customers it reaches. */
+            readonly channels: readonly string[];
+            /** @description Global ids of the enterprises that it reaches. */
+            readonly enterprises: readonly string[];
+            /** @description Name of the caller in the callers file. */
+            readonly name: string;
+            /** @description The limit of its requests; null where it has none. */
+            readonly rateLimit: components["schemas"]["RateLimit"] | null;
+            /** @description The scopes that it has */
+            readonly scopes: readonly (components["schemas"]["Scope"] | string)[];
+            /** @description Aliases that it may name in `X-Acting-User`. */
+            readonly users: readonly string[];
+        };
+        /** @description A change of the asset numbers of a member (docs/platform.md, section 4.2, operation 9) */
+        readonly ChangeAssetNums: {
+            /** @description Asset numbers that the member gets.. By default `[]` */
+            readonly assign?: readonly string[];
+            /** @description Asset numbers that are taken from the member.. By default `[]` */
+            readonly withdraw?: readonly string[];
+        };
+        readonly ChangeMemberAssetNumsInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+            /** @description `true`: the response shows what would change, and the gateway sends nothing. */
+            readonly validateOnly?: boolean;
+        } & components["schemas"]["ChangeAssetNums"];
+        /** @description An asset number that another member has */
+        readonly Conflict: {
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string;
+            /** @description Global id of the member that has it. */
+            readonly memberGlobalId: string;
+        };
+        /** @description A new enterprise and its first customer (docs/platform.md, section 4.1, operation 2) */
+        readonly CreateEnterprise: {
+            /**
+             * @description The customer's postal address, as one text
+             * @example 1 Beacon Street
+             */
+            readonly address?: string;
+            /**
+             * @description Name of the customer's branch
+             * @example Coast
+             */
+            readonly branchName?: string;
+            /**
+             * @description The customer's number in the CRM
+             * @example CRM-3001
+             */
+            readonly crmCustomerId: string;
+            /**
+             * @description Name of the customer
+             * @example Lighthouse Design
+             */
+            readonly customerName: string;
+        };
+        readonly CreateEnterpriseInput: components["schemas"]["CreateEnterprise"];
+        /** @description A login of a user of the platform (docs/platform.md, section 5) */
+        readonly CreateSession: {
+            /**
+             * Format: password
+             * @description The user's password. The gateway sends it to the platform's user center and does not keep it.
+             */
+            readonly password: string;
+            /**
+             * @description The user's login name on the platform, with the enterprise's suffix
+             * @example admin@harbour
+             */
+            readonly username: string;
+        };
+        readonly CreateSessionInput: components["schemas"]["CreateSession"];
+        /** @description A customer of the platform, bound to an enterprise main account (docs/platform.md, section 2.2) */
+        readonly Customer: {
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string | null;
+            /** @description The customer's number in the channel */
+            readonly channelCustomerId: string | null;
+            /** @description Id of the customer on the platform */
+            readonly customerId: string;
+            /** @description Global id of the enterprise's main account */
+            readonly enterpriseGlobalId: string | null;
+            /** @description Name of the enterprise's main account */
+            readonly enterpriseName: string | null;
+            /** @description Whether the customer is the default customer of its enterprise */
+            readonly isDefault: boolean | null;
+        };
+        /** @description One page of customers */
+        readonly CustomerPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["Customer"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /**
+         * @description A person or a company (docs/platform.md, section 2.4)
+         * @enum {string}
+         */
+        readonly CustomerType: "personal" | "company";
+        /** @description Item of an order that revokes whole assets (docs/platform.md, section 2.4) */
+        readonly DeleteAsset: {
+            /** @description The customer's administrator */
+            readonly admin?: components["schemas"]["OrderAdmin"];
+            /** @description Deletes from **all** orders of the customer. Not for cloud licence types. */
+            readonly allOrders?: boolean;
+            /** @description The assets of the item */
+            readonly assets: readonly components["schemas"]["RevokedAsset"][];
+            /** @description The customer's branch */
+            readonly branch?: components["schemas"]["OrderBranch"];
+            /** @description For whom the item is */
+            readonly customer: components["schemas"]["OrderCustomer"];
+            /** @description Whether the customer is a person or a company */
+            readonly customerType?: components["schemas"]["CustomerType"];
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"];
+            /**
+             * @description What the item does: buy, revoke assets, or revoke products (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            readonly orderType: "delete_asset";
+            /**
+             * @description Number of the item in the order; by default its place, counted from 1.
+             * @example 1
+             */
+            readonly sequence?: number;
+            /**
+             * @description The licence order whose products are deleted.
+             * @example lic-1009
+             */
+            readonly srcLicenseOrderId?: string;
+        };
+        readonly DeleteMemberInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+        };
+        /** @description Item of an order that revokes products of assets (docs/platform.md, section 2.4) */
+        readonly DeleteProduct: {
+            /** @description The customer's administrator */
+            readonly admin?: components["schemas"]["OrderAdmin"];
+            /** @description Deletes from **all** orders of the customer. Not for cloud licence types. */
+            readonly allOrders?: boolean;
+            /** @description The assets of the item */
+            readonly assets: readonly components["schemas"]["ReducedAsset"][];
+            /** @description The customer's branch */
+            readonly branch?: components["schemas"]["OrderBranch"];
+            /** @description For whom the item is */
+            readonly customer: components["schemas"]["OrderCustomer"];
+            /** @description Whether the customer is a person or a company */
+            readonly customerType?: components["schemas"]["CustomerType"];
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"];
+            /**
+             * @description What the item does: buy, revoke assets, or revoke products (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            readonly orderType: "delete_product";
+            /**
+             * @description Number of the item in the order; by default its place, counted from 1.
+             * @example 1
+             */
+            readonly sequence?: number;
+            /**
+             * @description The licence order whose products are deleted.
+             * @example lic-1009
+             */
+            readonly srcLicenseOrderId?: string;
+        };
+        readonly DeleteSessionInput: Record<string, never>;
+        /** @description What an item that deletes would take away, as the platform shows it now */
+        readonly DeletionEffect: {
+            /** @description The assets that lose something. */
+            readonly assets: readonly components["schemas"]["AffectedAsset"][];
+            /** @description false where something that the item names could not be read: `assets` has the rest. */
+            readonly readable: boolean;
+            /** @description Number of the item in the order */
+            readonly sequence: number;
+        };
+        readonly DisableLocksInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+        } & components["schemas"]["Locks"];
+        readonly EnableLocksInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+        } & components["schemas"]["Locks"];
+        /** @description A new enterprise main account (docs/platform.md, section 2.3) */
+        readonly Enterprise: {
+            /** @description Global id of the enterprise's main account */
+            readonly enterpriseGlobalId: string;
+            /** @description Whether its customer is the default customer. */
+            readonly isDefault: boolean | null;
+            /** @description The employees that came with it: its administrator, and the employee of the default customer. */
+            readonly members: readonly components["schemas"]["EnterpriseMember"][];
+        };
+        /** @description An employee that came with the enterprise (docs/platform.md, section 2.3) */
+        readonly EnterpriseMember: {
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string | null;
+            /** @description The employee's identity, as the platform gives it */
+            readonly memberIdentity: string | null;
+        };
+        /** @description An extension property of an asset (docs/platform.md, section 2.8) */
+        readonly Extension: {
+            /** @description Code of the property. */
+            readonly code: string | null;
+            /** @description Value of the property. */
+            readonly value: string | null;
+        };
+        /** @description A row of the request that was not added (docs/platform.md, section 2.9) */
+        readonly FailedMember: {
+            /** @description The account as the caller sent it. */
+            readonly account: string;
+            /** @description A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer contradicts itself or leaves the row out, otherwise the code of the call that had the row */
+            readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
+            /** @description Position of the row in the request, from 0 */
+            readonly index: number;
+            /** @description The reason, as the platform gave it where it did. */
+            readonly message: string;
+            /** @description `unknown`: check whether the member exists before you send the row again */
+            readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
+            /** @description Whether the same row may be sent again as it is. */
+            readonly retryable: boolean;
+        };
+        readonly FindCustomersInput: {
+            /** @description Code of the sales channel. Only channels granted to the caller. */
+            readonly channelCode: string;
+            /** @description Only the customers of this number in the channel. */
+            readonly channelCustomerId?: string;
+            /** @description `true`: only the default customer. */
+            readonly defaultOnly?: boolean;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        /** @description A departure of the platform's answers from its interface, for the platform's owner */
+        readonly Gap: {
+            /** @description Number of answers that had it */
+            readonly count: number;
+            /**
+             * Format: date-time
+             * @description When it was first seen
+             */
+            readonly firstSeenAt: string;
+            /** @description In which way the field departs from the interface */
+            readonly kind: components["schemas"]["GapKind"] | (string & Record<never, never>);
+            /**
+             * Format: date-time
+             * @description When it was last seen
+             */
+            readonly lastSeenAt: string;
+            /**
+             * @description The operation of the gateway in which it occurs
+             * @example listAssets
+             */
+            readonly operation: string;
+            /**
+             * @description Its location in the platform's answer; `[]` stands for every item of a list
+             * @example data[].keyChipType
+             */
+            readonly path: string;
+        };
+        /**
+         * @description In which way an answer of the platform departs from its interface
+         * @enum {string}
+         */
+        readonly GapKind: "unknown-field" | "unknown-word" | "wrong-type" | "null" | "empty" | "missing" | "time-unit";
+        /** @description One page of departures */
+        readonly GapPage: {
+            /** @description The departures of the page, by operation and path. */
+            readonly items: readonly components["schemas"]["Gap"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        readonly GetAssetInput: {
+            /** @description Id of the asset */
+            readonly assetId: string;
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+        };
+        readonly GetAssetProductsInput: {
+            /** @description Id of the asset */
+            readonly assetId: string;
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+        };
+        readonly GetCallerInput: Record<string, never>;
+        readonly GetMemberInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+        };
+        readonly GetOrderAssetsInput: {
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        readonly GetOrderInput: {
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string;
+        };
+        readonly GetOverviewInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+        };
+        readonly GetProblemInput: {
+            /** @description The `code` of the problem. */
+            readonly slug: string;
+        };
+        readonly GetSessionInput: Record<string, never>;
+        /**
+         * @description `down` has the status 503: send no requests
+         * @enum {string}
+         */
+        readonly HealthStatus: "ok" | "degraded" | "down";
+        /** @description The assets whose rights move, and the lock that takes them (docs/platform.md, section 4.2, operation 10) */
+        readonly LendAssets: {
+            /**
+             * @description Ids of assets that are assigned to the member.
+             * @example [
+             *       "ast-1002"
+             *     ]
+             */
+            readonly assetIds: readonly string[];
+            /**
+             * @description Number of the lent lock that takes the rights.
+             * @example 8000001006
+             */
+            readonly lentLockNum: string;
+        };
+        readonly LendAssetsInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+        } & components["schemas"]["LendAssets"];
+        /** @description A lent lock of an enterprise, and the member that has it (docs/platform.md, section 2.11) */
+        readonly LentLock: {
+            /** @description Id of the physical lock. */
+            readonly assetId: string;
+            /** @description Number of the lent lock. */
+            readonly assetNum: string | null;
+            /** @description Whether it is lent to a member now */
+            readonly lent: boolean | null;
+            /** @description The member that it is lent to. */
+            readonly memberGlobalId: string | null;
+        };
+        /** @description Counts of lent locks */
+        readonly LentLockCounts: {
+            /** @description Number of lent locks */
+            readonly total: number;
+        };
+        /** @description One page of lent locks */
+        readonly LentLockPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["LentLock"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /**
+         * @description Kinds of licences: locks, certificates and cloud accounts (docs/platform.md, section 2.5)
+         * @enum {string}
+         */
+        readonly LicenseType: "normal_unrecover_usbkey" | "normal_recover_usbkey" | "normal_unrecover_lan_usbkey" | "normal_recover_lan_usbkey" | "identity_usbkey" | "identity_lan_usbkey" | "softkey" | "lan_softkey" | "product_entity" | "cloud_account" | "cloud_customer" | "cloud_personal" | "lk_product_usbkey" | "lk_auth_usbkey";
+        /**
+         * @description `basic`: limit of the product; `feature`: extended limit of a feature point (docs/platform.md, section 2.12)
+         * @enum {string}
+         */
+        readonly LimitType: "basic" | "feature";
+        readonly ListAssetNumsInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description `true`: only numbers that no member has and that are not lent; `false`: all others */
+            readonly free?: boolean;
+            /** @description `true`: only those that are lent now; `false`: only those that are not */
+            readonly lent?: boolean;
+            /** @description Only asset numbers of this member. */
+            readonly memberGlobalId?: string;
+            /** @description `true`: only those that are in use online now; `false`: only those that are not */
+            readonly online?: boolean;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        readonly ListAssetsInput: {
+            /** @description Only the asset of this number. */
+            readonly assetNum?: string;
+            /**
+             * Format: date-time
+             * @description Only assets that end before this time. Assets without an end are left out.
+             */
+            readonly endsBefore?: string;
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Only assets that carry this extension property, such as `site`. */
+            readonly extendCode?: string;
+            /** @description `true`: only lent locks; `false`: all others */
+            readonly lentLock?: boolean;
+            /** @description Only assets of this licence type */
+            readonly licenseType?: components["schemas"]["LicenseType"];
+            /** @description Only assets that are assigned to this member. */
+            readonly memberGlobalId?: string;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        readonly ListGapsInput: {
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        readonly ListLentLocksInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description `true`: only those that are lent now; `false`: only those that are not */
+            readonly lent?: boolean;
+            /** @description Only lent locks that are lent to this member. */
+            readonly memberGlobalId?: string;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        readonly ListMembersInput: {
+            /**
+             * Format: int64
+             * @description Only members of this department
+             */
+            readonly departmentId?: string;
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description A part of the name or account. */
+            readonly keyword?: string;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
+        readonly ListOrdersInput: {
+            /** @description Only orders of this channel */
+            readonly channelCode?: string;
+            /** @description Only orders that name this enterprise in an item */
+            readonly enterpriseGlobalId?: string;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+            /** @description Only orders in this state */
+            readonly state?: components["schemas"]["OrderState"];
+            /**
+             * Format: date-time
+             * @description Only orders submitted at this time or later
+             */
+            readonly submittedAfter?: string;
+            /**
+             * Format: date-time
+             * @description Only orders submitted before this time
+             */
+            readonly submittedBefore?: string;
+        };
+        readonly ListProblemsInput: Record<string, never>;
+        readonly LiveInput: Record<string, never>;
+        /** @description Whether the process works */
+        readonly Liveness: {
+            /** @description Always `ok`: a process that does not work does not respond */
+            readonly status: components["schemas"]["HealthStatus"] | (string & Record<never, never>);
+        };
+        /**
+         * @description `overloaded` while new requests are refused with 503 `overloaded`
+         * @enum {string}
+         */
+        readonly Load: "ok" | "overloaded";
+        /** @description What became of one lock (docs/platform.md, section 2.7) */
+        readonly LockResult: {
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string;
+            /** @description What became of the lock */
+            readonly status: components["schemas"]["LockStatus"] | (string & Record<never, never>);
+        };
+        /** @description What became of each lock, in the order of the request (docs/platform.md, section 2.7) */
+        readonly LockResults: {
+            /** @description Number of items that did not succeed */
+            readonly failed: number;
+            /** @description One result for each number, in the order of the request. */
+            readonly items: readonly components["schemas"]["LockResult"][];
+            /** @description Number of items that succeeded */
+            readonly succeeded: number;
+        };
+        /** @description The locks to disable or enable (docs/platform.md, section 4.1, operations 6 and 7) */
+        readonly Locks: {
+            /**
+             * @description Numbers of the locks.
+             * @example [
+             *       "8000001003"
+             *     ]
+             */
+            readonly assetNums: readonly string[];
+            /**
+             * @description Name, mobile number or e-mail of the operator; by default the caller's name.
+             * @example ops@example.com
+             */
+            readonly operatorIdentity?: string;
+        };
+        /**
+         * @description `not_found`: no such lock; `wrong_type`: such a lock cannot be disabled or enabled; `unknown`: the platform did not report this number (docs/platform.md, section 2.7)
+         * @enum {string}
+         */
+        readonly LockStatus: "succeeded" | "not_found" | "failed" | "wrong_type" | "unknown";
+        /** @description An employee of an enterprise (docs/platform.md, sections 2.9 and 2.10). Fields that the platform does not return for a new member are null */
+        readonly Member: {
+            /** @description Asset numbers assigned to the member. */
+            readonly assetNums: readonly string[];
+            /** @description Passed on unchanged: the platform does not document its shape */
+            readonly boundUserInfo: Json;
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string | null;
+            /** @description Whether the member is deleted */
+            readonly deleted: boolean | null;
+            /**
+             * Format: int64
+             * @description Id of the department: a whole number of 64 bits, as digits in a string
+             */
+            readonly departmentId: string | null;
+            /** @description Name of the department */
+            readonly departmentName: string | null;
+            /** @description The platform's internal id of the enterprise; operations use `enterpriseGlobalId` */
+            readonly enterpriseId: string | null;
+            /** @description The lent lock that is lent to the member. */
+            readonly lentLockNum: string | null;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+            /** @description The platform's internal id of the member's record; operations use `memberGlobalId` */
+            readonly memberId: string | null;
+            /** @description The member's own name. */
+            readonly name: string | null;
+            /** @description Whether the member is online now. */
+            readonly online: boolean | null;
+            /** @description Mobile number for the recovery of the password; it cannot be used to log in */
+            readonly passwordMobile: string | null;
+            /** @description Remark on the member */
+            readonly remark: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed; null where it was not
+             */
+            readonly updatedAt: string | null;
+            /** @description The platform's internal id of the user behind the member */
+            readonly userId: string | null;
+            /** @description Login name with the enterprise's suffix, which the platform appends */
+            readonly userName: string | null;
+        };
+        /** @description Counts of members */
+        readonly MemberCounts: {
+            /** @description Number of members */
+            readonly total: number;
+        };
+        /** @description One page of members */
+        readonly MemberPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["Member"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /** @description A package of products (docs/platform.md, section 2.4) */
+        readonly Merchandise: {
+            /** @description Lower-level packages. */
+            readonly children?: readonly components["schemas"]["Merchandise"][];
+            /**
+             * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
+             * @example CRM-M-1
+             */
+            readonly crmProductId?: string;
+            /**
+             * @description Name of the package
+             * @example Draft package
+             */
+            readonly merchandiseName?: string;
+            /**
+             * @description Number of the package
+             * @example PKG-1
+             */
+            readonly merchandiseNum?: string;
+            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            readonly parentCrmProductId?: string;
+            /** @description Number of the package above */
+            readonly parentMerchandiseNum?: string;
+            /** @description Single products */
+            readonly products?: readonly components["schemas"]["OrderProduct"][];
+            /**
+             * @description A length of time as years-months-days: `1-0-0` is one year
+             * @example 1-0-0
+             */
+            readonly timeDurationExpression?: string;
+        };
+        /** @description A package on an asset (docs/platform.md, section 2.12, merchandise) */
+        readonly MerchandiseInstance: {
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string | null;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string | null;
+            /** @description Lower-level packages. */
+            readonly children: readonly components["schemas"]["MerchandiseInstance"][];
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string | null;
+            /** @description Id of the customer on the platform */
+            readonly customerId: string | null;
+            /** @description Id of the record on the platform */
+            readonly id: string;
+            /** @description The platform's id of the licence order */
+            readonly licenseOrderId: string | null;
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
+            /** @description Name of the package */
+            readonly merchandiseName: string | null;
+            /** @description Number of the package */
+            readonly merchandiseNum: string | null;
+            /** @description Id of the package above; null at the top */
+            readonly parentId: string | null;
+            /** @description Number of the package above */
+            readonly parentMerchandiseNum: string | null;
+            /** @description Products in the package itself, not in its lower levels. */
+            readonly products: readonly components["schemas"]["ProductInstance"][];
+            /** @description The licence order that it was transferred from, where it was */
+            readonly srcLicenseOrderId: string | null;
+            /** @description A length of time as years-months-days: `1-0-0` is one year */
+            readonly timeDurationExpression: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed; null where it was not
+             */
+            readonly updatedAt: string | null;
+        };
+        /** @description Item of an order that buys products or packages (docs/platform.md, section 2.4) */
+        readonly NewBuy: {
+            /** @description The customer's administrator */
+            readonly admin?: components["schemas"]["OrderAdmin"];
+            /** @description The assets of the item */
+            readonly assets: readonly components["schemas"]["BoughtAsset"][];
+            /** @description The customer's branch */
+            readonly branch?: components["schemas"]["OrderBranch"];
+            /** @description For whom the item is */
+            readonly customer: components["schemas"]["OrderCustomer"];
+            /** @description Whether the customer is a person or a company */
+            readonly customerType?: components["schemas"]["CustomerType"];
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"];
+            /**
+             * @description What the item does: buy, revoke assets, or revoke products (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            readonly orderType: "new_buy";
+            /**
+             * @description Number of the item in the order; by default its place, counted from 1.
+             * @example 1
+             */
+            readonly sequence?: number;
+            /** @description The original licence order, if any. */
+            readonly srcLicenseOrderId?: string;
+        };
+        /** @description An employee to add (docs/platform.md, section 4.2, operation 1) */
+        readonly NewMember: {
+            /**
+             * @description Account name without the enterprise code, which the platform appends.
+             * @example evan
+             */
+            readonly account: string;
+            /**
+             * @description Id of the department: a whole number of 64 bits, as digits in a string or as an integer
+             * @example 10
+             */
+            readonly departmentId?: string | number;
+            /**
+             * @description The member's own name.
+             * @example Anna Berg
+             */
+            readonly name: string;
+            /**
+             * Format: password
+             * @description Initial password.
+             */
+            readonly password: string;
+            /**
+             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @example 13800000001
+             */
+            readonly passwordMobile?: string;
+            /**
+             * @description Remark on the member. An empty text removes the current one.
+             * @example Second floor
+             */
+            readonly remark?: string;
+        };
+        /** @description The customer's administrator (docs/platform.md, section 2.4) */
+        readonly OrderAdmin: {
+            /** @description The administrator's login name. */
+            readonly account?: string;
+            /** @description The administrator's mobile number. */
+            readonly cellNumber?: string;
+            /** @description The administrator's e-mail address. */
+            readonly email?: string;
+            /** @description The administrator's own name. */
+            readonly name?: string;
+        };
+        /** @description An asset on which something of an order stands (docs/platform.md, sections 2.8 and 2.12) */
+        readonly OrderAsset: {
+            /** @description Id of the asset */
+            readonly assetId: string;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string | null;
+            /** @description The platform's id of the licence order */
+            readonly licenseOrderId: string;
+            /** @description The products of the order on this asset, each once. */
+            readonly productUris: readonly string[];
+            /** @description The item of the order; null where the record does not tell which of several it came of */
+            readonly sequence: number | null;
+        };
+        /** @description One page of the assets of an order */
+        readonly OrderAssetPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["OrderAsset"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /** @description The customer's branch (docs/platform.md, section 2.4) */
+        readonly OrderBranch: {
+            /** @description Code of the branch. */
+            readonly code?: string;
+            /** @description Name of the branch. */
+            readonly name?: string;
+        };
+        /** @description The customer of an item of an order (docs/platform.md, section 2.4). Any of the ids is enough */
+        readonly OrderCustomer: {
+            /** @description The customer's postal address, as one text */
+            readonly address?: string;
+            /**
+             * @description The customer's number in the channel
+             * @example CH-1001
+             */
+            readonly channelCustomerId?: string;
+            /**
+             * @description The customer's number in the CRM
+             * @example CRM-1001
+             */
+            readonly crmCustomerId?: string;
+            /**
+             * @description Id of the customer on the platform
+             * @example cus-harbour-default
+             */
+            readonly customerId?: string;
+            /**
+             * @description Name of the customer
+             * @example Harbour Engineering
+             */
+            readonly customerName?: string;
+            /**
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller; a bound caller must name one.
+             * @example ent-harbour
+             */
+            readonly enterpriseGlobalId?: string;
+            /** @description The purchaser's mobile number. */
+            readonly passwordMobile?: string;
+        };
+        /** @description An extension property of an asset (docs/platform.md, section 2.4) */
+        readonly OrderExtension: {
+            /**
+             * @description Code of the property.
+             * @example site
+             */
+            readonly code: string;
+            /**
+             * @description Value of the property.
+             * @example pier-1
+             */
+            readonly value: string;
+        };
+        /** @description One page of records of orders */
+        readonly OrderPage: {
+            /** @description Newest first. */
+            readonly items: readonly components["schemas"]["OrderRecord"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /** @description What `validateOnly` shows: the call that the gateway would make to the platform (docs/platform.md, section 2.4). Secrets are shown as `[secret]` */
+        readonly OrderPreview: {
+            /** @description Body of the call, in the names of the platform */
+            readonly body: {
+                readonly [key: string]: Json;
+            };
+            /** @description Of each item that deletes, what would go. */
+            readonly effects: readonly components["schemas"]["DeletionEffect"][];
+            /** @description HTTP method of the call. */
+            readonly method: string;
+            /** @description Path of the call. */
+            readonly path: string;
+        };
+        /** @description A product of an order (docs/platform.md, section 2.4) */
+        readonly OrderProduct: {
+            /** @description Id of a web application, kept for older systems */
+            readonly appKey?: string;
+            /**
+             * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
+             * @example CRM-P-1
+             */
+            readonly crmProductId?: string;
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             * @example 2027-01-01T00:00:00.000Z
+             */
+            readonly endsAt?: string;
+            /** @description Features of the product */
+            readonly features?: readonly components["schemas"]["ProductFeature"][];
+            /** @description Id of a tool product, kept for older systems */
+            readonly gmsPid?: string;
+            /**
+             * @description Number of nodes that may use the product at the same time
+             * @example 5
+             */
+            readonly limitConcurrent?: number;
+            /**
+             * Format: int64
+             * @description Time of use that may add up; digits in a string, in a unit that the platform does not document
+             * @example 86400
+             */
+            readonly limitTimeDuration?: string;
+            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            readonly parentCrmProductId?: string;
+            /** @description Licence passwords held in the lock. They are secret: no response, log or preview shows them */
+            readonly passwords?: readonly string[];
+            /**
+             * @description Name of the product
+             * @example Draft Pro
+             */
+            readonly productName?: string;
+            /** @description Type of the product; the platform does not document the words */
+            readonly productType?: string;
+            /**
+             * @description The product: a `gmsPid` or an `appKey`
+             * @example draft.pro
+             */
+            readonly productUri?: string;
+            /** @description On a purchase: the order from which this product is transferred. */
+            readonly srcLicenseOrderId?: string;
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             * @example 2026-01-01T00:00:00.000Z
+             */
+            readonly startsAt?: string;
+            /**
+             * @description Of a deletion: `true` matches `startsAt`, `endsAt` and `limitConcurrent` exactly; `false`, the default, matches the product only
+             * @example false
+             */
+            readonly strictMatchWhenDelete?: boolean;
+            /**
+             * @description A length of time as years-months-days: `1-0-0` is one year
+             * @example 1-0-0
+             */
+            readonly timeDurationExpression?: string;
+            /** @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression` */
+            readonly timeUnit?: string;
+            /** @description Number of `timeUnit`s */
+            readonly timeUnitQuantity?: number;
+            /**
+             * @description Whether it is a trial
+             * @example false
+             */
+            readonly trial?: boolean;
+            /**
+             * Format: date-time
+             * @description End of the trial, where it has one
+             */
+            readonly trialEndsAt?: string;
+        };
+        /** @description The gateway's record of an order: what was sent, and what became of it */
+        readonly OrderRecord: {
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string;
+            /** @description Every item of the order, with its licence order where it is known. */
+            readonly items: readonly components["schemas"]["OrderRecordItem"][];
+            /** @description The reason of the operator, where an operator settled the order */
+            readonly reason: string | null;
+            /**
+             * Format: date-time
+             * @description null while the order is open
+             */
+            readonly settledAt: string | null;
+            /** @description What became of the order */
+            readonly state: components["schemas"]["OrderState"] | (string & Record<never, never>);
+            /**
+             * Format: date-time
+             * @description Time of the record, right before the order was sent
+             */
+            readonly submittedAt: string;
+            /** @description Whether the platform places the order at once (`sync`) or later (`async`) */
+            readonly syncMode: components["schemas"]["SyncMode"] | (string & Record<never, never>);
+        };
+        /** @description An item of the gateway's record of an order; the ids are of the platform's result (docs/platform.md, section 2.6) */
+        readonly OrderRecordItem: {
+            /** @description Id of the customer on the platform */
+            readonly customerId: string | null;
+            /** @description The enterprise that the item names. */
+            readonly enterpriseGlobalId: string | null;
+            /** @description null where the item was not placed, or its licence order is not known yet. */
+            readonly licenseOrderId: string | null;
+            /** @description What the item does: buy, revoke assets, or revoke products */
+            readonly orderType: components["schemas"]["OrderType"] | (string & Record<never, never>);
+            /** @description Number of the item in the order */
+            readonly sequence: number;
+        };
+        /**
+         * @description `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free
+         * @enum {string}
+         */
+        readonly OrderState: "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed";
+        /**
+         * @description `new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets (docs/platform.md, section 2.4)
+         * @enum {string}
+         */
+        readonly OrderType: "new_buy" | "delete_asset" | "delete_product";
+        /**
+         * @description What is known about the effect on the platform: provably none, there was one, or it is not known
+         * @enum {string}
+         */
+        readonly Outcome: "not_processed" | "processed" | "unknown";
+        /** @description Counts of an enterprise. A section that could not be read is null and named in `unreachable` */
+        readonly Overview: {
+            /** @description null where the asset numbers could not be read. */
+            readonly assetNums: components["schemas"]["AssetNumCounts"] | null;
+            /** @description null where the assets could not be read. */
+            readonly assets: components["schemas"]["AssetCounts"] | null;
+            /** @description Global id of the enterprise's main account */
+            readonly enterpriseGlobalId: string;
+            /** @description null where the lent locks could not be read. */
+            readonly lentLocks: components["schemas"]["LentLockCounts"] | null;
+            /** @description null where the members could not be read. */
+            readonly members: components["schemas"]["MemberCounts"] | null;
+            /** @description The sections that could not be read. */
+            readonly unreachable: readonly components["schemas"]["UnreachableSection"][];
+        };
+        /**
+         * @description A section of the overview
+         * @enum {string}
+         */
+        readonly OverviewSection: "members" | "assetNums" | "lentLocks" | "assets";
+        /**
+         * @description State of a part; `off` where it is not configured
+         * @enum {string}
+         */
+        readonly PartStatus: "up" | "degraded" | "down" | "off";
+        /** @description A batch of licence orders: one call to the platform (docs/platform.md, section 2.4) */
+        readonly PlaceOrder: {
+            /**
+             * @description Code of the sales channel. Only channels granted to the caller.
+             * @example crm
+             */
+            readonly channelCode: string;
+            /**
+             * @description The order's number in the channel. With `channelCode` it identifies an order for good
+             * @example SO-2001
+             */
+            readonly channelOrderId: string;
+            /** @description What to buy and to revoke; `orderType` tells which. */
+            readonly items: readonly (components["schemas"]["NewBuy"] | components["schemas"]["DeleteAsset"] | components["schemas"]["DeleteProduct"])[];
+            /**
+             * @description Whether the platform places the order at once (`sync`) or later (`async`). By default `sync`
+             * @example sync
+             */
+            readonly syncMode?: components["schemas"]["SyncMode"];
+        };
+        readonly PlaceOrderInput: components["schemas"]["PlaceOrder"];
+        /** @description RFC 9457 problem details: the body of every error */
+        readonly Problem: {
+            /** @description The code for programs to decide on; it never changes once published */
+            readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
+            /** @description Of `asset-assigned-twice`: the asset numbers that other members have */
+            readonly conflicts?: readonly components["schemas"]["Conflict"][];
+            /** @description What happened this time. */
+            readonly detail?: string;
+            /** @description One entry for each fault of the request */
+            readonly errors?: readonly components["schemas"]["RequestFault"][];
+            /** @description What is known about the effect on the platform; `not_processed` means that provably nothing happened */
+            readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
+            /** @description The `X-Request-Id` of the request, by which the operator finds it in the log */
+            readonly requestId: string;
+            /** @description Whether the same request may be sent again as it is */
+            readonly retryable: boolean;
+            /** @description The HTTP status of the response */
+            readonly status: number;
+            /** @description The problem in a few words, the same for every occurrence */
+            readonly title: string;
+            /**
+             * Format: uri-reference
+             * @description The page that explains the problem
+             */
+            readonly type: string;
+            /** @description Present when the platform answered. */
+            readonly upstream?: components["schemas"]["UpstreamAnswer"];
+        };
+        /**
+         * @description Codes of problems; each has a page, `/problems/{code}`
+         * @enum {string}
+         */
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        /** @description What a problem means, and what to do */
+        readonly ProblemDescription: {
+            /** @description The code for programs to decide on; it never changes once published */
+            readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
+            /** @description When it is sent. */
+            readonly meaning: string;
+            /** @description The usual outcome: what is known about the effect on the platform */
+            readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
+            /** @description Whether one occurrence may have another outcome: `unknown` after a write, or `processed` where `unknown` is usual. */
+            readonly outcomeVaries: boolean;
+            /** @description What the caller can do. */
+            readonly remedy: string;
+            /** @description Whether the same request may usually be sent again as it is. */
+            readonly retryable: boolean;
+            /** @description HTTP statuses of the problem; the first is the usual one */
+            readonly statuses: readonly number[];
+            /** @description The problem in a few words, the same for every occurrence */
+            readonly title: string;
+            /** @description The `type` of such problems. */
+            readonly type: string;
+        };
+        /** @description The catalogue of problems */
+        readonly ProblemList: {
+            /** @description All problems that the gateway sends. */
+            readonly items: readonly components["schemas"]["ProblemDescription"][];
+        };
+        /** @description A feature of a product (docs/platform.md, section 2.4) */
+        readonly ProductFeature: {
+            /**
+             * @description Code of the feature.
+             * @example export
+             */
+            readonly code?: string;
+            /**
+             * @description Name of the feature.
+             * @example Export
+             */
+            readonly name?: string;
+            /**
+             * @description Whether it is a trial
+             * @example false
+             */
+            readonly trial?: boolean;
+            /**
+             * Format: date-time
+             * @description End of the trial, where it has one
+             */
+            readonly trialEndsAt?: string;
+            /**
+             * @description Value of the feature.
+             * @example on
+             */
+            readonly value?: string;
+            /**
+             * @description Type of the value; the platform does not document the words.
+             * @example string
+             */
+            readonly valueType?: string;
+        };
+        /** @description A product on an asset (docs/platform.md, section 2.12) */
+        readonly ProductInstance: {
+            /** @description Whether the product is activated */
+            readonly active: boolean | null;
+            /** @description Id of a web application, kept for older systems */
+            readonly appKey: string | null;
+            /** @description Id of the asset */
+            readonly assetId: string | null;
+            /** @description Id of the instance of the asset, where there is one */
+            readonly assetInsId: string | null;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string | null;
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string | null;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string | null;
+            /** @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check */
+            readonly crmProductId: string | null;
+            /** @description Id of the customer on the platform */
+            readonly customerId: string | null;
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             */
+            readonly endsAt: string | null;
+            /** @description Id of a tool product, kept for older systems */
+            readonly gmsPid: string | null;
+            /** @description Id of the record on the platform */
+            readonly id: string;
+            /** @description The platform's id of the licence order */
+            readonly licenseOrderId: string | null;
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
+            /** @description Amount that may be consumed, counted in units of the product */
+            readonly limitAmount: number | null;
+            /** @description Number of nodes that may use the product at the same time */
+            readonly limitConcurrent: number | null;
+            /**
+             * Format: int64
+             * @description Time of use that may add up; digits in a string, in a unit that the platform does not document
+             */
+            readonly limitTimeDuration: string | null;
+            /** @description Whether the limit is of the product itself or of a feature point */
+            readonly limitType: components["schemas"]["LimitType"] | (string & Record<never, never>) | null;
+            /** @description Id of the package that the product belongs to; null where it belongs to none */
+            readonly merchandiseInsId: string | null;
+            /** @description Whether the definition of the product has an extension */
+            readonly prodDefExtend: boolean | null;
+            /** @description Passed on unchanged: the platform does not document its shape */
+            readonly productExtendInstanceList: Json;
+            /** @description Name of the product */
+            readonly productName: string | null;
+            /** @description The product: a `gmsPid` or an `appKey` */
+            readonly productUri: string | null;
+            /** @description The licence order that it was transferred from, where it was */
+            readonly srcLicenseOrderId: string | null;
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             */
+            readonly startsAt: string | null;
+            /** @description A length of time as years-months-days: `1-0-0` is one year */
+            readonly timeDurationExpression: string | null;
+            /** @description Whether it is a trial */
+            readonly trial: boolean | null;
+            /**
+             * Format: date-time
+             * @description End of the trial, where it has one
+             */
+            readonly trialEndsAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed; null where it was not
+             */
+            readonly updatedAt: string | null;
+        };
+        /** @description So many requests in a window of so many seconds */
+        readonly RateLimit: {
+            /** @description Length of the window in seconds; it begins with its first request */
+            readonly perSeconds: number;
+            /** @description Number of requests in a window */
+            readonly requests: number;
+        };
+        /** @description Whether the gateway admits requests, and the states of its parts */
+        readonly Readiness: {
+            /** @description Whether new requests are refused */
+            readonly load: components["schemas"]["Load"] | (string & Record<never, never>);
+            /** @description Whether the order ledger can be used: without it the gateway places no order */
+            readonly orders: components["schemas"]["PartStatus"] | (string & Record<never, never>);
+            /** @description The Redis that replicas share */
+            readonly redis: components["schemas"]["PartStatus"] | (string & Record<never, never>);
+            /** @description Whether the gateway admits requests */
+            readonly status: components["schemas"]["HealthStatus"] | (string & Record<never, never>);
+            /** @description Whether the last token request to the platform succeeded */
+            readonly tokens: components["schemas"]["PartStatus"] | (string & Record<never, never>);
+            /** @description The circuit of a group of operations that fail at the platform opens for a moment: `degraded` where some circuits are open, `down` where those of all groups in use are */
+            readonly upstream: components["schemas"]["PartStatus"] | (string & Record<never, never>);
+        };
+        readonly ReadyInput: Record<string, never>;
+        /** @description Assets whose products are revoked (docs/platform.md, section 2.4) */
+        readonly ReducedAsset: {
+            /**
+             * @description Numbers of assets
+             * @example [
+             *       "8000001009"
+             *     ]
+             */
+            readonly assetNums: readonly string[];
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             * @example 2027-01-01T00:00:00.000Z
+             */
+            readonly endsAt?: string;
+            /** @description Extension properties of the asset */
+            readonly extensions?: readonly components["schemas"]["OrderExtension"][];
+            /** @description Whether it is a lent lock: a lock made for lending (its kind). `lent` tells whether it is lent out now (its state) */
+            readonly lentLock?: boolean;
+            /** @description Packages of products */
+            readonly merchandises?: readonly components["schemas"]["RevokedMerchandise"][];
+            /** @description Single products */
+            readonly products?: readonly components["schemas"]["RevokedProduct"][];
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             * @example 2026-01-01T00:00:00.000Z
+             */
+            readonly startsAt?: string;
+            /** @description Whether the asset number is transferred from another asset */
+            readonly transferred?: boolean;
+        };
+        /**
+         * @description The region in the first digit of an asset number: 8 is domestic, 6 Singapore (docs/platform.md, section 2.13)
+         * @enum {string}
+         */
+        readonly Region: "domestic" | "singapore" | "unknown";
+        /** @description A fault of the request: where it is, and what is allowed there */
+        readonly RequestFault: {
+            /** @description What is allowed there. */
+            readonly detail: string;
+            /** @description Query parameter, path parameter or header; absent where it does not apply */
+            readonly parameter?: string;
+            /** @description JSON pointer (RFC 6901) into the body; absent where it does not apply */
+            readonly pointer?: string;
+        };
+        /** @description How many asset numbers to reserve (docs/platform.md, section 4.1, operation 9) */
+        readonly ReserveAssetNums: {
+            /**
+             * @description Number of asset numbers to reserve.
+             * @example 2
+             */
+            readonly size: number;
+        };
+        readonly ReserveAssetNumsInput: components["schemas"]["ReserveAssetNums"];
+        /** @description A reserved asset number (docs/platform.md, section 2.13) */
+        readonly ReservedAssetNum: {
+            /** @description The digits of an asset number: one for the region, and nine that count up */
+            readonly keyShellNumber: string;
+            /** @description Region of an asset number, by its first digit */
+            readonly region: components["schemas"]["Region"] | (string & Record<never, never>);
+        };
+        /** @description The asset numbers that the platform reserved (docs/platform.md, section 4.1, operation 9) */
+        readonly ReservedAssetNums: {
+            /** @description The reserved numbers. They may be fewer than requested. */
+            readonly items: readonly components["schemas"]["ReservedAssetNum"][];
+            /** @description Number of requested asset numbers */
+            readonly requested: number;
+        };
+        readonly ResetMemberPasswordInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+        } & components["schemas"]["ResetPassword"];
+        /** @description A member's new password (docs/platform.md, section 4.2, operation 3) */
+        readonly ResetPassword: {
+            /**
+             * Format: password
+             * @description The new password.
+             */
+            readonly password: string;
+        };
+        /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4) */
+        readonly RevokedAsset: {
+            /**
+             * @description Numbers of assets
+             * @example [
+             *       "8000001009"
+             *     ]
+             */
+            readonly assetNums: readonly string[];
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             * @example 2027-01-01T00:00:00.000Z
+             */
+            readonly endsAt?: string;
+            /** @description Extension properties of the asset */
+            readonly extensions?: readonly components["schemas"]["OrderExtension"][];
+            /** @description Whether it is a lent lock: a lock made for lending (its kind). `lent` tells whether it is lent out now (its state) */
+            readonly lentLock?: boolean;
+            /** @description Packages of products */
+            readonly merchandises?: readonly components["schemas"]["Merchandise"][];
+            /** @description Single products */
+            readonly products?: readonly components["schemas"]["OrderProduct"][];
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             * @example 2026-01-01T00:00:00.000Z
+             */
+            readonly startsAt?: string;
+            /** @description Whether the asset number is transferred from another asset */
+            readonly transferred?: boolean;
+        };
+        /** @description A package whose products are to be revoked (docs/platform.md, section 2.4) */
+        readonly RevokedMerchandise: {
+            /** @description Lower-level packages. */
+            readonly children?: readonly components["schemas"]["RevokedMerchandise"][];
+            /**
+             * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
+             * @example CRM-M-1
+             */
+            readonly crmProductId?: string;
+            /**
+             * @description Name of the package
+             * @example Draft package
+             */
+            readonly merchandiseName?: string;
+            /**
+             * @description Number of the package
+             * @example PKG-1
+             */
+            readonly merchandiseNum?: string;
+            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            readonly parentCrmProductId?: string;
+            /** @description Number of the package above */
+            readonly parentMerchandiseNum?: string;
+            /** @description Single products */
+            readonly products?: readonly components["schemas"]["RevokedProduct"][];
+            /**
+             * @description A length of time as years-months-days: `1-0-0` is one year
+             * @example 1-0-0
+             */
+            readonly timeDurationExpression?: string;
+        };
+        /** @description A product to be revoked (docs/platform.md, section 2.4) */
+        readonly RevokedProduct: {
+            /** @description Id of a web application, kept for older systems */
+            readonly appKey?: string;
+            /**
+             * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
+             * @example CRM-P-1
+             */
+            readonly crmProductId?: string;
+            /**
+             * Format: date-time
+             * @description End of validity, where it has one
+             * @example 2027-01-01T00:00:00.000Z
+             */
+            readonly endsAt?: string;
+            /** @description Features of the product */
+            readonly features?: readonly components["schemas"]["ProductFeature"][];
+            /** @description Id of a tool product, kept for older systems */
+            readonly gmsPid?: string;
+            /**
+             * @description Number of nodes that may use the product at the same time
+             * @example 5
+             */
+            readonly limitConcurrent?: number;
+            /**
+             * Format: int64
+             * @description Time of use that may add up; digits in a string, in a unit that the platform does not document
+             * @example 86400
+             */
+            readonly limitTimeDuration?: string;
+            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            readonly parentCrmProductId?: string;
+            /** @description Licence passwords held in the lock. They are secret: no response, log or preview shows them */
+            readonly passwords?: readonly string[];
+            /**
+             * @description Name of the product
+             * @example Draft Pro
+             */
+            readonly productName?: string;
+            /** @description Type of the product; the platform does not document the words */
+            readonly productType?: string;
+            /**
+             * @description The product: a `gmsPid` or an `appKey`
+             * @example draft.pro
+             */
+            readonly productUri: string;
+            /** @description On a purchase: the order from which this product is transferred. */
+            readonly srcLicenseOrderId?: string;
+            /**
+             * Format: date-time
+             * @description Start of validity, where it has one
+             * @example 2026-01-01T00:00:00.000Z
+             */
+            readonly startsAt?: string;
+            /**
+             * @description Of a deletion: `true` matches `startsAt`, `endsAt` and `limitConcurrent` exactly; `false`, the default, matches the product only
+             * @example false
+             */
+            readonly strictMatchWhenDelete?: boolean;
+            /**
+             * @description A length of time as years-months-days: `1-0-0` is one year
+             * @example 1-0-0
+             */
+            readonly timeDurationExpression?: string;
+            /** @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression` */
+            readonly timeUnit?: string;
+            /** @description Number of `timeUnit`s */
+            readonly timeUnitQuantity?: number;
+            /**
+             * @description Whether it is a trial
+             * @example false
+             */
+            readonly trial?: boolean;
+            /**
+             * Format: date-time
+             * @description End of the trial, where it has one
+             */
+            readonly trialEndsAt?: string;
+        };
+        /** @description What changed, or with `validateOnly` would change */
+        readonly RightsChange: {
+            /** @description Numbers that the member got. */
+            readonly assigned: readonly string[];
+            /** @description Requested numbers that the member already had. */
+            readonly kept: readonly string[];
+            /** @description Numbers that were taken from the member. */
+            readonly withdrawn: readonly string[];
+        };
+        /**
+         * @description What a caller may do; each operation names the scope that it needs
+         * @enum {string}
+         */
+        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read";
+        /** @description A session */
+        readonly Session: {
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the session ends
+             */
+            readonly expiresAt: string;
+            /** @description The user's login name on the platform, with the enterprise's suffix */
+            readonly username: string;
+        };
+        /** @description A new session */
+        readonly SessionCreated: {
+            /**
+             * Format: date-time
+             * @description When the session ends
+             */
+            readonly expiresAt: string;
+            /** @description For the header `X-Session-Id`. It is shown only in this response; the gateway keeps only its hash. */
+            readonly sessionId: string;
+        };
+        /** @description The wanted asset numbers of a member (docs/platform.md, section 4.2, operation 9) */
+        readonly SetAssetNums: {
+            /**
+             * @description All asset numbers that the member has afterwards.
+             * @example [
+             *       "8000001002",
+             *       "8000001004"
+             *     ]
+             */
+            readonly assetNums: readonly string[];
+        };
+        readonly SetMemberAssetNumsInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+            /** @description `true`: the response shows what would change, and the gateway sends nothing. */
+            readonly validateOnly?: boolean;
+        } & components["schemas"]["SetAssetNums"];
+        /** @description An item that the platform placed, as the operator found it (docs/platform.md, section 2.6) */
+        readonly SettledItem: {
+            /** @description Id of the customer on the platform */
+            readonly customerId?: string;
+            /**
+             * @description The platform's id of the licence order
+             * @example 9007199254740993
+             */
+            readonly licenseOrderId: string;
+            /**
+             * @description Number of the item in the order
+             * @example 1
+             */
+            readonly sequence: number;
+        };
+        /**
+         * @description What an operator found out: the platform placed the order, or it did not
+         * @enum {string}
+         */
+        readonly Settlement: "succeeded" | "not_placed";
+        /** @description What an operator found out about an order in doubt */
+        readonly SettleOrder: {
+            /** @description What became of the order. */
+            readonly as: components["schemas"]["Settlement"];
+            /** @description The placed items, where they are known. */
+            readonly items?: readonly components["schemas"]["SettledItem"][];
+            /** @description How the operator found out; the record keeps it. */
+            readonly reason: string;
+        };
+        readonly SettleOrderInput: {
+            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            readonly channelCode: string;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string;
+        } & components["schemas"]["SettleOrder"];
+        /**
+         * @description `sync`: the response has the result; `async`: the platform places the order later (docs/platform.md, section 2.4)
+         * @enum {string}
+         */
+        readonly SyncMode: "sync" | "async";
+        /** @description A section of the overview whose read failed */
+        readonly UnreachableSection: {
+            /** @description The code of the problem of the failed read */
+            readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
+            /** @description The section that is null */
+            readonly section: components["schemas"]["OverviewSection"] | (string & Record<never, never>);
+        };
+        /** @description What changes; the rest stays as it is (docs/platform.md, section 4.1, operation 4) */
+        readonly UpdateCustomer: {
+            /**
+             * @description The customer's postal address, as one text
+             * @example 2 Harbour Road
+             */
+            readonly address?: string;
+            /**
+             * @description Name of the customer's branch
+             * @example Coast
+             */
+            readonly branchName?: string;
+            /**
+             * @description Name of the customer
+             * @example Harbour Engineering Ltd
+             */
+            readonly customerName?: string;
+        };
+        readonly UpdateCustomerInput: {
+            /** @description The customer's number in the CRM. The gateway sends it to the platform in a body, so any id is possible. */
+            readonly crmCustomerId: string;
+        } & components["schemas"]["UpdateCustomer"];
+        /** @description New data of a member; optional fields that are left out stay as they are (docs/platform.md, section 4.2, operation 2) */
+        readonly UpdateMember: {
+            /**
+             * @description Account name without the enterprise code; a new name renames the account.
+             * @example anna
+             */
+            readonly account: string;
+            /**
+             * @description Id of the department: a whole number of 64 bits, as digits in a string or as an integer
+             * @example 10
+             */
+            readonly departmentId?: string | number;
+            /**
+             * @description The member's own name.
+             * @example Anna Berg
+             */
+            readonly name: string;
+            /**
+             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @example 13800000001
+             */
+            readonly passwordMobile?: string;
+            /**
+             * @description Remark on the member. An empty text removes the current one.
+             * @example Second floor
+             */
+            readonly remark?: string;
+        };
+        readonly UpdateMemberInput: {
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string;
+        } & components["schemas"]["UpdateMember"];
+        /** @description What the platform answered (docs/platform.md, section 7) */
+        readonly UpstreamAnswer: {
+            /** @description The platform's business code, where its answer had one. */
+            readonly code?: string;
+            /** @description The platform's operation that answered. */
+            readonly operation: string;
+            /** @description The HTTP status of the platform's answer */
+            readonly status: number;
+        };
+    };
+}
+
+/** What the platform does not document. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+export type AddMembers = components['schemas']['AddMembers'];
+export type AddMembersInput = components['schemas']['AddMembersInput'];
+export type AddMembersResult = components['schemas']['AddMembersResult'];
+export type AffectedAsset = components['schemas']['AffectedAsset'];
+export type Asset = components['schemas']['Asset'];
+export type AssetAssignment = components['schemas']['AssetAssignment'];
+export type AssetCounts = components['schemas']['AssetCounts'];
+export type AssetNum = components['schemas']['AssetNum'];
+export type AssetNumCounts = components['schemas']['AssetNumCounts'];
+export type AssetNumPage = components['schemas']['AssetNumPage'];
+export type AssetPage = components['schemas']['AssetPage'];
+export type AssetProducts = components['schemas']['AssetProducts'];
+export type BindCustomer = components['schemas']['BindCustomer'];
+export type BindCustomerInput = components['schemas']['BindCustomerInput'];
+export type BoughtAsset = components['schemas']['BoughtAsset'];
+export type Caller = components['schemas']['Caller'];
+export type ChangeAssetNums = components['schemas']['ChangeAssetNums'];
+export type ChangeMemberAssetNumsInput = components['schemas']['ChangeMemberAssetNumsInput'];
+export type Conflict = components['schemas']['Conflict'];
+export type CreateEnterprise = components['schemas']['CreateEnterprise'];
+export type CreateEnterpriseInput = components['schemas']['CreateEnterpriseInput'];
+export type CreateSession = components['schemas']['CreateSession'];
+export type CreateSessionInput = components['schemas']['CreateSessionInput'];
+export type Customer = components['schemas']['Customer'];
+export type CustomerPage = components['schemas']['CustomerPage'];
+export type CustomerType = components['schemas']['CustomerType'];
+export type DeleteAsset = components['schemas']['DeleteAsset'];
+export type DeleteMemberInput = components['schemas']['DeleteMemberInput'];
+export type DeleteProduct = components['schemas']['DeleteProduct'];
+export type DeleteSessionInput = components['schemas']['DeleteSessionInput'];
+export type DeletionEffect = components['schemas']['DeletionEffect'];
+export type DisableLocksInput = components['schemas']['DisableLocksInput'];
+export type EnableLocksInput = components['schemas']['EnableLocksInput'];
+export type Enterprise = components['schemas']['Enterprise'];
+export type EnterpriseMember = components['schemas']['EnterpriseMember'];
+export type Extension = components['schemas']['Extension'];
+export type FailedMember = components['schemas']['FailedMember'];
+export type FindCustomersInput = components['schemas']['FindCustomersInput'];
+export type Gap = components['schemas']['Gap'];
+export type GapKind = components['schemas']['GapKind'];
+export type GapPage = components['schemas']['GapPage'];
+export type GetAssetInput = components['schemas']['GetAssetInput'];
+export type GetAssetProductsInput = components['schemas']['GetAssetProductsInput'];
+export type GetCallerInput = components['schemas']['GetCallerInput'];
+export type GetMemberInput = components['schemas']['GetMemberInput'];
+export type GetOrderAssetsInput = components['schemas']['GetOrderAssetsInput'];
+export type GetOrderInput = components['schemas']['GetOrderInput'];
+export type GetOverviewInput = components['schemas']['GetOverviewInput'];
+export type GetProblemInput = components['schemas']['GetProblemInput'];
+export type GetSessionInput = components['schemas']['GetSessionInput'];
+export type HealthStatus = components['schemas']['HealthStatus'];
+export type LendAssets = components['schemas']['LendAssets'];
+export type LendAssetsInput = components['schemas']['LendAssetsInput'];
+export type LentLock = components['schemas']['LentLock'];
+export type LentLockCounts = components['schemas']['LentLockCounts'];
+export type LentLockPage = components['schemas']['LentLockPage'];
+export type LicenseType = components['schemas']['LicenseType'];
+export type LimitType = components['schemas']['LimitType'];
+export type ListAssetNumsInput = components['schemas']['ListAssetNumsInput'];
+export type ListAssetsInput = components['schemas']['ListAssetsInput'];
+export type ListGapsInput = components['schemas']['ListGapsInput'];
+export type ListLentLocksInput = components['schemas']['ListLentLocksInput'];
+export type ListMembersInput = components['schemas']['ListMembersInput'];
+export type ListOrdersInput = components['schemas']['ListOrdersInput'];
+export type ListProblemsInput = components['schemas']['ListProblemsInput'];
+export type LiveInput = components['schemas']['LiveInput'];
+export type Liveness = components['schemas']['Liveness'];
+export type Load = components['schemas']['Load'];
+export type LockResult = components['schemas']['LockResult'];
+export type LockResults = components['schemas']['LockResults'];
+export type LockStatus = components['schemas']['LockStatus'];
+export type Locks = components['schemas']['Locks'];
+export type Member = components['schemas']['Member'];
+export type MemberCounts = components['schemas']['MemberCounts'];
+export type MemberPage = components['schemas']['MemberPage'];
+export type Merchandise = components['schemas']['Merchandise'];
+export type MerchandiseInstance = components['schemas']['MerchandiseInstance'];
+export type NewBuy = components['schemas']['NewBuy'];
+export type NewMember = components['schemas']['NewMember'];
+export type OrderAdmin = components['schemas']['OrderAdmin'];
+export type OrderAsset = components['schemas']['OrderAsset'];
+export type OrderAssetPage = components['schemas']['OrderAssetPage'];
+export type OrderBranch = components['schemas']['OrderBranch'];
+export type OrderCustomer = components['schemas']['OrderCustomer'];
+export type OrderExtension = components['schemas']['OrderExtension'];
+export type OrderPage = components['schemas']['OrderPage'];
+export type OrderPreview = components['schemas']['OrderPreview'];
+export type OrderProduct = components['schemas']['OrderProduct'];
+export type OrderRecord = components['schemas']['OrderRecord'];
+export type OrderRecordItem = components['schemas']['OrderRecordItem'];
+export type OrderState = components['schemas']['OrderState'];
+export type OrderType = components['schemas']['OrderType'];
+export type Outcome = components['schemas']['Outcome'];
+export type Overview = components['schemas']['Overview'];
+export type OverviewSection = components['schemas']['OverviewSection'];
+export type PartStatus = components['schemas']['PartStatus'];
+export type PlaceOrder = components['schemas']['PlaceOrder'];
+export type PlaceOrderInput = components['schemas']['PlaceOrderInput'];
+export type Problem = components['schemas']['Problem'];
+export type ProblemCode = components['schemas']['ProblemCode'];
+export type ProblemDescription = components['schemas']['ProblemDescription'];
+export type ProblemList = components['schemas']['ProblemList'];
+export type ProductFeature = components['schemas']['ProductFeature'];
+export type ProductInstance = components['schemas']['ProductInstance'];
+export type RateLimit = components['schemas']['RateLimit'];
+export type Readiness = components['schemas']['Readiness'];
+export type ReadyInput = components['schemas']['ReadyInput'];
+export type ReducedAsset = components['schemas']['ReducedAsset'];
+export type Region = components['schemas']['Region'];
+export type RequestFault = components['schemas']['RequestFault'];
+export type ReserveAssetNums = components['schemas']['ReserveAssetNums'];
+export type ReserveAssetNumsInput = components['schemas']['ReserveAssetNumsInput'];
+export type ReservedAssetNum = components['schemas']['ReservedAssetNum'];
+export type ReservedAssetNums = components['schemas']['ReservedAssetNums'];
+export type ResetMemberPasswordInput = components['schemas']['ResetMemberPasswordInput'];
+export type ResetPassword = components['schemas']['ResetPassword'];
+export type RevokedAsset = components['schemas']['RevokedAsset'];
+export type RevokedMerchandise = components['schemas']['RevokedMerchandise'];
+export type RevokedProduct = components['schemas']['RevokedProduct'];
+export type RightsChange = components['schemas']['RightsChange'];
+export type Scope = components['schemas']['Scope'];
+export type Session = components['schemas']['Session'];
+export type SessionCreated = components['schemas']['SessionCreated'];
+export type SetAssetNums = components['schemas']['SetAssetNums'];
+export type SetMemberAssetNumsInput = components['schemas']['SetMemberAssetNumsInput'];
+export type SettleOrder = components['schemas']['SettleOrder'];
+export type SettleOrderInput = components['schemas']['SettleOrderInput'];
+export type SettledItem = components['schemas']['SettledItem'];
+export type Settlement = components['schemas']['Settlement'];
+export type SyncMode = components['schemas']['SyncMode'];
+export type UnreachableSection = components['schemas']['UnreachableSection'];
+export type UpdateCustomer = components['schemas']['UpdateCustomer'];
+export type UpdateCustomerInput = components['schemas']['UpdateCustomerInput'];
+export type UpdateMember = components['schemas']['UpdateMember'];
+export type UpdateMemberInput = components['schemas']['UpdateMemberInput'];
+export type UpstreamAnswer = components['schemas']['UpstreamAnswer'];
+
+export interface CallersMethods {
+  /** What this key or token may do (`getCaller`, GET /v1/callers/me) */
+  me(input?: GetCallerInput, options?: CallOptions): Promise<Caller>;
+}
+
+export interface GapsMethods {
+  /** Where the platform's answers depart from its interface (`listGaps`, GET /v1/gaps) */
+  list(input?: ListGapsInput, options?: CallOptions): Promise<GapPage>;
+  /** Every item of `list`, page after page */
+  each(input?: ListGapsInput, options?: CallOptions): Walk<Gap>;
+}
+
+export interface HealthMethods {
+  /** Whether the process works (`live`, GET /health/live) */
+  live(input?: LiveInput, options?: CallOptions): Promise<Liveness>;
+  /** Whether the gateway admits requests (`ready`, GET /health/ready) */
+  ready(input?: ReadyInput, options?: CallOptions): Promise<Readiness>;
+}
+
+export interface ProblemsMethods {
+  /** All problems that this gateway sends (`listProblems`, GET /problems) */
+  list(input?: ListProblemsInput, options?: CallOptions): Promise<ProblemList>;
+  /** One problem: what it means and what to do (`getProblem`, GET /problems/{slug}) */
+  get(input: GetProblemInput, options?: CallOptions): Promise<ProblemDescription>;
+}
+
+export interface SessionsMethods {
+  /** Log in a user of the platform (`createSession`, POST /v1/sessions) */
+  create(input: CreateSessionInput, options?: CallOptions): Promise<SessionCreated>;
+  /** Read the user and the end of the session (`getSession`, GET /v1/sessions/current) */
+  get(input?: GetSessionInput, options?: CallOptions): Promise<Session>;
+  /** Log out: the session ends at once on every replica (`deleteSession`, DELETE /v1/sessions/current) */
+  delete(input?: DeleteSessionInput, options?: CallOptions): Promise<undefined>;
+}
+
+export interface CustomersMethods {
+  /** Bind a channel customer to an enterprise main account (`bindCustomer`, POST /v1/customers) */
+  bind(input: BindCustomerInput, options?: CallOptions): Promise<Customer>;
+  /** Page through the customers of a channel (`findCustomers`, GET /v1/customers) */
+  find(input: FindCustomersInput, options?: CallOptions): Promise<CustomerPage>;
+  /** Every item of `find`, page after page */
+  each(input: FindCustomersInput, options?: CallOptions): Walk<Customer>;
+  /** Change name, branch or address of the customer of a CRM number (`updateCustomer`, PATCH /v1/crm-customers/{crmCustomerId}) */
+  update(input: UpdateCustomerInput, options?: CallOptions): Promise<undefined>;
+}
+
+export interface EnterprisesMethods {
+  /** Create an enterprise main account with its default customer and administrator (`createEnterprise`, POST /v1/enterprises) */
+  create(input: CreateEnterpriseInput, options?: CallOptions): Promise<Enterprise>;
+  /** Count the members, asset numbers, lent locks and assets of an enterprise (`getOverview`, GET /v1/enterprises/{enterpriseGlobalId}/overview) */
+  overview(input: GetOverviewInput, options?: CallOptions): Promise<Overview>;
+}
+
+export interface AssetsMethods {
+  /** Page through the assets of an enterprise (`listAssets`, GET /v1/enterprises/{enterpriseGlobalId}/assets) */
+  list(input: ListAssetsInput, options?: CallOptions): Promise<AssetPage>;
+  /** Every item of `list`, page after page */
+  each(input: ListAssetsInput, options?: CallOptions): Walk<Asset>;
+  /** One asset of an enterprise (`getAsset`, GET /v1/enterprises/{enterpriseGlobalId}/assets/{assetId}) */
+  get(input: GetAssetInput, options?: CallOptions): Promise<Asset>;
+  /** List the products and packages on an asset (`getAssetProducts`, GET /v1/enterprises/{enterpriseGlobalId}/assets/{assetId}/products) */
+  products(input: GetAssetProductsInput, options?: CallOptions): Promise<AssetProducts>;
+}
+
+export interface OrdersMethods {
+  /** Place a batch of licence orders: buy, revoke assets, revoke products (`placeOrder`, POST /v1/license-orders) */
+  place(input: PlaceOrderInput, options?: CallOptions): Promise<OrderRecord>;
+  /** Every check of `place`, and what it would send; nothing is sent */
+  preview(input: PlaceOrderInput, options?: CallOptions): Promise<OrderPreview>;
+  /** Page through the orders that were placed through the gateway, newest first (`listOrders`, GET /v1/license-orders) */
+  list(input?: ListOrdersInput, options?: CallOptions): Promise<OrderPage>;
+  /** Every item of `list`, page after page */
+  each(input?: ListOrdersInput, options?: CallOptions): Walk<OrderRecord>;
+  /** Read the record of an order (`getOrder`, GET /v1/license-orders/{channelCode}/{channelOrderId}) */
+  get(input: GetOrderInput, options?: CallOptions): Promise<OrderRecord>;
+  /** Page through the assets that an order made or added to (`getOrderAssets`, GET /v1/license-orders/{channelCode}/{channelOrderId}/assets) */
+  assets(input: GetOrderAssetsInput, options?: CallOptions): Promise<OrderAssetPage>;
+  /** Every item of `assets`, page after page */
+  eachAsset(input: GetOrderAssetsInput, options?: CallOptions): Walk<OrderAsset>;
+  /** Settle an order that is in doubt or incomplete with the result that an operator found (`settleOrder`, POST /v1/license-orders/{channelCode}/{channelOrderId}/settlement) */
+  settle(input: SettleOrderInput, options?: CallOptions): Promise<OrderRecord>;
+}
+
+export interface LocksMethods {
+  /** Disable physical locks (`disableLocks`, POST /v1/enterprises/{enterpriseGlobalId}/locks/disable) */
+  disable(input: DisableLocksInput, options?: CallOptions): Promise<LockResults>;
+  /** Enable physical locks (`enableLocks`, POST /v1/enterprises/{enterpriseGlobalId}/locks/enable) */
+  enable(input: EnableLocksInput, options?: CallOptions): Promise<LockResults>;
+}
+
+export interface AssetNumsMethods {
+  /** Reserve asset numbers (`reserveAssetNums`, POST /v1/asset-num-reservations) */
+  reserve(input: ReserveAssetNumsInput, options?: CallOptions): Promise<ReservedAssetNums>;
+  /** Page through the asset numbers of an enterprise and the members that have them (`listAssetNums`, GET /v1/enterprises/{enterpriseGlobalId}/asset-nums) */
+  list(input: ListAssetNumsInput, options?: CallOptions): Promise<AssetNumPage>;
+  /** Every item of `list`, page after page */
+  each(input: ListAssetNumsInput, options?: CallOptions): Walk<AssetNum>;
+}
+
+export interface MembersMethods {
+  /** Add members to an enterprise, up to 1,000 at once (`addMembers`, POST /v1/enterprises/{enterpriseGlobalId}/members) */
+  add(input: AddMembersInput, options?: CallOptions): Promise<AddMembersResult>;
+  /** Page through the members of an enterprise (`listMembers`, GET /v1/enterprises/{enterpriseGlobalId}/members) */
+  list(input: ListMembersInput, options?: CallOptions): Promise<MemberPage>;
+  /** Every item of `list`, page after page */
+  each(input: ListMembersInput, options?: CallOptions): Walk<Member>;
+  /** One member of an enterprise (`getMember`, GET /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
+  get(input: GetMemberInput, options?: CallOptions): Promise<Member>;
+  /** Change the account, name and other data of a member (`updateMember`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
+  update(input: UpdateMemberInput, options?: CallOptions): Promise<undefined>;
+  /** Delete a member (`deleteMember`, DELETE /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
+  delete(input: DeleteMemberInput, options?: CallOptions): Promise<undefined>;
+  /** Set a new password of a member (`resetMemberPassword`, PUT /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/password) */
+  resetPassword(input: ResetMemberPasswordInput, options?: CallOptions): Promise<undefined>;
+  /** Replace the asset numbers of a member (`setMemberAssetNums`, PUT /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/asset-nums) */
+  setAssetNums(input: SetMemberAssetNumsInput, options?: CallOptions): Promise<RightsChange>;
+  /** Assign asset numbers to a member, and withdraw others (`changeMemberAssetNums`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/asset-nums) */
+  changeAssetNums(input: ChangeMemberAssetNumsInput, options?: CallOptions): Promise<RightsChange>;
+  /** Move the product rights of a member's assets into a lent lock (`lendAssets`, POST /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/loans) */
+  lend(input: LendAssetsInput, options?: CallOptions): Promise<undefined>;
+}
+
+export interface LentLocksMethods {
+  /** Page through the lent locks of an enterprise and the members that have them (`listLentLocks`, GET /v1/enterprises/{enterpriseGlobalId}/lent-locks) */
+  list(input: ListLentLocksInput, options?: CallOptions): Promise<LentLockPage>;
+  /** Every item of `list`, page after page */
+  each(input: ListLentLocksInput, options?: CallOptions): Walk<LentLock>;
+}
+
+/** The methods of the client, by what they are about. */
+export interface Groups {
+  readonly callers: CallersMethods;
+  readonly gaps: GapsMethods;
+  readonly health: HealthMethods;
+  readonly problems: ProblemsMethods;
+  readonly sessions: SessionsMethods;
+  readonly customers: CustomersMethods;
+  readonly enterprises: EnterprisesMethods;
+  readonly assets: AssetsMethods;
+  readonly orders: OrdersMethods;
+  readonly locks: LocksMethods;
+  readonly assetNums: AssetNumsMethods;
+  readonly members: MembersMethods;
+  readonly lentLocks: LentLocksMethods;
+}

@@ -1,0 +1,40 @@
+/** What a caller can say about one call, beside its input. */
+export interface CallOptions {
+  /** Ends the call: it rejects with the signal's reason. A write that was under way may have been carried out. */
+  readonly signal?: AbortSignal;
+  /** Time for all attempts together; by default that of the client. */
+  readonly timeoutMs?: number;
+  /** Of a POST; by default made up for the call. Give your own to repeat a write after a restart of your process. */
+  readonly idempotencyKey?: string;
+  /** 1 to 64 of `[A-Za-z0-9_.:-]`; by default made up for the call. The gateway writes it into every log line. */
+  readonly requestId?: string;
+  /** The `etag` that `responseOf` gave for an earlier read: the write is refused with `precondition-failed` where the content has changed. */
+  readonly ifMatch?: string;
+  /** Past the gateway's read cache. */
+  readonly fresh?: boolean;
+}
+
+/** All items of a list, page after page: for `for await`. */
+export type Walk<Item> = AsyncGenerator<Item, void, undefined>;
+
+/** A method of the client as data. */
+export interface Operation {
+  readonly group: string;
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  /** The name of the method that walks all pages. */
+  readonly each?: string;
+  /** The name of the method that only validates. */
+  readonly preview?: string;
+  /** Fields of the input that are query parameters, of an operation with a body. */
+  readonly query?: readonly string[];
+  /** Statuses of 400 and more whose body is a result. */
+  readonly answers?: readonly number[];
+  /** It acts for a user of the platform. */
+  readonly user?: boolean;
+  /** The gateway runs it at most once by a number in its body, so an attempt whose answer was lost is made again. */
+  readonly guarded?: boolean;
+  /** It needs no credentials. */
+  readonly open?: boolean;
+}

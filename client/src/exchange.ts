@@ -1,0 +1,326 @@
+import type { CallOptions, Operation } from './call-options.ts';
+import { Etags } from './etags.ts';
+import { provesNotSent } from './not-sent.ts';
+import { GatewayUnreachable, type OrderKey, Problem, problemBodyOf } from './problem.ts';
+import { addTrace } from './trace.ts';
+
+export interface LicensingOptions {
+  /** Where the gateway is, such as `https://licensing.internal`; a path is kept. */
+  readonly baseUrl: string | URL;
+  /** The key that the gateway's operator gave out; or `token`. */
+  readonly apiKey?: string;
+  /** A JWT of the issuer that the gateway knows. It is asked for with every request, so keep it until it is about to end. */
+  readonly token?: () => string | Promise<string>;
+  /** Time for all attempts of a call. By default 60 s: the gateway itself gives an order 30 s. */
+  readonly timeoutMs?: number;
+  /** 1 to 3 requests for a call. By default 3. */
+  readonly attempts?: number;
+  /** In place of the global one: for a proxy, or for tests. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** How many characters of reads are kept to be asked for with `If-None-Match`. By default 4 million; 0 for none. */
+  readonly keepReads?: number;
+  /** For tests: 0 to below 1. */
+  readonly random?: () => number;
+}
+
+/** What came with a result. */
+export interface ResponseFacts {
+  readonly status: number;
+  readonly requestId: string;
+  readonly etag: string | undefined;
+  /** Seconds that it was in the gateway's read cache. */
+  readonly age: number | undefined;
+  /** It is the result of an earlier request with the same number or key; nothing was sent to the platform now. */
+  readonly replayed: boolean;
+  readonly attempts: number;
+}
+
+/** For whom member operations act. */
+export type Acting = { readonly user: string } | { readonly session: string } | undefined;
+
+/** A call that is ready to be sent. */
+interface Prepared {
+  readonly id: string;
+  readonly operation: Operation;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+  readonly requestId: string;
+  readonly order: OrderKey | undefined;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+type Failure = Problem | GatewayUnreachable;
+
+const DEADLINE_MS = 60_000;
+/** A timer of more would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MOST_ATTEMPTS = 3;
+const KEPT_CHARACTERS = 4_000_000;
+/** Full jitter: a wait is drawn from nothing to this, doubled with each attempt. */
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 5_000;
+
+const facts = new WeakMap<object, ResponseFacts>();
+
+/** What came with a result of this client: status, request id, ETag. Undefined for what is no such result. */
+export function responseOf(result: object): ResponseFacts | undefined {
+  return facts.get(result);
+}
+
+/** Makes the calls: one request after the other until there is a result, or an error that says what is known. */
+export class Exchange {
+  readonly #base: string;
+  readonly #options: LicensingOptions;
+  readonly #etags: Etags;
+
+  constructor(options: LicensingOptions) {
+    const { baseUrl, apiKey, token, attempts = MOST_ATTEMPTS } = options;
+    const url = new URL(baseUrl);
+    if (!/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is an http or https URL');
+    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+      throw new TypeError('baseUrl has neither credentials nor a query');
+    if (apiKey !== undefined && token !== undefined) throw new TypeError('Give apiKey or token, not both');
+    if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey))
+      throw new TypeError('apiKey is empty, or has characters that no key has');
+    if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
+      throw new TypeError(`attempts is 1 to ${MOST_ATTEMPTS}`);
+    this.#base = url.href.replace(/\/+$/, '');
+    this.#options = options;
+    this.#etags = new Etags(options.keepReads ?? KEPT_CHARACTERS);
+  }
+
+  async call(
+    id: string,
+    operation: Operation,
+    input: Input,
+    options: CallOptions,
+    acting: Acting,
+  ): Promise<unknown> {
+    const prepared = this.#prepare(id, operation, input, options, acting);
+    const { signal } = options;
+    const timeoutMs = Math.min(options.timeoutMs ?? this.#options.timeoutMs ?? DEADLINE_MS, LONGEST_TIMER_MS);
+    signal?.throwIfAborted();
+    const end = new AbortController();
+    const abort = () => end.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    const deadline = performance.now() + timeoutMs;
+    const timer = setTimeout(() => end.abort(TIMED_OUT), timeoutMs);
+    try {
+      return await this.#attempts(prepared, end.signal, deadline);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  async #attempts(prepared: Prepared, signal: AbortSignal, deadline: number): Promise<unknown> {
+    const { operation } = prepared;
+    const most = this.#options.attempts ?? MOST_ATTEMPTS;
+    // Whether an earlier attempt of this write may have been carried out.
+    let inDoubt = false;
+    for (let attempt = 1; ; attempt++) {
+      const done = await this.#once(prepared, signal, { attempt, inDoubt });
+      if (!(done instanceof Problem || done instanceof GatewayUnreachable)) return done;
+      if (attempt === most || !mayRepeat(done, operation)) throw done;
+      const wait = this.#waitBefore(attempt, done instanceof Problem ? done.retryAfterMs : undefined);
+      if (performance.now() + wait >= deadline) throw done;
+      await waited(wait, signal, done);
+      inDoubt ||= operation.method !== 'GET' && mayHaveHappened(done);
+    }
+  }
+
+  /** One request. Resolves to the result, or to the failure; rejects where the caller ended it. */
+  async #once(
+    prepared: Prepared,
+    signal: AbortSignal,
+    { attempt, inDoubt }: { attempt: number; inDoubt: boolean },
+  ): Promise<unknown> {
+    const { id, operation, url, body, requestId, order } = prepared;
+    const headers = { ...prepared.headers };
+    const call = { operation: id, requestId, attempts: attempt };
+    const unreachable = (
+      why: string,
+      more: { sent: boolean; timedOut?: boolean; status?: number; cause?: unknown },
+    ) => new GatewayUnreachable(why, call, { ...more, sent: more.sent || inDoubt, order });
+
+    const key = `${headers['x-acting-user'] ?? ''} ${headers['x-session-id'] ?? ''} ${url}`;
+    const known = operation.method === 'GET' ? this.#etags.get(key) : undefined;
+    if (known) headers['if-none-match'] = known.etag;
+    let response: Response;
+    let text: string;
+    let sending = false;
+    try {
+      if (!operation.open) await this.#authenticate(headers);
+      addTrace(headers);
+      sending = true;
+      const send = this.#options.fetch ?? fetch;
+      // The key must not follow a redirect to another server.
+      response = await send(url, {
+        method: operation.method,
+        headers,
+        redirect: 'manual',
+        signal,
+        ...(body !== undefined && { body }),
+      });
+      text = response.status === 304 ? '' : await response.text();
+    } catch (error) {
+      if (!sending) throw error;
+      if (signal.aborted && signal.reason !== TIMED_OUT) throw signal.reason;
+      if (signal.aborted)
+        return unreachable('No answer in time', { sent: true, timedOut: true, cause: error });
+      const sent = !provesNotSent(error);
+      return unreachable(
+        sent ? 'The connection was lost before the answer' : 'No connection to the gateway',
+        { sent, cause: error },
+      );
+    }
+    const { status } = response;
+    if (status === 304 && known) return this.#noted(known.value, response, call);
+    if (status === 204) return undefined;
+    const answer = parsed(text);
+    if (answer === undefined)
+      return unreachable(`An answer (${status}) that is not the gateway's`, { sent: true, status });
+    if ((status >= 200 && status < 300) || operation.answers?.includes(status)) {
+      const value = answer as object;
+      const etag = response.headers.get('etag');
+      if (operation.method === 'GET' && etag !== null) this.#etags.set(key, etag, value, text.length);
+      return this.#noted(value, response, call);
+    }
+    const problem = problemBodyOf(status, answer, requestId);
+    if (problem === undefined)
+      return unreachable(`An answer (${status}) that is not the gateway's`, { sent: true, status });
+    // An attempt of which nothing came says nothing about the one before it; a refusal by the platform is about the order itself.
+    const isOpen = inDoubt && problem.outcome === 'not_processed' && problem.code !== 'upstream-rejected';
+    return new Problem(isOpen ? { ...problem, outcome: 'unknown' } : problem, call, {
+      retryAfterMs: retryAfterOf(response.headers.get('retry-after')),
+      order,
+    });
+  }
+
+  #noted(
+    value: object,
+    { status, headers }: Response,
+    { requestId, attempts }: { requestId: string; attempts: number },
+  ): object {
+    const age = headers.get('age');
+    facts.set(value, {
+      status,
+      requestId: headers.get('x-request-id') ?? requestId,
+      etag: headers.get('etag') ?? undefined,
+      age: age === null ? undefined : Number(age),
+      replayed: headers.get('idempotent-replayed') === 'true',
+      attempts,
+    });
+    return value;
+  }
+
+  async #authenticate(headers: Record<string, string>): Promise<void> {
+    const { apiKey, token } = this.#options;
+    if (apiKey !== undefined) headers['x-api-key'] = apiKey;
+    else if (token !== undefined) headers['authorization'] = `Bearer ${await token()}`;
+  }
+
+  #prepare(id: string, operation: Operation, input: Input, options: CallOptions, acting: Acting): Prepared {
+    const { method, query } = operation;
+    const requestId = options.requestId ?? newId();
+    const rest = { ...input };
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = rest[name];
+      delete rest[name];
+      if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
+      return encodeURIComponent(value);
+    });
+    // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
+    const isBody = method !== 'GET' && method !== 'DELETE';
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(rest)) {
+      if (isBody && !query?.includes(name)) continue;
+      if (value !== undefined) search.append(name, String(value as string | number | boolean));
+      delete rest[name];
+    }
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'x-request-id': requestId,
+      // Beside `If-None-Match`, fetch would add `no-cache` where nothing is said, and go past the gateway's read cache.
+      ...(method === 'GET' && { 'cache-control': options.fresh ? 'no-cache' : 'no-transform' }),
+      ...(isBody && { 'content-type': 'application/json' }),
+      ...(method === 'POST' && { 'idempotency-key': options.idempotencyKey ?? newId() }),
+      ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
+      ...(operation.user &&
+        acting &&
+        ('user' in acting ? { 'x-acting-user': acting.user } : { 'x-session-id': acting.session })),
+    };
+    const { channelCode, channelOrderId } = input as Partial<OrderKey>;
+    return {
+      id,
+      operation,
+      url: `${this.#base}${path}${search.size > 0 ? `?${search}` : ''}`,
+      headers,
+      body: isBody ? JSON.stringify(rest) : undefined,
+      requestId,
+      order:
+        channelCode !== undefined && channelOrderId !== undefined
+          ? { channelCode, channelOrderId }
+          : undefined,
+    };
+  }
+
+  #waitBefore(attempt: number, retryAfterMs = 0): number {
+    const { random = Math.random } = this.#options;
+    const most = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS);
+    return retryAfterMs + random() * most;
+  }
+}
+
+const TIMED_OUT = Symbol('timed out');
+
+/** What the gateway calls retryable, what was never sent, and what the gateway itself runs once. */
+function mayRepeat(failure: Failure, { guarded }: Operation): boolean {
+  if (failure instanceof Problem) return failure.retryable;
+  if (failure.timedOut) return false;
+  return !failure.sent || guarded === true;
+}
+
+function mayHaveHappened(failure: Failure): boolean {
+  return failure instanceof Problem ? failure.outcome !== 'not_processed' : failure.sent;
+}
+
+/** Waits; where time runs out first, the failure is what is known. */
+function waited(ms: number, signal: AbortSignal, failure: Failure): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal.reason === TIMED_OUT ? failure : (signal.reason as Error));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds, or a date (RFC 9110). */
+function retryAfterOf(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+/** Where a page is not served over https, a browser has no `randomUUID`. */
+function newId(): string {
+  if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

@@ -1,0 +1,88 @@
+import type { Groups, OrderRecord, OrdersMethods, PlaceOrderInput } from './api.ts';
+import type { CallOptions, Operation } from './call-options.ts';
+import { type Acting, Exchange, type LicensingOptions } from './exchange.ts';
+import { operations } from './operations.ts';
+import { placeAndWait, type WaitOptions } from './place-and-wait.ts';
+
+export type * from './api.ts';
+export type { CallOptions, Walk } from './call-options.ts';
+export { type LicensingOptions, type ResponseFacts, responseOf } from './exchange.ts';
+export { OrderNotSettled, type WaitOptions } from './place-and-wait.ts';
+export { GatewayUnreachable, isGatewayUnreachable, isProblem, type OrderKey, Problem } from './problem.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+type Call = (id: string, operation: Operation, input?: Input, options?: CallOptions) => Promise<unknown>;
+interface Page {
+  readonly items: readonly unknown[];
+  readonly totalPages: number;
+}
+
+export interface Orders extends OrdersMethods {
+  /** Places the order, and looks at its record until it is settled. Never sends it twice. */
+  placeAndWait(order: PlaceOrderInput, options?: WaitOptions): Promise<OrderRecord>;
+}
+
+/** The groups of methods, made of the table of operations. */
+function groupsOf(call: Call): Groups {
+  const groups: Record<string, Record<string, unknown>> = {};
+  for (const [id, operation] of Object.entries(operations)) {
+    const group = (groups[operation.group] ??= {});
+    group[operation.name] = (input?: Input, options?: CallOptions) => call(id, operation, input, options);
+    if (operation.each !== undefined)
+      group[operation.each] = (input?: Input, options?: CallOptions) =>
+        walk(call, id, operation, input, options);
+    if (operation.preview !== undefined)
+      group[operation.preview] = (input?: Input, options?: CallOptions) =>
+        call(id, operation, { ...input, validateOnly: true }, options);
+  }
+  return groups as unknown as Groups;
+}
+
+/** A base that has the groups as fields, without a line for each of them. */
+const WithGroups = function (this: object, call: Call) {
+  Object.assign(this, groupsOf(call));
+} as unknown as new (call: Call) => Groups;
+
+/** A client of the licensing gateway. */
+export class Licensing extends WithGroups {
+  declare readonly orders: Orders;
+  readonly #exchange: Exchange;
+
+  constructor(options: LicensingOptions);
+  /** @internal A view: see `as`. */
+  constructor(options: Exchange, acting: Acting);
+  constructor(options: LicensingOptions | Exchange, acting?: Acting) {
+    const exchange = options instanceof Exchange ? options : new Exchange(options);
+    super((id, operation, input = {}, callOptions = {}) =>
+      exchange.call(id, operation, input, callOptions, acting),
+    );
+    this.#exchange = exchange;
+    this.orders.placeAndWait = (order, waitOptions) => placeAndWait(this.orders, order, waitOptions);
+  }
+
+  /** The same client, for whose member operations this configured user of the platform acts. */
+  as(alias: string): Licensing {
+    return new Licensing(this.#exchange, { user: alias });
+  }
+
+  /** The same client, for whose member operations the user of this session acts; see `sessions.create`. */
+  withSession(sessionId: string): Licensing {
+    return new Licensing(this.#exchange, { session: sessionId });
+  }
+}
+
+async function* walk(
+  call: Call,
+  id: string,
+  operation: Operation,
+  input?: Input,
+  options?: CallOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  let page = Number(input?.['page'] ?? 1);
+  for (;;) {
+    const { items, totalPages } = (await call(id, operation, { ...input, page }, options)) as Page;
+    yield* items;
+    if (page >= totalPages) return;
+    page++;
+  }
+}

@@ -1,0 +1,74 @@
+import {
+  type DynamicModule,
+  type FactoryProvider,
+  Inject,
+  Injectable,
+  Module,
+  type ModuleMetadata,
+} from '@nestjs/common';
+import { Licensing, type LicensingOptions } from './licensing.ts';
+
+const OPTIONS = Symbol('options of the licensing client');
+
+interface AsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  /** What `useFactory` gets. */
+  readonly inject?: FactoryProvider['inject'];
+  readonly useFactory: (...injected: never[]) => LicensingOptions | Promise<LicensingOptions>;
+  /** Whether every module can inject `Licensing`. By default true. */
+  readonly isGlobal?: boolean;
+}
+
+/** For a health controller, also one of `@nestjs/terminus`: what its indicators return. */
+@Injectable()
+export class LicensingHealthIndicator {
+  readonly #licensing: Licensing;
+
+  constructor(@Inject(Licensing) licensing: Licensing) {
+    this.#licensing = licensing;
+  }
+
+  /** Whether the gateway admits requests, asked within this time. It never rejects. */
+  async isHealthy<Key extends string>(
+    key: Key,
+    timeoutMs = 2_000,
+  ): Promise<Record<Key, { readonly status: 'up' | 'down'; readonly detail?: string }>> {
+    const state = await this.#licensing.health.ready({}, { timeoutMs }).then(
+      ({ status }) =>
+        status === 'ok' ? { status: 'up' as const } : { status: 'down' as const, detail: status },
+      (error: unknown) => ({ status: 'down' as const, detail: (error as Error).message }),
+    );
+    return { [key]: state } as Record<Key, typeof state>;
+  }
+}
+
+/** Gives a Nest application one `Licensing` to inject, and `LicensingHealthIndicator`. */
+@Module({})
+export class LicensingModule {
+  static forRoot(options: LicensingOptions & { readonly isGlobal?: boolean }): DynamicModule {
+    const { isGlobal = true, ...own } = options;
+    return LicensingModule.forRootAsync({ isGlobal, useFactory: () => own });
+  }
+
+  static forRootAsync({
+    imports = [],
+    inject = [],
+    useFactory,
+    isGlobal = true,
+  }: AsyncOptions): DynamicModule {
+    return {
+      module: LicensingModule,
+      global: isGlobal,
+      imports,
+      providers: [
+        { provide: OPTIONS, inject, useFactory: useFactory as (...injected: unknown[]) => LicensingOptions },
+        {
+          provide: Licensing,
+          inject: [OPTIONS],
+          useFactory: (options: LicensingOptions) => new Licensing(options),
+        },
+        LicensingHealthIndicator,
+      ],
+      exports: [Licensing, LicensingHealthIndicator],
+    };
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Whether a failed `fetch` proves that no byte of the request left this process: no address, or no connection. Node says so in the
+ * cause's code, Bun in the error's, Deno in its text. What says nothing may have been sent.
+ */
+const NO_CONNECTION = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'ConnectionRefused',
+]);
+const OF_CONNECTING = new Set(['connect', 'getaddrinfo']);
+
+export function provesNotSent(error: unknown): boolean {
+  // Not `instanceof`: under Jest, fetch's errors are of another realm.
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, syscall, message, cause, errors } = error as {
+    code?: unknown;
+    message?: unknown;
+    cause?: unknown;
+    syscall?: unknown;
+    errors?: readonly unknown[];
+  };
+  // One error for each address that was tried.
+  if (errors !== undefined && errors.length > 0) return errors.every(provesNotSent);
+  if (typeof code === 'string' && NO_CONNECTION.has(code)) return true;
+  if (typeof syscall === 'string' && OF_CONNECTING.has(syscall)) return true;
+  if (cause !== undefined) return provesNotSent(cause);
+  return /client error \(Connect\)|tcp connect error|dns error/.test(String(message));
+}

@@ -1,0 +1,88 @@
+import type { OrderRecord, OrdersMethods, PlaceOrderInput } from './api.ts';
+import type { CallOptions } from './call-options.ts';
+import { isGatewayUnreachable, isProblem, type OrderKey } from './problem.ts';
+
+export interface WaitOptions extends Pick<CallOptions, 'signal'> {
+  /** Until the order is settled. By default 5 minutes. */
+  readonly timeoutMs?: number;
+  /** Time between two looks at the record. By default 1 s at first, and 15 s at most. */
+  readonly pollMs?: number;
+}
+
+/** The time of `placeAndWait` ran out. The order may still be placed: ask again with the same order, never under another number. */
+export class OrderNotSettled extends Error {
+  override readonly name = 'OrderNotSettled';
+  readonly order: OrderKey;
+  /** The last record that was seen, where there was one. */
+  readonly record: OrderRecord | undefined;
+
+  constructor(order: OrderKey, record: OrderRecord | undefined, cause: unknown) {
+    const { channelCode, channelOrderId } = order;
+    super(
+      `${channelCode} ${channelOrderId} is ${record?.state ?? 'not settled'} when the time to wait ends`,
+      { cause },
+    );
+    this.order = order;
+    this.record = record;
+  }
+}
+
+/** Nothing more happens to an order in these states by itself. */
+const SETTLED = new Set(['succeeded', 'not_placed', 'incomplete']);
+/** The same order gets the platform's refusal again, and one that was never sent is sent. */
+const TO_PLACE = new Set(['rejected', 'not_sent']);
+const WAIT_MS = 300_000;
+const FIRST_POLL_MS = 1_000;
+const LAST_POLL_MS = 15_000;
+
+/**
+ * Places the order and looks at its record until it is settled. Never sends it twice: the gateway guards its number. Resolves to the
+ * record in a state of {@link SETTLED}; rejects with the problem where the order was refused, and with `OrderNotSettled`.
+ */
+export async function placeAndWait(
+  orders: OrdersMethods,
+  order: PlaceOrderInput,
+  options: WaitOptions = {},
+): Promise<OrderRecord> {
+  const { timeoutMs = WAIT_MS, pollMs, signal } = options;
+  const key = { channelCode: order.channelCode, channelOrderId: order.channelOrderId };
+  const deadline = performance.now() + timeoutMs;
+  const left = () => deadline - performance.now();
+  let wait = pollMs ?? FIRST_POLL_MS;
+  let seen: OrderRecord | undefined;
+  let last: unknown;
+  // Whether the gateway has the order; until then it is placed again, under the same number.
+  let isTaken = false;
+  while (left() > 0) {
+    try {
+      const call = { timeoutMs: left(), ...(signal && { signal }) };
+      seen = isTaken ? await orders.get(key, call) : await orders.place(order, call);
+      if (SETTLED.has(seen.state)) return seen;
+      isTaken = !TO_PLACE.has(seen.state);
+    } catch (error) {
+      signal?.throwIfAborted();
+      last = error;
+      if (isProblem(error, 'outcome-unknown', 'request-in-progress')) isTaken = true;
+      // A gateway that lost its record would send the order a second time.
+      else if (isTaken && isProblem(error, 'order-not-found')) throw new OrderNotSettled(key, seen, error);
+      else if (!isGatewayUnreachable(error) && !(isProblem(error) && error.retryable)) throw error;
+    }
+    await paused(Math.min(wait, Math.max(0, left())), signal);
+    wait = pollMs ?? Math.min(wait * 2, LAST_POLL_MS);
+  }
+  throw new OrderNotSettled(key, seen, last);
+}
+
+function paused(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}

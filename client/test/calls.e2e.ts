@@ -1,0 +1,257 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { orderOf } from '../../test/support/order-body.ts';
+import { TestGateway } from '../../test/support/gateway.ts';
+import { TestSandbox } from '../../test/support/sandbox.ts';
+import { isProblem, Licensing, responseOf } from '../src/licensing.ts';
+import type { NewBuy } from '../src/licensing.ts';
+import { operations } from '../src/operations.ts';
+
+const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+let licensing: Licensing;
+const orders = numbers('calls');
+
+function* numbers(name: string): Generator<string, never> {
+  for (let number = 1; ; number++) yield `${name}-${number}`;
+}
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' });
+  licensing = new Licensing({ baseUrl: gateway.url, apiKey: gateway.key });
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+describe('the methods', () => {
+  it('are one for each operation of the document', () => {
+    const document = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as {
+      paths: Record<string, object>;
+    };
+    const ids = Object.values(document.paths).flatMap((path) =>
+      Object.values(path as Record<string, { operationId: string }>).map(({ operationId }) => operationId),
+    );
+    expect(Object.keys(operations)).toEqual(ids);
+    for (const { group, name, each, preview } of Object.values(operations)) {
+      const methods = licensing[group as 'assets'] as unknown as Record<string, unknown>;
+      for (const method of [name, each, preview])
+        if (method !== undefined)
+          expect([group, method, typeof methods[method]]).toEqual([group, method, 'function']);
+    }
+  });
+
+  it('give what the gateway gives', async () => {
+    const page = await licensing.assets.list({ ...HARBOUR, licenseType: 'softkey', pageSize: 1 });
+    expect(page.items.map(({ assetId }) => assetId)).toEqual(['ast-1001']);
+    const member = await licensing.members.get({ ...HARBOUR, memberGlobalId: 'mem-harbour-bo' });
+    // Beyond 2^53, to the last digit.
+    expect(member.departmentId).toBe('9007199254741001');
+    await licensing.members.update({
+      ...HARBOUR,
+      memberGlobalId: 'mem-harbour-bo',
+      account: 'bo',
+      name: 'Bo B.',
+    });
+    const changed = await licensing.members.get({ ...HARBOUR, memberGlobalId: 'mem-harbour-bo' });
+    expect(changed.name).toBe('Bo B.');
+    expect(await licensing.health.ready()).toMatchObject({ status: 'ok' });
+    expect(await licensing.callers.me()).toMatchObject({ name: 'tester' });
+  });
+
+  it('send a number of an order once, and say that a repeat is one', async () => {
+    const order = orderOf(orders.next().value) as never;
+    const first = await licensing.orders.place(order);
+    const second = await licensing.orders.place(order);
+    expect(second).toEqual(first);
+    expect(responseOf(first)).toMatchObject({ status: 201, replayed: false, attempts: 1 });
+    expect(responseOf(second)).toMatchObject({ status: 201, replayed: true });
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
+
+  it('validate without sending', async () => {
+    const preview = await licensing.orders.preview(orderOf(orders.next().value) as never);
+    expect(preview.method).toBe('POST');
+    expect(await sandbox.commits()).toEqual([]);
+  });
+
+  it('refuse what has no place in a path before anything is sent', async () => {
+    await expect(licensing.assets.get({ ...HARBOUR, assetId: '' })).rejects.toThrow('getAsset needs assetId');
+  });
+
+  it('leave every other judgement to the gateway, which names the field', async () => {
+    const wrong = { ...HARBOUR, pageSize: 5000, colour: 'red' };
+    const refused = await licensing.assets.list(wrong).catch((error: unknown) => error);
+    expect(
+      isProblem(refused, 'validation-failed') && refused.errors.map(({ parameter }) => parameter),
+    ).toEqual(expect.arrayContaining(['pageSize', 'colour']));
+  });
+});
+
+describe('pages', () => {
+  it('are fetched one after the other, as they are needed', async () => {
+    const all = await licensing.members.list({ ...HARBOUR, pageSize: 200 });
+    const seen: string[] = [];
+    for await (const member of licensing.members.each({ ...HARBOUR, pageSize: 2 }))
+      seen.push(member.memberGlobalId);
+    expect(seen).toEqual(all.items.map(({ memberGlobalId }) => memberGlobalId));
+    expect(seen.length).toBeGreaterThan(4);
+
+    const calls = (await sandbox.journal('listMembers')).length;
+    for await (const member of licensing.members.each({ ...HARBOUR, pageSize: 2, keyword: 'a' })) {
+      expect(member).toBeDefined();
+      break;
+    }
+    expect((await sandbox.journal('listMembers')).length).toBe(calls + 1);
+  });
+
+  it('of an empty list have no item', async () => {
+    for await (const item of licensing.orders.each({ channelCode: 'none' })) expect(item).toBeUndefined();
+  });
+});
+
+describe('for whom a member operation acts', () => {
+  it('is an alias or a session of a view; the client itself stays as it is', async () => {
+    const who = async (client: Licensing, keyword: string) => {
+      await client.members.list({ ...HARBOUR, keyword });
+      const last = (await sandbox.journal('listMembers')).at(-1);
+      return JSON.stringify(last?.headers);
+    };
+    expect(await who(licensing.as('anna'), 'anna')).toContain('anna@harbour');
+    expect(await who(licensing, 'bo')).toContain('admin@harbour');
+    const { sessionId } = await licensing.sessions.create({
+      username: 'chen@harbour',
+      password: sandbox.seedPassword,
+    });
+    const chen = licensing.withSession(sessionId);
+    expect(await who(chen, 'chen')).toContain('chen@harbour');
+    expect(await chen.sessions.get()).toMatchObject({ username: 'chen@harbour' });
+    await chen.sessions.delete();
+    expect(isProblem(await chen.sessions.get().catch((error: unknown) => error), 'session-expired')).toBe(
+      true,
+    );
+  });
+});
+
+describe('conditional reads', () => {
+  it('of unchanged content are the same object, and still served by the cache of the gateway', async () => {
+    const input = { ...HARBOUR, pageSize: 7 };
+    const first = await licensing.assets.list(input);
+    const calls = (await sandbox.calls()).length;
+    const second = await licensing.assets.list(input);
+    expect(second).toBe(first);
+    expect(responseOf(second)?.status).toBe(304);
+    // fetch adds `no-cache` to a conditional request by itself, which would go past the gateway's cache.
+    expect((await sandbox.calls()).length).toBe(calls);
+    expect(() => ((first.items as unknown[]).length = 0)).toThrow(TypeError);
+
+    await licensing.assets.list(input, { fresh: true });
+    expect((await sandbox.calls()).length).toBe(calls + 1);
+  });
+
+  it('of changed content are the new content', async () => {
+    const input = { ...HARBOUR, memberGlobalId: 'mem-harbour-dora' };
+    const before = await licensing.members.get(input);
+    await licensing.members.update({ ...input, account: 'dora', name: 'Dora Other' });
+    const after = await licensing.members.get(input, { fresh: true });
+    expect([before.name, after.name]).toEqual([expect.not.stringContaining('Other'), 'Dora Other']);
+  });
+
+  it('of different users are kept apart', async () => {
+    const input = { ...HARBOUR, pageSize: 3 };
+    const own = await licensing.members.list(input);
+    expect(await licensing.as('anna').members.list(input)).not.toBe(own);
+  });
+
+  it('guard a write with the ETag of the read', async () => {
+    const input = { ...HARBOUR, memberGlobalId: 'mem-harbour-anna' };
+    const read = await licensing.assetNums.list(input, { fresh: true });
+    const ifMatch = responseOf(read)?.etag;
+    expect(ifMatch).toMatch(/^"/);
+    const assetNums = read.items.map(({ assetNum }) => assetNum);
+    await licensing.members.setAssetNums({ ...input, assetNums: [] }, { ifMatch });
+    const late = await licensing.members
+      .setAssetNums({ ...input, assetNums }, { ifMatch })
+      .catch((error: unknown) => error);
+    expect(isProblem(late, 'precondition-failed')).toBe(true);
+  });
+});
+
+describe('credentials', () => {
+  it('are a key, or a token that is asked for with each request', async () => {
+    let asked = 0;
+    const byToken = new Licensing({ baseUrl: gateway.url, token: () => `not-a-token-${++asked}` });
+    for (const turn of [1, 2]) {
+      const refused = await byToken.callers.me().catch((error: unknown) => error);
+      expect(isProblem(refused, 'unauthenticated')).toBe(true);
+      expect(asked).toBe(turn);
+    }
+  });
+
+  it('show in no error and no printed client', async () => {
+    const { inspect } = await import('node:util');
+    const wrong = new Licensing({ baseUrl: gateway.url, apiKey: 'lgw_secret-of-a-test' });
+    const refused = await wrong.callers.me().catch((error: unknown) => error);
+    const printed =
+      inspect([wrong, refused], { depth: 9, showHidden: true }) + JSON.stringify([wrong, refused]);
+    expect(printed).not.toContain('secret-of-a-test');
+    expect((await new Licensing({ baseUrl: gateway.url, apiKey: 'lgw_wrong' }).health.live()).status).toBe(
+      'ok',
+    );
+  });
+
+  it.each([
+    [{ baseUrl: 'ftp://gateway' }, 'http or https'],
+    [{ baseUrl: 'http://user:password@gateway' }, 'neither credentials'],
+    [{ baseUrl: 'http://gateway', apiKey: 'a', token: () => 'b' }, 'not both'],
+    [{ baseUrl: 'http://gateway', apiKey: '' }, 'apiKey is empty'],
+    [{ baseUrl: 'http://gateway', attempts: 4 }, 'attempts is 1 to 3'],
+  ])('options %j are refused', (options, why) => {
+    expect(() => new Licensing(options)).toThrow(why);
+  });
+});
+
+it('the types hold what a caller may write: compiled, not run', () => {
+  expect(typed).toBeInstanceOf(Function);
+});
+async function typed(client: Licensing): Promise<void> {
+  const page = await client.assets.list(HARBOUR);
+  const licenseType: string | null | undefined = page.items[0]?.licenseType;
+  const item: NewBuy = {
+    orderType: 'new_buy',
+    licenseType: 'softkey',
+    customer: {},
+    assets: [{ products: [{ productUri: 'draft.pro' }] }],
+  };
+  await client.orders.place({ channelCode: 'crm', channelOrderId: '1', items: [item] });
+  await client.orders.place({
+    channelCode: 'crm',
+    channelOrderId: '1',
+    // @ts-expect-error `allOrders` belongs to deletions.
+    items: [{ ...item, orderType: 'new_buy', allOrders: true }],
+  });
+  // @ts-expect-error No such licence type in a request.
+  await client.assets.list({ ...HARBOUR, licenseType: 'soft' });
+  // @ts-expect-error An enterprise is needed.
+  await client.assets.list({});
+  // @ts-expect-error An id is text.
+  await client.assets.get({ ...HARBOUR, assetId: 12 });
+  // @ts-expect-error Results are not changed.
+  page.items[0] = licenseType;
+  const error: unknown = await client.orders
+    .get({ channelCode: 'crm', channelOrderId: '1' })
+    .catch((reason: unknown) => reason);
+  if (isProblem(error, 'asset-assigned-twice', 'member-not-found')) {
+    const code: 'asset-assigned-twice' | 'member-not-found' = error.code;
+    const holders: readonly string[] = error.conflicts.map(({ memberGlobalId }) => memberGlobalId);
+    // @ts-expect-error The code is narrowed.
+    if (error.code === 'forbidden') throw new Error(`${code} ${holders.join()}`);
+  }
+  // @ts-expect-error No such code.
+  isProblem(error, 'asset-assigned-thrice');
+}

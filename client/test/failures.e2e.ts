@@ -1,0 +1,444 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { FaultProxy } from '../../test/support/fault-proxy.ts';
+import { TestGateway } from '../../test/support/gateway.ts';
+import { orderOf } from '../../test/support/order-body.ts';
+import { freePort } from '../../test/support/redis.ts';
+import { TestSandbox } from '../../test/support/sandbox.ts';
+import {
+  GatewayUnreachable,
+  isGatewayUnreachable,
+  isProblem,
+  Licensing,
+  OrderNotSettled,
+  type PlaceOrderInput,
+  Problem,
+  responseOf,
+} from '../src/licensing.ts';
+import { problem, ScriptedGateway } from './support/scripted-gateway.ts';
+
+const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
+const RETRYABLE = { retryable: true };
+
+/** What the call rejects with. */
+async function failure(call: Promise<unknown>): Promise<unknown> {
+  const { error } = await call.then(
+    (value) => ({ error: new Error(`It did not fail: ${JSON.stringify(value)}`) as unknown }),
+    (reason: unknown) => ({ error: reason }),
+  );
+  return error;
+}
+
+let last = 0;
+function newOrder(): PlaceOrderInput & { channelCode: string; channelOrderId: string } {
+  return orderOf(`failures-${++last}`) as never;
+}
+
+describe('in front of the real gateway', () => {
+  let sandbox: TestSandbox;
+  let gateway: TestGateway;
+  let proxy: FaultProxy;
+  let licensing: Licensing;
+  let throughProxy: Licensing;
+
+  beforeAll(async () => {
+    sandbox = await TestSandbox.start();
+    gateway = await TestGateway.start(sandbox, {}, [
+      {
+        name: 'slow',
+        scopes: ['orders:read'],
+        enterprises: ['*'],
+        rateLimit: { requests: 1, perSeconds: 1 },
+      },
+    ]);
+    licensing = new Licensing({ baseUrl: gateway.url, apiKey: gateway.key });
+    proxy = await FaultProxy.start(Number(new URL(gateway.url).port));
+    throughProxy = new Licensing({ baseUrl: proxy.url, apiKey: gateway.key });
+  });
+  beforeEach(async () => {
+    await sandbox.reset();
+    await proxy.clear();
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await gateway.stop();
+    await sandbox.close();
+  });
+
+  it('a problem says what is known, and narrows by its code', async () => {
+    const refused = await failure(
+      licensing.assets.get({ ...HARBOUR, assetId: 'ast-none' }, { requestId: 'my-own-id' }),
+    );
+    expect(refused).toBeInstanceOf(Problem);
+    expect(isProblem(refused, 'member-not-found')).toBe(false);
+    expect(isProblem(refused, 'member-not-found', 'asset-not-found') && refused.status).toBe(404);
+    expect(refused).toMatchObject({
+      code: 'asset-not-found',
+      outcome: 'not_processed',
+      retryable: false,
+      requestId: 'my-own-id',
+      operation: 'getAsset',
+      attempts: 1,
+    });
+  });
+
+  it('conflicts name the member that has a number', async () => {
+    const [taken] = (await licensing.assetNums.list({ ...HARBOUR, memberGlobalId: 'mem-harbour-anna' }))
+      .items;
+    const assetNums = [taken?.assetNum ?? 'none'];
+    const refused = await failure(
+      licensing.members.setAssetNums({ ...HARBOUR, memberGlobalId: 'mem-harbour-bo', assetNums }),
+    );
+    expect(isProblem(refused, 'asset-assigned-twice') && refused.conflicts).toEqual([
+      { assetNum: taken?.assetNum, memberGlobalId: 'mem-harbour-anna' },
+    ]);
+  });
+
+  it('a read that the gateway calls retryable is made again', async () => {
+    // The gateway itself tries a read twice.
+    await sandbox.fault({ operation: 'listAssets', times: 2, action: { code: '500' } });
+    const page = await licensing.assets.list(HARBOUR);
+    expect(responseOf(page)?.attempts).toBe(2);
+  });
+
+  it('429 is waited for as long as the gateway says', async () => {
+    const slow = new Licensing({
+      baseUrl: gateway.url,
+      apiKey: gateway.keys['slow'] ?? 'none',
+      random: () => 0,
+    });
+    await slow.assets.list(HARBOUR);
+    const started = performance.now();
+    const page = await slow.assets.list({ ...HARBOUR, pageSize: 2 });
+    expect(responseOf(page)?.attempts).toBe(2);
+    expect(performance.now() - started).toBeGreaterThan(500);
+  });
+
+  it('429 is told at once where the deadline comes before the time to wait', async () => {
+    const slow = new Licensing({
+      baseUrl: gateway.url,
+      apiKey: gateway.keys['slow'] ?? 'none',
+      timeoutMs: 900,
+      random: () => 0,
+    });
+    const results = await Promise.allSettled([
+      slow.assets.list(HARBOUR),
+      slow.assets.list(HARBOUR),
+      slow.assets.list(HARBOUR),
+    ]);
+    const refused = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const one of refused) {
+      expect(isProblem(one, 'too-many-requests')).toBe(true);
+      expect(one).toMatchObject({ attempts: 1, outcome: 'not_processed', retryAfterMs: 1_000 });
+    }
+  });
+
+  it('an answer later than the deadline is given up, and is not asked for again', async () => {
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 30_000 } });
+    const late = await failure(licensing.assets.list(HARBOUR, { timeoutMs: 150 }));
+    expect(isGatewayUnreachable(late)).toBe(true);
+    expect(late).toMatchObject({ timedOut: true, sent: true, attempts: 1, operation: 'listAssets' });
+    expect(await sandbox.journal('listAssets')).toHaveLength(1);
+  });
+
+  it('the caller ends a call with its own reason, before and during it', async () => {
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 30_000 } });
+    const reason = new Error('the caller went away');
+    const controller = new AbortController();
+    const call = failure(licensing.assets.list(HARBOUR, { signal: controller.signal }));
+    setTimeout(() => controller.abort(reason), 50);
+    expect(await call).toBe(reason);
+    expect(await failure(licensing.assets.list(HARBOUR, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+  });
+
+  it('an order whose answer was lost is asked for again under its number, and placed once', async () => {
+    const order = newOrder();
+    await proxy.add({ toxic: 'cut_reply', by: 'rst' });
+    const placing = throughProxy.orders.place(order);
+    while ((await sandbox.commits()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    // The first answer is on its way into the cut.
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    await proxy.clear();
+    const record = await placing;
+    expect(record.state).toBe('succeeded');
+    expect(responseOf(record)?.replayed).toBe(true);
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
+
+  it('any other write whose answer was lost is not repeated, and the caller is told that it was sent', async () => {
+    await proxy.add({ toxic: 'cut_reply', by: 'rst' });
+    const lost = await failure(throughProxy.assetNums.reserve({ size: 1 }));
+    expect(lost).toBeInstanceOf(GatewayUnreachable);
+    expect(lost).toMatchObject({ sent: true, attempts: 1, timedOut: false });
+    expect(await sandbox.journal('obtainAssetNums')).toHaveLength(1);
+  });
+
+  it('an order in doubt is a problem with its number, and ends when it is settled; it is never sent again', async () => {
+    const order = newOrder();
+    const { channelCode, channelOrderId } = order;
+    await sandbox.fault({
+      operation: 'batchOrder',
+      times: 1,
+      phase: 'after',
+      action: { reset: 'before-headers' },
+    });
+    const doubt = await failure(licensing.orders.place(order));
+    expect(isProblem(doubt, 'outcome-unknown') && doubt.order).toEqual({ channelCode, channelOrderId });
+    expect(doubt).toMatchObject({ outcome: 'unknown', attempts: 1 });
+
+    const waiting = licensing.orders.placeAndWait(order, { pollMs: 20 });
+    const settled = await licensing.orders.settle({
+      channelCode,
+      channelOrderId,
+      as: 'succeeded',
+      reason: 'seen at the platform',
+    });
+    expect(await waiting).toEqual(settled);
+    expect(await sandbox.commits()).toHaveLength(1);
+    expect(await sandbox.journal('batchOrder')).toHaveLength(1);
+  });
+
+  it('the wait for an order ends with what was seen last', async () => {
+    const order = newOrder();
+    await sandbox.fault({
+      operation: 'batchOrder',
+      times: 1,
+      phase: 'after',
+      action: { reset: 'before-headers' },
+    });
+    const ended = await failure(licensing.orders.placeAndWait(order, { pollMs: 10, timeoutMs: 300 }));
+    expect(ended).toBeInstanceOf(OrderNotSettled);
+    expect(ended).toMatchObject({
+      record: { state: 'in_doubt' },
+      order: { channelOrderId: order.channelOrderId },
+    });
+    expect(await sandbox.journal('batchOrder')).toHaveLength(1);
+
+    const controller = new AbortController();
+    const stopped = failure(
+      licensing.orders.placeAndWait(order, { pollMs: 10_000, signal: controller.signal }),
+    );
+    setTimeout(() => controller.abort(), 50);
+    expect(await stopped).toMatchObject({ name: 'AbortError' });
+  });
+
+  it('a refused order rejects with the refusal, also while it is waited for', async () => {
+    await sandbox.fault({ operation: 'batchOrder', action: { code: '13004', message: 'no such product' } });
+    const order = newOrder();
+    for (const call of [licensing.orders.place(order), licensing.orders.placeAndWait(order)])
+      expect(await failure(call)).toMatchObject({ code: 'upstream-rejected', outcome: 'not_processed' });
+  });
+});
+
+describe('in front of nothing', () => {
+  it('no byte was sent, by no attempt', async () => {
+    const licensing = new Licensing({
+      baseUrl: `http://127.0.0.1:${await freePort()}`,
+      apiKey: 'k',
+      random: () => 0,
+    });
+    const refused = await failure(licensing.orders.place(newOrder()));
+    expect(refused).toBeInstanceOf(GatewayUnreachable);
+    expect(refused).toMatchObject({
+      sent: false,
+      attempts: 3,
+      timedOut: false,
+      operation: 'placeOrder',
+      order: { channelCode: 'crm' },
+    });
+    const unknown = new Licensing({ baseUrl: 'http://no-such-host.invalid', apiKey: 'k', attempts: 1 });
+    expect(await failure(unknown.health.live())).toMatchObject({ sent: false, attempts: 1 });
+  });
+
+  it('the wait for an order goes on until a gateway is there', async () => {
+    const licensing = new Licensing({
+      baseUrl: `http://127.0.0.1:${await freePort()}`,
+      apiKey: 'k',
+      random: () => 0,
+    });
+    const ended = await failure(licensing.orders.placeAndWait(newOrder(), { pollMs: 10, timeoutMs: 200 }));
+    expect(ended).toBeInstanceOf(OrderNotSettled);
+    expect((ended as Error).cause).toMatchObject({ name: 'GatewayUnreachable', sent: false });
+  });
+});
+
+describe('in front of gateways of other versions, and of what is no gateway', () => {
+  let server: ScriptedGateway;
+  let licensing: Licensing;
+
+  beforeAll(async () => {
+    server = await ScriptedGateway.start();
+    licensing = new Licensing({ baseUrl: `${server.url}/behind/a/path/`, apiKey: 'k', random: () => 0 });
+  });
+  afterAll(() => server.close());
+
+  it('unknown fields stay, and an unknown code is a problem', async () => {
+    server.play({
+      status: 200,
+      body: { items: [], page: 1, pageSize: 1, total: 0, totalPages: 0, mood: 'good' },
+    });
+    expect(await licensing.assets.list(HARBOUR)).toHaveProperty('mood', 'good');
+    expect(server.requests[0]?.url).toBe('/behind/a/path/v1/enterprises/ent-harbour/assets');
+
+    server.play(problem(418, 'teapot', { outcome: 'brewed', colour: 'red' }));
+    const refused = await failure(licensing.assets.list(HARBOUR));
+    expect(isProblem(refused) && refused.code).toBe('teapot');
+    expect(refused).toMatchObject({
+      outcome: 'brewed',
+      retryable: false,
+      requestId: 'of-the-gateway',
+      errors: [],
+      conflicts: [],
+    });
+  });
+
+  it('a problem that lacks what newer ones have does not sound better than it is', async () => {
+    server.play({ status: 500, body: { code: 'internal-error' } });
+    expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({
+      outcome: 'unknown',
+      retryable: false,
+      title: 'internal-error',
+    });
+  });
+
+  it.each([
+    ['no JSON', { status: 200, text: '<html>Welcome</html>' }],
+    ['JSON of another', { status: 502, body: { error: 'bad gateway' } }],
+    [
+      'a page of a load balancer',
+      { status: 503, text: 'upstream connect error', headers: { 'retry-after': '1' } },
+    ],
+    ['no body', { status: 200, text: '' }],
+  ])('an answer that is %s is no answer of the gateway', async (_, act) => {
+    server.play(act);
+    const failed = await failure(licensing.locks.disable({ ...HARBOUR, assetNums: ['1'] }));
+    expect(isGatewayUnreachable(failed) && failed.status).toBe(act.status);
+    expect(failed).toMatchObject({ sent: true, attempts: 1 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('the key does not follow a redirect', async () => {
+    const other = await ScriptedGateway.start();
+    server.play({ status: 307, headers: { location: `${other.url}/v1/callers/me` } });
+    expect(await failure(licensing.callers.me())).toMatchObject({ name: 'GatewayUnreachable', status: 307 });
+    expect(other.requests).toEqual([]);
+    await other.close();
+  });
+
+  it('a POST has one Idempotency-Key for all its attempts, and another call has another', async () => {
+    const reserved = { status: 201, body: { requested: 1, items: [] } };
+    server.play(
+      problem(503, 'overloaded', RETRYABLE),
+      problem(429, 'too-many-requests', RETRYABLE),
+      reserved,
+      reserved,
+      reserved,
+    );
+    await licensing.assetNums.reserve({ size: 1 });
+    await licensing.assetNums.reserve({ size: 1 });
+    await licensing.assetNums.reserve({ size: 1 }, { idempotencyKey: 'made-by-the-caller' });
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys[0]).toMatch(/^[\w-]{16,}$/);
+    expect(keys).toEqual([
+      keys[0],
+      keys[0],
+      keys[0],
+      expect.not.stringContaining(String(keys[0])),
+      'made-by-the-caller',
+    ]);
+    expect(new Set(server.requests.slice(0, 3).map(({ body }) => body))).toEqual(new Set(['{"size":1}']));
+  });
+
+  it('there are at most three attempts, and none of what is not retryable', async () => {
+    const refusal = problem(503, 'overloaded', RETRYABLE);
+    server.play(refusal, refusal, refusal, refusal);
+    expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({ code: 'overloaded', attempts: 3 });
+    expect(server.requests).toHaveLength(3);
+
+    server.play(problem(502, 'outcome-unknown', { outcome: 'unknown' }));
+    expect(await failure(licensing.assetNums.reserve({ size: 1 }))).toMatchObject({
+      code: 'outcome-unknown',
+      attempts: 1,
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('a refusal after a lost answer is no proof that nothing happened', async () => {
+    const refusal = problem(503, 'overloaded', RETRYABLE);
+    server.play('cut', refusal, refusal);
+    expect(await failure(licensing.orders.place(newOrder()))).toMatchObject({
+      code: 'overloaded',
+      outcome: 'unknown',
+      attempts: 3,
+    });
+
+    const member = { ...HARBOUR, memberGlobalId: 'm', account: 'a', name: 'A' };
+    server.play(problem(502, 'outcome-unknown', { outcome: 'unknown', retryable: true }), refusal, refusal);
+    expect(await failure(licensing.members.update(member))).toMatchObject({
+      code: 'overloaded',
+      outcome: 'unknown',
+    });
+
+    // Of a read there is nothing that could have happened.
+    server.play(problem(503, 'x', { ...RETRYABLE, outcome: 'unknown' }), refusal, refusal);
+    expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({ outcome: 'not_processed' });
+  });
+
+  it('a lost answer stays sent, also where no later attempt was', async () => {
+    const gone = await ScriptedGateway.start();
+    gone.play('cut');
+    const client = new Licensing({ baseUrl: gone.url, apiKey: 'k', random: () => 0.9 });
+    const placing = failure(client.orders.place(newOrder()));
+    while (gone.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await gone.close();
+    expect(await placing).toMatchObject({ sent: true, attempts: 3 });
+  });
+
+  it('silence after the deadline ends a write as sent', async () => {
+    server.play('silence');
+    expect(await failure(licensing.assetNums.reserve({ size: 1 }, { timeoutMs: 80 }))).toMatchObject({
+      timedOut: true,
+      sent: true,
+    });
+  });
+
+  it('Retry-After is seconds or a date', async () => {
+    const later = (ms: number) => new Date(Date.now() + ms).toUTCString();
+    for (const [header, least, most] of [
+      ['7', 7_000, 7_000],
+      [later(9_000), 7_000, 9_000],
+      ['soon', undefined, undefined],
+    ] as const) {
+      server.play(problem(503, 'overloaded', RETRYABLE, { 'retry-after': header }));
+      const { retryAfterMs } = (await failure(
+        licensing.assets.list(HARBOUR, { timeoutMs: least ?? 50 }),
+      )) as Problem;
+      if (least === undefined) expect(retryAfterMs).toBeUndefined();
+      else expect(retryAfterMs).toBeGreaterThanOrEqual(least);
+      if (most !== undefined) expect(retryAfterMs).toBeLessThanOrEqual(most);
+    }
+  });
+
+  it('a 404 that no gateway of this version sends is one of an older gateway, and tells so', async () => {
+    server.play(problem(404, 'not-found'));
+    expect(await failure(licensing.enterprises.overview(HARBOUR))).toMatchObject({
+      code: 'not-found',
+      operation: 'getOverview',
+    });
+  });
+
+  it('errors of another copy of the package are recognised', async () => {
+    server.play(problem(404, 'not-found'));
+    const error = (await failure(licensing.callers.me())) as object;
+    expect(
+      isProblem(
+        Object.assign(
+          Object.create(null) as object,
+          Object.fromEntries(Reflect.ownKeys(error).map((key) => [key, Reflect.get(error, key) as unknown])),
+        ),
+      ),
+    ).toBe(true);
+    for (const other of [null, undefined, 'text', {}, new Error('x')])
+      expect([isProblem(other), isGatewayUnreachable(other)]).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,104 @@
+import 'reflect-metadata';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { freePort } from '../../test/support/redis.ts';
+import { isProblem, Licensing } from '../src/licensing.ts';
+import { LicensingHealthIndicator, LicensingModule } from '../src/nestjs.ts';
+import { fakeLicensing, type Gateway, startGateway, startSandbox } from '../src/testing.ts';
+
+const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
+
+/** What the call rejects with. */
+function failure(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe('a gateway for the tests of callers (needs the build)', () => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    const faults = [{ operation: 'listMembers', action: { code: '60002' } }];
+    gateway = await startGateway({ seed: 7, faults, caller: { channels: ['crm'] }, client: { attempts: 1 } });
+  });
+  afterAll(() => gateway.stop());
+
+  it('comes with a client, a caller with the given rights, and the faults of the start', async () => {
+    const { name, channels, scopes } = await gateway.licensing.callers.me();
+    expect({ name, channels }).toEqual({ name: 'test', channels: ['crm'] });
+    expect(scopes).toContain('orders:settle');
+    expect(isProblem(await failure(gateway.licensing.members.list(HARBOUR)), 'member-not-found')).toBe(true);
+  });
+
+  it('is back at its start after a reset', async () => {
+    const { url, sandbox, licensing } = gateway;
+    await sandbox.control('DELETE', '/faults');
+    await sandbox.control('PATCH', '/state/assets/ast-1001', { freezing: true });
+    await sandbox.fault({ operation: 'listAssets', action: { code: '13004' } });
+    expect(isProblem(await failure(licensing.assets.list(HARBOUR)), 'upstream-rejected')).toBe(true);
+    await gateway.reset();
+    expect((await licensing.assets.get({ ...HARBOUR, assetId: 'ast-1001' })).frozen).toBe(false);
+    expect(isProblem(await failure(licensing.members.list(HARBOUR)), 'member-not-found')).toBe(true);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it('says what is missing where there is no gateway to start', async () => {
+    expect(await failure(startSandbox({ home: '/nowhere' }))).toMatchObject({
+      message: expect.stringContaining('LICENSING_GATEWAY_HOME'),
+    });
+  });
+
+  it('shows why a gateway did not start, and leaves nothing running', async () => {
+    const failed = await failure(startGateway({ environment: { PORT: 'none' } }));
+    expect(failed).toMatchObject({ message: expect.stringContaining('PORT') });
+  });
+});
+
+describe('a fake client for unit tests', () => {
+  it('answers what is faked, and names what is not', async () => {
+    const licensing = fakeLicensing({
+      assets: { get: ({ assetId }) => Promise.resolve({ assetId } as never) },
+      members: {
+        each: async function* () {
+          yield { memberGlobalId: 'm-1' } as never;
+        },
+      },
+    });
+    expect(await licensing.assets.get({ ...HARBOUR, assetId: 'a-1' })).toEqual({ assetId: 'a-1' });
+    for await (const { memberGlobalId } of licensing.members.each(HARBOUR))
+      expect(memberGlobalId).toBe('m-1');
+    expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({
+      cause: { message: 'This call is not faked: GET /v1/enterprises/ent-harbour/assets' },
+    });
+  });
+});
+
+describe('the module for NestJS', () => {
+  it('gives every module the client, made of injected settings, and a health indicator that never rejects', async () => {
+    const port = await freePort();
+    @Injectable()
+    class Settings {
+      readonly baseUrl = `http://127.0.0.1:${port}`;
+    }
+    @Module({ providers: [Settings], exports: [Settings] })
+    class SettingsModule {}
+    @Module({
+      imports: [
+        LicensingModule.forRootAsync({
+          imports: [SettingsModule],
+          inject: [Settings],
+          useFactory: ({ baseUrl }: Settings) => ({ baseUrl, apiKey: 'k', attempts: 1 }),
+        }),
+      ],
+    })
+    class AppModule {}
+    const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+    expect(app.get(Licensing)).toBeInstanceOf(Licensing);
+    expect(await app.get(LicensingHealthIndicator).isHealthy('licensing')).toEqual({
+      licensing: { status: 'down', detail: expect.stringContaining('No connection to the gateway') },
+    });
+    await app.close();
+  });
+});

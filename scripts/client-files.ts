@@ -1,0 +1,334 @@
+/**
+ * What the client package takes from the OpenAPI document: `client/src/api.ts` has the types of all schemas and the methods of each group,
+ * `client/src/operations.ts` the same methods as data, for the run time.
+ */
+import openapiTs, { astToString, oapiRef } from 'openapi-typescript';
+import ts from 'typescript';
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly additionalProperties?: unknown;
+}
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly security?: readonly object[];
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+export interface ApiDocument {
+  readonly paths: Readonly<Record<string, object>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/** Group and method where the rule of {@link nameOf} would not give a good name. */
+const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> = {
+  getOrderAssets: ['orders', 'assets'],
+  reserveAssetNums: ['assetNums', 'reserve'],
+  getAssetProducts: ['assets', 'products'],
+  getOverview: ['enterprises', 'overview'],
+  resetMemberPassword: ['members', 'resetPassword'],
+  setMemberAssetNums: ['members', 'setAssetNums'],
+  changeMemberAssetNums: ['members', 'changeAssetNums'],
+  lendAssets: ['members', 'lend'],
+  getCaller: ['callers', 'me'],
+  getJobRows: ['jobs', 'rows'],
+  live: ['health', 'live'],
+  ready: ['health', 'ready'],
+};
+/** Writes that the gateway itself runs at most once, by something in the body: a repeat without an answer does no harm. */
+const GUARDED = new Set(['placeOrder']);
+
+/** One method of the client. */
+interface Method {
+  readonly id: string;
+  readonly group: string;
+  readonly name: string;
+  readonly http: string;
+  readonly path: string;
+  readonly operation: Operation;
+  readonly input: Schema;
+  /** The name of the method that walks all pages. */
+  readonly each?: string;
+  /** The type of an item of the page. */
+  readonly item?: string;
+  readonly result: string;
+  readonly preview?: string;
+  /** Query parameters, of an operation that has a body too. */
+  readonly query: readonly string[];
+  /** Statuses of 400 and more whose body is a result. */
+  readonly answers: readonly number[];
+}
+
+export async function clientFiles(document: ApiDocument): Promise<readonly (readonly [string, string])[]> {
+  const methods = methodsOf(document);
+  return [
+    ['client/src/api.ts', await apiModule(document, methods)],
+    ['client/src/operations.ts', operationsModule(methods)],
+  ];
+}
+
+function methodsOf({ paths, components }: ApiDocument): Method[] {
+  const all = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([http, operation]) => ({ path, http, operation })),
+  );
+  return all
+    .filter(({ operation }) => speaksJson(operation))
+    .map(({ path, http, operation }): Method => {
+      const [group, name] = nameOf(operation.operationId);
+      const results = Object.entries(operation.responses).flatMap(([status, { content }]) => {
+        const schema = content?.['application/json']?.schema?.$ref;
+        return schema === undefined ? [] : [{ status: Number(status), schema: lastOf(schema) }];
+      });
+      const done = results.filter(({ status }) => status < 300);
+      const validates = operation.parameters?.some((one) => one.name === 'validateOnly') ?? false;
+      const kinds = [...new Set(done.map(({ schema }) => schema))];
+      // A preview has a schema of its own: it gets a method of its own.
+      const previewed =
+        validates && kinds.length === 2 ? done.find(({ status }) => status === 200) : undefined;
+      const of = kinds.filter((schema) => schema !== previewed?.schema);
+      const items = components.schemas[of[0] ?? '']?.properties?.['items']?.items?.$ref;
+      const isPage = of[0]?.endsWith('Page') === true && items !== undefined;
+      const input = inputOf(operation, components.schemas, previewed !== undefined);
+      return {
+        id: operation.operationId,
+        group,
+        name,
+        http: http.toUpperCase(),
+        path,
+        operation,
+        input,
+        ...(isPage && {
+          each: name === 'list' || name === 'find' ? 'each' : eachOf(name),
+          item: lastOf(items),
+        }),
+        result: of.length === 0 ? 'undefined' : of.join(' | '),
+        ...(previewed && { preview: previewed.schema }),
+        query:
+          operation.requestBody === undefined
+            ? []
+            : (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name),
+        answers: results.filter(({ status }) => status >= 400).map(({ status }) => status),
+      };
+    });
+}
+
+/** Streams have hand-written methods. */
+function speaksJson({ requestBody, responses }: Operation): boolean {
+  const bodies = Object.entries(responses).flatMap(([status, { content }]) =>
+    status.startsWith('2') && content ? [content] : [],
+  );
+  return [...bodies, ...(requestBody ? [requestBody.content] : [])].every(
+    (content) => 'application/json' in content,
+  );
+}
+
+/** `listAssets` is `assets.list`: the verb is the method, the rest in plural is the group. */
+function nameOf(operationId: string): readonly [group: string, method: string] {
+  const exception = NAMES[operationId];
+  if (exception) return exception;
+  const [, verb = '', noun = ''] = /^([a-z]+)(\w*)$/.exec(operationId) ?? [];
+  const group = noun.charAt(0).toLowerCase() + noun.slice(1);
+  return [group.endsWith('s') ? group : `${group}s`, verb];
+}
+
+function eachOf(name: string): string {
+  return `each${name.charAt(0).toUpperCase()}${name.slice(1).replace(/s$/, '')}`;
+}
+
+function lastOf(ref: string): string {
+  return ref.slice(ref.lastIndexOf('/') + 1);
+}
+
+/** Parameters and body in one object; headers are options of the call. */
+function inputOf(
+  { operationId, parameters = [], requestBody }: Operation,
+  schemas: ApiDocument['components']['schemas'],
+  previewed: boolean,
+): Schema {
+  const own = parameters.filter(
+    (one) => (one.in === 'path' || one.in === 'query') && !(previewed && one.name === 'validateOnly'),
+  );
+  const ref = requestBody?.content['application/json']?.schema?.$ref;
+  const clash = own.find((one) => ref !== undefined && one.name in (schemas[lastOf(ref)]?.properties ?? {}));
+  if (clash) throw new Error(`${operationId}: ${clash.name} is a parameter and a field of the body`);
+  const parametersSchema: Schema = {
+    type: 'object',
+    properties: Object.fromEntries(
+      own.map(({ name, description, schema }) => [
+        name,
+        { ...schema, default: undefined, ...(description !== undefined && { description }) },
+      ]),
+    ),
+    required: own.filter(({ required }) => required).map(({ name }) => name),
+    ...(own.length === 0 && { additionalProperties: false }),
+  };
+  if (ref === undefined) return parametersSchema;
+  return own.length === 0 ? { $ref: ref } : { allOf: [parametersSchema, { $ref: ref }] };
+}
+
+/** What the platform does not document is any JSON, not `unknown`. */
+const ANY_JSON = { $ref: '#/components/schemas/Json' };
+const JSON_TYPE = `/** What the platform does not document. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };`;
+
+function withJson(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withJson);
+  if (typeof node !== 'object' || node === null) return node;
+  const schema = node as Record<string, unknown>;
+  const open =
+    Array.isArray(schema['oneOf']) &&
+    schema['oneOf'].some((one: Schema) => one.additionalProperties === true);
+  if (open)
+    return {
+      ...ANY_JSON,
+      ...(schema['description'] !== undefined && { description: schema['description'] }),
+    };
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === 'additionalProperties' && value === true ? ANY_JSON : withJson(value),
+    ]),
+  );
+}
+
+async function apiModule({ components }: ApiDocument, methods: readonly Method[]): Promise<string> {
+  const inputs = Object.fromEntries(methods.map(({ id, input }) => [inputName(id), input]));
+  const reduced = {
+    openapi: '3.1.0',
+    info: { title: 'Licensing gateway', version: '1' },
+    paths: {},
+    components: {
+      schemas: { ...(withJson(components.schemas) as object), Json: {}, ...(withJson(inputs) as object) },
+    },
+  };
+  const nodes = await openapiTs(JSON.stringify(reduced), {
+    alphabetize: true,
+    immutable: true,
+    transform: (schema) =>
+      'x-extensible-enum' in schema ? openType(schema as unknown as Schema) : undefined,
+  });
+  const named = [...Object.keys(components.schemas), ...Object.keys(inputs)].sort();
+  return `/** Written by \`npm run generate\` from config/openapi.json: the schemas of the API, and the methods of the client. */
+import type { CallOptions, Walk } from './call-options.ts';
+
+${astToString(nodes)
+  .replace(
+    /^export (interface paths \{\}|type (paths|webhooks|operations|\$defs) = .*|interface operations .*)$/gm,
+    '',
+  )
+  .replace(/^export interface components/m, 'interface components')
+  .replaceAll('components["schemas"]["Json"]', 'Json')
+  .replace(/\n {8}readonly Json: .*/, '')
+  .replace(/\n {4}(responses|parameters|requestBodies|headers|pathItems): never;/g, '')
+  .trim()}
+
+${JSON_TYPE}
+
+${named.map((name) => `export type ${name} = components['schemas']['${name}'];`).join('\n')}
+
+${groupsOf(methods)}`;
+}
+
+function inputName(operationId: string): string {
+  return `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Input`;
+}
+
+/** Words that may grow stay literals in editors: `string` alone would swallow them. */
+function openType({ anyOf = [] }: Schema): ts.TypeNode {
+  return ts.factory.createUnionTypeNode(
+    anyOf.map((one) => {
+      if (one.$ref !== undefined) return oapiRef(one.$ref);
+      if (one.type === 'null') return ts.factory.createLiteralTypeNode(ts.factory.createNull());
+      return ts.factory.createTypeReferenceNode('(string & Record<never, never>)');
+    }),
+  );
+}
+
+function groupsOf(methods: readonly Method[]): string {
+  const groups = Map.groupBy(methods, ({ group }) => group);
+  const types = [...groups].map(
+    ([group, its]) => `export interface ${typeName(group)} {\n${its.flatMap(signaturesOf).join('\n')}\n}`,
+  );
+  const fields = [...groups.keys()].map((group) => `  readonly ${group}: ${typeName(group)};`);
+  return `${types.join('\n\n')}\n\n/** The methods of the client, by what they are about. */\nexport interface Groups {\n${fields.join('\n')}\n}\n`;
+}
+
+function typeName(group: string): string {
+  return `${group.charAt(0).toUpperCase()}${group.slice(1)}Methods`;
+}
+
+function signaturesOf({
+  id,
+  name,
+  http,
+  path,
+  operation,
+  input,
+  result,
+  each,
+  item,
+  preview,
+}: Method): string[] {
+  const optional =
+    (input.required ?? []).length === 0 && input.$ref === undefined && input.allOf === undefined;
+  const given = `input${optional ? '?' : ''}: ${inputName(id)}, options?: CallOptions`;
+  const about = `${operation.summary ?? id} (\`${id}\`, ${http} ${path})`;
+  const line = (text: string, signature: string) => `  /** ${text.replaceAll('*/', '')} */\n  ${signature};`;
+  return [
+    line(about, `${name}(${given}): Promise<${result}>`),
+    ...(each === undefined
+      ? []
+      : [line(`Every item of \`${name}\`, page after page`, `${each}(${given}): Walk<${item}>`)]),
+    ...(preview === undefined
+      ? []
+      : [
+          line(
+            `Every check of \`${name}\`, and what it would send; nothing is sent`,
+            `preview(${given}): Promise<${preview}>`,
+          ),
+        ]),
+  ];
+}
+
+function operationsModule(methods: readonly Method[]): string {
+  const rows = methods.map(({ id, group, name, http, path, operation, each, preview, query, answers }) => {
+    const row = {
+      group,
+      name,
+      method: http,
+      path,
+      ...(each !== undefined && { each }),
+      ...(preview !== undefined && { preview: 'preview' }),
+      ...(query.length > 0 && { query }),
+      ...(answers.length > 0 && { answers }),
+      ...(operation.parameters?.some((one) => one.name === 'X-Session-Id') && { user: true }),
+      ...(GUARDED.has(id) && { guarded: true }),
+      ...((operation.security ?? []).length === 0 && { open: true }),
+    };
+    return `  ${id}: ${JSON.stringify(row)},`;
+  });
+  return `/** Written by \`npm run generate\` from config/openapi.json: the methods of the client as data. */
+import type { Operation } from './call-options.ts';
+
+export const operations: Readonly<Record<string, Operation>> = {
+${rows.join('\n')}
+};
+`;
+}
