@@ -20,7 +20,7 @@ const FLOORS = [
   ['tenancy'],
   ['operation'],
   ['order', 'member', 'session'],
-  ['reconciliation'],
+  ['reconciliation', 'jobs'],
   ['http'],
   ['meta'],
 ];
@@ -89,8 +89,23 @@ export default {
       comment:
         'A queue runs a job again whose worker stalled: reading may be repeated, sending an order may not.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/reconciliation/' },
+      from: { path: '^src/', pathNot: '^src/redis/job-queue\\.ts$' },
       to: { path: '(^|/)node_modules/(bullmq|@nestjs/bullmq)/' },
+    },
+    {
+      name: 'who-has-a-queue',
+      comment:
+        'Reconciliation reads, and jobs record each call and look up its rows: no other room puts work on a queue.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(reconciliation|jobs)/' },
+      to: { path: '^src/redis/job-queue\\.ts$' },
+    },
+    {
+      name: 'jobs-place-no-order',
+      comment: 'Members can be found by their account after a lost response; orders cannot.',
+      severity: 'error',
+      from: { path: '^src/jobs/' },
+      to: { path: '^src/order/' },
     },
     {
       name: 'controllers-know-no-wire',

@@ -72,6 +72,12 @@ export interface TracingConfig {
   readonly headers: Secret | undefined;
 }
 
+/** The largest file of an import of members. */
+export class ImportConfig {
+  maxBytes!: number;
+  maxRows!: number;
+}
+
 export interface AppConfig {
   readonly logLevel: Values['LOG_LEVEL'];
   readonly listen: ListenConfig;
@@ -83,6 +89,7 @@ export interface AppConfig {
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
   readonly tracing: TracingConfig;
+  readonly imports: ImportConfig;
 }
 
 /** The gateway cannot run with this environment. Each line names a variable and what it should be, never its value. */
@@ -210,6 +217,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
       enabled: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
       headers: values.OTEL_EXPORTER_OTLP_HEADERS,
     },
+    imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
   };
 }
 

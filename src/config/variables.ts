@@ -234,6 +234,14 @@ export const variables = {
     schema: secret.optional(),
     meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
   },
+  IMPORT_MAX_BYTES: {
+    schema: integer(1_024, 268_435_456).default(16 * 1024 * 1024),
+    meaning: 'largest file of an import of members, in bytes',
+  },
+  IMPORT_MAX_ROWS: {
+    schema: integer(1, 1_000_000).default(50_000),
+    meaning: 'most rows of an import of members',
+  },
   DOCS: {
     schema: oneOf('on', 'off').optional(),
     meaning: '`on` serves /docs and /openapi.json; default on, in production off',

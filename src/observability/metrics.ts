@@ -240,6 +240,23 @@ export class Metrics {
     help: 'Age of the oldest order in doubt',
     registers: [this.registry],
   });
+  readonly #jobs = new Gauge({
+    name: 'gateway_jobs',
+    help: 'Imports that have not ended, of all replicas, by state: queued or running',
+    labelNames: ['state'],
+    registers: [this.registry],
+  });
+  readonly #jobsIdle = new Gauge({
+    name: 'gateway_jobs_idle_seconds',
+    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
+    registers: [this.registry],
+  });
+  readonly #jobsEnded = new Counter({
+    name: 'gateway_jobs_ended_total',
+    help: 'Imports that this process has ended, by their last state',
+    labelNames: ['state'],
+    registers: [this.registry],
+  });
   /** Undefined where no Redis is configured: a 0 would raise an alarm. */
   #redisUp: Gauge | undefined;
 
@@ -337,6 +354,17 @@ export class Metrics {
   /** One reconciliation attempt for an order in doubt ended. */
   reconciliationAttempt(result: AttemptOutcome): void {
     this.#reconciliationAttempts.inc({ result });
+  }
+
+  /** Imports that have not ended, and for how long one of them has not changed. */
+  jobs({ queued, running, idleMs }: { queued: number; running: number; idleMs: number }): void {
+    this.#jobs.set({ state: 'queued' }, queued);
+    this.#jobs.set({ state: 'running' }, running);
+    this.#jobsIdle.set(idleMs / 1_000);
+  }
+
+  jobEnded(state: string): void {
+    this.#jobsEnded.inc({ state });
   }
 
   /** An answer of the platform departed from its interface, see {@link gapKinds}. */

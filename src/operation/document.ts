@@ -36,6 +36,10 @@ export function openApiDocument(app: INestApplication, examples = responseExampl
     .addTag('Locks and asset numbers', 'Disable and enable physical locks, and reserve numbers')
     .addTag('Sessions', 'Log users of the platform in and out')
     .addTag('Members', 'The employees of an enterprise, and their asset numbers and lent locks')
+    .addTag(
+      'Jobs',
+      'Imports that run for longer than a request: their progress and the results of their rows',
+    )
     .addTag('Gateway', 'What a key may do, and where the platform departs from its interface')
     .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');

@@ -27,7 +27,7 @@ const ORDERS = [
   ...['wait 0 0', 'sadd KEY 0', 'sunion KEY', 'zrange KEY 0 0', 'zrem KEY 0', 'zrangebyscore KEY 0 0'],
   ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0'],
 ];
-/** Commands of the queue's library, which the reconciliation of orders in doubt runs on. */
+/** Commands of the queue's library, which the reconciliation of orders in doubt and imports run on. */
 const QUEUE = [
   ...['bzpopmin KEY 1', 'hdel KEY 0', 'hexists KEY 0', 'hincrby KEY 0 1', 'hmset KEY 0 0', 'llen KEY'],
   ...['lpop KEY', 'lpush KEY 0', 'lrange KEY 0 0', 'lrem KEY 0 0', 'rpoplpush KEY KEY', 'rpush KEY 0'],
@@ -42,7 +42,12 @@ export function sharedRights(environment: string): Rights {
 export function orderStoreRights(environment: string): Rights {
   return {
     commands: [...COMMON, ...ORDERS, ...QUEUE],
-    prefixes: [`{${environment}:guard}:`, `{${environment}:reconciliation}:`, `${environment}:reserved:`],
+    prefixes: [
+      `{${environment}:guard}:`,
+      `{${environment}:reconciliation}:`,
+      `{${environment}:imports}:`,
+      `${environment}:reserved:`,
+    ],
   };
 }
 
