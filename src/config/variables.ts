@@ -85,7 +85,7 @@ export const variables = {
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
   MANAGEMENT_HOST: {
     schema: text.min(1).default('127.0.0.1'),
-    meaning: 'address of the management listener, which serves /metrics without a key',
+    meaning: 'address of the management listener, which serves /metrics and /console without a key',
   },
   MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
   LOG_LEVEL: {
