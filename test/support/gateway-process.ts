@@ -53,17 +53,21 @@ export async function startGatewayProcess(
     'exec "$@"',
   ].join(' && ');
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
-  const child = spawn('sh', ['-c', start, 'sh', process.execPath, ...(bundled ? SHIPPED : ['dist/main.js'])], {
-    env: {
-      PATH: process.env['PATH'],
-      PORT: '0',
-      MANAGEMENT_PORT: '0',
-      ...environment,
-      ...keeping,
-      NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
+  const child = spawn(
+    'sh',
+    ['-c', start, 'sh', process.execPath, ...(bundled ? SHIPPED : ['dist/main.js'])],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+        ...environment,
+        ...keeping,
+        NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
+      },
+      stdio: ['ignore', sink, sink, 'ipc'],
     },
-    stdio: ['ignore', sink, sink, 'ipc'],
-  });
+  );
   if (typeof sink === 'number') closeSync(sink);
   let piped = '';
   child.stdout?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
