@@ -20,9 +20,9 @@ const FLOORS = [
   ['tenancy'],
   ['operation'],
   ['order', 'member', 'session'],
-  ['reconciliation'],
+  ['reconciliation', 'jobs'],
   ['http'],
-  ['meta'],
+  ['meta', 'console'],
 ];
 const inRooms = (rooms) => `^src/(${rooms.join('|')})/`;
 const ROOT = '^src/(main|app|app\\.module)\\.ts$';
@@ -57,9 +57,9 @@ export default {
     {
       name: 'reconciliation-is-a-leaf',
       comment:
-        'Looking for orders in doubt reads the platform by itself, in the background: nobody who answers a request depends on it.',
+        'Looking for orders in doubt reads the platform by itself, in the background: nothing that answers a caller depends on it. The console shows what it found.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(reconciliation/|app\\.module\\.ts$)' },
+      from: { path: '^src/', pathNot: '^src/(reconciliation/|console/|app\\.module\\.ts$)' },
       to: { path: '^src/reconciliation/' },
     },
     {
@@ -74,8 +74,23 @@ export default {
       comment:
         'A queue runs a job again whose worker stalled: reading may be repeated, sending an order may not.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/reconciliation/' },
+      from: { path: '^src/', pathNot: '^src/redis/job-queue\\.ts$' },
       to: { path: '(^|/)node_modules/(bullmq|@nestjs/bullmq)/' },
+    },
+    {
+      name: 'who-has-a-queue',
+      comment:
+        'Reconciliation reads, and jobs record each call and look up its rows: no other room puts work on a queue.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(reconciliation|jobs)/' },
+      to: { path: '^src/redis/job-queue\\.ts$' },
+    },
+    {
+      name: 'jobs-place-no-order',
+      comment: 'Members can be found by their account after a lost response; orders cannot.',
+      severity: 'error',
+      from: { path: '^src/jobs/' },
+      to: { path: '^src/order/' },
     },
     {
       name: 'controllers-know-no-wire',
@@ -111,9 +126,9 @@ export default {
     {
       name: 'no-sockets',
       comment:
-        'A connection made with Node itself would go around the walls above; the metrics listener only listens.',
+        'A connection made with Node itself would go around the walls above; the management listener only listens.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/observability/metrics\\.listener\\.ts$|\\.spec\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/observability/management\\.listener\\.ts$|\\.spec\\.ts$' },
       to: { path: '^(node:)?(http|https|http2|net|tls)$', dependencyTypesNot: ['type-only'] },
     },
     {

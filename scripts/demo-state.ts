@@ -1,6 +1,6 @@
 /**
  * What the examples of the API page need beside the sandbox's seed: an order that the gateway placed, since the gateway reads records
- * of its own orders only, and the password of a user who logs in.
+ * of its own orders only, the password of a user who logs in, and an import.
  */
 
 interface Demo {
@@ -33,21 +33,39 @@ const ORDER = {
   ],
 };
 
+/** The import in the examples of jobs. Its row fails, so the demo has the members of the seed. */
+const IMPORT = 'account,password,name,departmentId\nanna,first-login-3,Anna Berg,10\n';
+
 export async function prepareDemo({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void> {
   await send('PUT', `${sandboxUrl}/__sandbox/users`, LOGIN);
   await send('POST', `${gatewayUrl}/v1/license-orders`, ORDER, { 'x-api-key': key });
+  const job = (await send('POST', `${gatewayUrl}/v1/enterprises/ent-harbour/member-imports`, IMPORT, {
+    'x-api-key': key,
+    'content-type': 'text/csv',
+    'idempotency-key': 'example-of-import-members-1',
+  })) as { jobId: string };
+  await jobEnded(gatewayUrl, key, job.jobId);
+}
+
+/** Resolves when the job has ended. */
+export async function jobEnded(gatewayUrl: string, key: string, jobId: string): Promise<void> {
+  const headers = { 'x-api-key': key };
+  const events = await fetch(`${gatewayUrl}/v1/jobs/${jobId}/events`, { headers });
+  await events.text();
 }
 
 async function send(
   method: string,
   url: string,
-  body: object,
+  body: object | string,
   headers: Record<string, string> = {},
-): Promise<void> {
+): Promise<unknown> {
   const response = await fetch(url, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${await response.text()}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${text}`);
+  return text === '' ? undefined : JSON.parse(text);
 }

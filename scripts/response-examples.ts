@@ -7,13 +7,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mock } from 'node:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareDemo } from './demo-state.ts';
+import { jobEnded, prepareDemo } from './demo-state.ts';
 import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';
 
 const NOW = new Date('2026-11-20T08:00:00.000Z');
 const PAGE_SIZE = '2';
+/** The job of the demo, as the document names it. */
+const EXAMPLE_JOB = 'KdQDWNwVm0NMz1IH7_URRg';
 
 type Examples = Record<string, Record<string, unknown>>;
 
@@ -26,7 +28,7 @@ interface Operation {
     example?: unknown;
   }[];
   readonly requestBody?: {
-    content: Record<string, { examples?: Record<string, { value: object }> }>;
+    content: Record<string, { examples?: Record<string, { value: object | string }> }>;
   };
   readonly responses: Readonly<Record<string, { content?: object }>>;
 }
@@ -49,17 +51,21 @@ export interface Build {
 interface Sent {
   readonly method: string;
   readonly path: string;
-  readonly body?: object;
+  /** A text is a file, in CSV. */
+  readonly body?: object | string;
   readonly headers?: Record<string, string>;
 }
 
 /** Bodies of the document's examples of a request, by name. */
-type Bodies = Readonly<Record<string, object>>;
+type Bodies = Readonly<Record<string, object | string>>;
 
 /** Responses that the document's first example of a request does not lead to: the changes of it that do. */
 const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) => Sent)[]>> = {
   placeOrder: [
-    (usual) => ({ ...usual, body: { ...usual.body, channelOrderId: 'SO-2006', syncMode: 'async' } }),
+    (usual) => ({
+      ...usual,
+      body: { ...(usual.body as object), channelOrderId: 'SO-2006', syncMode: 'async' },
+    }),
     (usual, { deleteAsset }) => ({
       ...usual,
       path: `${usual.path}?validateOnly=true`,
@@ -68,6 +74,7 @@ const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) 
   ],
   disableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
   enableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
+  importMembers: [(usual) => ({ ...usual, path: `${usual.path}?validateOnly=true` })],
   addMembers: [
     (usual) => ({
       ...usual,
@@ -110,13 +117,22 @@ export async function responseExamples(build: Build): Promise<Examples> {
   await gateway.listen(0, '127.0.0.1');
   const url = `http://127.0.0.1:${gateway.getHttpServer().address().port}`;
   const send = async ({ method, path, body, headers }: Sent): Promise<{ status: number; body: unknown }> => {
+    const isFile = typeof body === 'string';
     const response = await fetch(url + path, {
       method,
-      headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }), ...headers },
-      ...(body && { body: JSON.stringify(body) }),
+      headers: {
+        'x-api-key': key,
+        ...(body && { 'content-type': isFile ? 'text/csv' : 'application/json' }),
+        ...headers,
+      },
+      ...(body && { body: isFile ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+    const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '');
+    const result = isJson ? (JSON.parse(text) as { jobId?: string }) : undefined;
+    // The next import of the enterprise is refused until this one has ended.
+    if (response.status === 202 && result?.jobId !== undefined) await jobEnded(url, key, result.jobId);
+    return { status: response.status, body: result };
   };
   try {
     const prepare = () => prepareDemo({ gatewayUrl: url, key, sandboxUrl: sandbox.url });
@@ -149,9 +165,13 @@ async function collect(
   );
   // Operations on the order come first: the gateway keeps its record after a reset of the platform, but the platform forgets the assets.
   const onOrders = ({ template }: { template: string }) => template.startsWith('/v1/license-orders');
+  // Jobs are read before further imports add to their list.
+  const onJobs = ({ method, template }: { method: string; template: string }) =>
+    template.startsWith('/v1/jobs') && method !== 'post';
   for (const { method, template, operation } of [
     ...operations.filter(onOrders),
-    ...operations.filter((each) => !onOrders(each)),
+    ...operations.filter(onJobs),
+    ...operations.filter((each) => !onOrders(each) && !onJobs(each)),
   ]) {
     const { operationId, responses } = operation;
     const usual = requestOf(method, template, operation);
@@ -188,7 +208,8 @@ async function collect(
 }
 
 function bodiesOf({ requestBody }: Operation): Bodies {
-  const examples = requestBody?.content['application/json']?.examples ?? {};
+  const { content = {} } = requestBody ?? {};
+  const { examples = {} } = content['application/json'] ?? content['text/csv'] ?? {};
   return Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value]));
 }
 
@@ -220,11 +241,12 @@ async function departFromInterface(
   await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
 }
 
-/** Without what differs in every run: ids of sessions, and times by the order ledger's own clock. Of the long list of problems the first two. */
+/** Without what differs in every run: ids of sessions and jobs, and times by the order ledger's own clock. Of the long list of problems the first two. */
 function presentable(operationId: string, body: unknown): unknown {
   if (operationId === 'listProblems') return { items: (body as { items: unknown[] }).items.slice(0, 2) };
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
     if (key === 'sessionId') return 'example-session';
+    if (key === 'jobId') return EXAMPLE_JOB;
     return value !== null && (key === 'submittedAt' || key === 'settledAt') ? NOW.toISOString() : value;
   });
 }

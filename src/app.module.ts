@@ -1,7 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
+import { ConsoleModule } from './console/console.module.ts';
 import { HttpModule } from './http/http.module.ts';
+import { JobsModule } from './jobs/jobs.module.ts';
 import { MemberModule } from './member/member.module.ts';
 import { MetaModule } from './meta/meta.module.ts';
 import type { Log } from './observability/log.ts';
@@ -24,8 +26,11 @@ export class AppModule {
         HttpModule,
         SessionModule,
         OrderModule,
+        // Before the members: its routes are more particular than theirs.
+        JobsModule,
         MemberModule,
         ReconciliationModule,
+        ConsoleModule,
       ],
     };
   }

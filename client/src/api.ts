@@ -257,6 +257,10 @@ interface components {
             /** @description Aliases that it may name in `X-Acting-User`. */
             readonly users: readonly string[];
         };
+        readonly CancelJobInput: {
+            /** @description Id of the job */
+            readonly jobId: string;
+        };
         /** @description A change of the asset numbers of a member (docs/platform.md, section 4.2, operation 9) */
         readonly ChangeAssetNums: {
             /** @description Asset numbers that the member gets.. By default `[]` */
@@ -546,6 +550,10 @@ interface components {
             readonly enterpriseGlobalId: string;
         };
         readonly GetCallerInput: Record<string, never>;
+        readonly GetJobInput: {
+            /** @description Id of the job */
+            readonly jobId: string;
+        };
         readonly GetMemberInput: {
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
             readonly enterpriseGlobalId: string;
@@ -582,6 +590,133 @@ interface components {
          * @enum {string}
          */
         readonly HealthStatus: "ok" | "degraded" | "down";
+        /**
+         * @description `add`: rows of members who exist fail; `upsert`: those members are updated
+         * @enum {string}
+         */
+        readonly ImportMode: "add" | "upsert";
+        /** @description What an import would do */
+        readonly ImportPlan: {
+            /** @description Members to add */
+            readonly add: number;
+            /** @description Accounts of the members to delete. */
+            readonly delete: readonly string[];
+            /** @description Rows whose members exist and stay as they are; with `mode=add` these rows would fail */
+            readonly unchanged: number;
+            /** @description Members to update */
+            readonly update: number;
+        };
+        /** @description An import: how far it is, and what became of its rows */
+        readonly Job: {
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string;
+            /** @description Members that were deleted because the file does not have them */
+            readonly deleted: number;
+            /** @description Rows that have a result: the sum of the next six. It never falls */
+            readonly done: number;
+            /** @description Global id of the enterprise whose members it changes. */
+            readonly enterpriseGlobalId: string;
+            /**
+             * Format: date-time
+             * @description When the job and its rows are deleted
+             */
+            readonly expiresAt: string;
+            /** @description Rows that had no effect */
+            readonly failed: number;
+            /**
+             * Format: date-time
+             * @description When it ended; null before
+             */
+            readonly finishedAt: string | null;
+            /** @description Id of the job */
+            readonly jobId: string;
+            /** @description What the job does */
+            readonly kind: components["schemas"]["JobKind"] | (string & Record<never, never>);
+            /** @description What becomes of rows whose account exists */
+            readonly mode: components["schemas"]["ImportMode"] | (string & Record<never, never>);
+            /** @description Why the job failed as a whole; null where it did not. */
+            readonly problem: components["schemas"]["JobProblem"] | null;
+            /**
+             * Format: date-time
+             * @description When the work on it began; null before
+             */
+            readonly startedAt: string | null;
+            /** @description How far the job is */
+            readonly state: components["schemas"]["JobState"] | (string & Record<never, never>);
+            /** @description Rows whose members were added */
+            readonly succeeded: number;
+            /** @description Rows of the file and, once they are known, members to delete */
+            readonly total: number;
+            /** @description Rows whose members were the same already */
+            readonly unchanged: number;
+            /** @description Rows that may have had an effect: the list of members could not be read for a day */
+            readonly unknown: number;
+            /** @description Rows whose members were updated */
+            readonly updated: number;
+        };
+        /**
+         * @description What a job does
+         * @enum {string}
+         */
+        readonly JobKind: "import";
+        /** @description One page of jobs */
+        readonly JobPage: {
+            /** @description Newest first. */
+            readonly items: readonly components["schemas"]["Job"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /** @description Why a job failed as a whole: a problem (RFC 9457) without what depends on a request */
+        readonly JobProblem: {
+            /** @description The code for programs to decide on */
+            readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
+            /** @description What happened this time. */
+            readonly detail: string;
+            /** @description What is known about the effect on the platform; `not_processed` means that provably nothing happened */
+            readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
+            /** @description The request that the job was made by. */
+            readonly requestId: string;
+            /** @description Whether the same request may be sent again as it is */
+            readonly retryable: boolean;
+            /** @description The HTTP status that a request would have got */
+            readonly status: number;
+            /** @description The problem in a few words, the same for every occurrence */
+            readonly title: string;
+            /**
+             * Format: uri-reference
+             * @description The page that explains the problem
+             */
+            readonly type: string;
+        };
+        /** @description What became of a row of the file, or of a member that the file does not have */
+        readonly JobRow: {
+            /** @description Login name without the enterprise's suffix */
+            readonly account: string;
+            /** @description A problem's code; null where the row did not fail */
+            readonly code: string | null;
+            /** @description Null where the row has no member. */
+            readonly memberGlobalId: string | null;
+            /** @description The reason, in the words of the platform where it gave one; null where the row did not fail */
+            readonly message: string | null;
+            /** @description 1 for the first row below the header; null for a member that was to be deleted */
+            readonly row: number | null;
+            /** @description What became of the row */
+            readonly status: components["schemas"]["RowStatus"] | (string & Record<never, never>);
+        };
+        /**
+         * @description How far a job is: `succeeded` (every row), `completed` (some rows failed or are unknown), `cancelled` and `failed` (nothing more can be done; `problem` says why) are ends
+         * @enum {string}
+         */
+        readonly JobState: "queued" | "running" | "succeeded" | "completed" | "cancelled" | "failed";
         /** @description The assets whose rights move, and the lock that takes them (docs/platform.md, section 4.2, operation 10) */
         readonly LendAssets: {
             /**
@@ -686,6 +821,16 @@ interface components {
             readonly page?: number;
             /** @description Items on a full page */
             readonly pageSize?: number;
+        };
+        readonly ListJobsInput: {
+            /** @description Only jobs of this enterprise */
+            readonly enterpriseGlobalId?: string;
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+            /** @description Only jobs in this state */
+            readonly state?: components["schemas"]["JobState"];
         };
         readonly ListLentLocksInput: {
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
@@ -1305,7 +1450,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -1508,12 +1653,16 @@ interface components {
         readonly Region: "domestic" | "singapore" | "unknown";
         /** @description A fault of the request: where it is, and what is allowed there */
         readonly RequestFault: {
+            /** @description Column of an imported file; absent where it does not apply */
+            readonly column?: string;
             /** @description What is allowed there. */
             readonly detail: string;
             /** @description Query parameter, path parameter or header; absent where it does not apply */
             readonly parameter?: string;
             /** @description JSON pointer (RFC 6901) into the body; absent where it does not apply */
             readonly pointer?: string;
+            /** @description Row of an imported file: 1 is the first below the header, 0 the header; absent where it does not apply */
+            readonly row?: number;
         };
         /** @description How many asset numbers to reserve (docs/platform.md, section 4.1, operation 9) */
         readonly ReserveAssetNums: {
@@ -1704,6 +1853,11 @@ interface components {
             readonly withdrawn: readonly string[];
         };
         /**
+         * @description What became of a row: `pending` was not sent (yet), `unknown` may have been carried out
+         * @enum {string}
+         */
+        readonly RowStatus: "pending" | "added" | "updated" | "unchanged" | "deleted" | "failed" | "unknown";
+        /**
          * @description What a caller may do; each operation names the scope that it needs
          * @enum {string}
          */
@@ -1886,6 +2040,7 @@ export type BindCustomer = components['schemas']['BindCustomer'];
 export type BindCustomerInput = components['schemas']['BindCustomerInput'];
 export type BoughtAsset = components['schemas']['BoughtAsset'];
 export type Caller = components['schemas']['Caller'];
+export type CancelJobInput = components['schemas']['CancelJobInput'];
 export type ChangeAssetNums = components['schemas']['ChangeAssetNums'];
 export type ChangeMemberAssetNumsInput = components['schemas']['ChangeMemberAssetNumsInput'];
 export type Conflict = components['schemas']['Conflict'];
@@ -1914,6 +2069,7 @@ export type GapPage = components['schemas']['GapPage'];
 export type GetAssetInput = components['schemas']['GetAssetInput'];
 export type GetAssetProductsInput = components['schemas']['GetAssetProductsInput'];
 export type GetCallerInput = components['schemas']['GetCallerInput'];
+export type GetJobInput = components['schemas']['GetJobInput'];
 export type GetMemberInput = components['schemas']['GetMemberInput'];
 export type GetOrderAssetsInput = components['schemas']['GetOrderAssetsInput'];
 export type GetOrderInput = components['schemas']['GetOrderInput'];
@@ -1921,6 +2077,14 @@ export type GetOverviewInput = components['schemas']['GetOverviewInput'];
 export type GetProblemInput = components['schemas']['GetProblemInput'];
 export type GetSessionInput = components['schemas']['GetSessionInput'];
 export type HealthStatus = components['schemas']['HealthStatus'];
+export type ImportMode = components['schemas']['ImportMode'];
+export type ImportPlan = components['schemas']['ImportPlan'];
+export type Job = components['schemas']['Job'];
+export type JobKind = components['schemas']['JobKind'];
+export type JobPage = components['schemas']['JobPage'];
+export type JobProblem = components['schemas']['JobProblem'];
+export type JobRow = components['schemas']['JobRow'];
+export type JobState = components['schemas']['JobState'];
 export type LendAssets = components['schemas']['LendAssets'];
 export type LendAssetsInput = components['schemas']['LendAssetsInput'];
 export type LentLock = components['schemas']['LentLock'];
@@ -1931,6 +2095,7 @@ export type LimitType = components['schemas']['LimitType'];
 export type ListAssetNumsInput = components['schemas']['ListAssetNumsInput'];
 export type ListAssetsInput = components['schemas']['ListAssetsInput'];
 export type ListGapsInput = components['schemas']['ListGapsInput'];
+export type ListJobsInput = components['schemas']['ListJobsInput'];
 export type ListLentLocksInput = components['schemas']['ListLentLocksInput'];
 export type ListMembersInput = components['schemas']['ListMembersInput'];
 export type ListOrdersInput = components['schemas']['ListOrdersInput'];
@@ -1990,6 +2155,7 @@ export type RevokedAsset = components['schemas']['RevokedAsset'];
 export type RevokedMerchandise = components['schemas']['RevokedMerchandise'];
 export type RevokedProduct = components['schemas']['RevokedProduct'];
 export type RightsChange = components['schemas']['RightsChange'];
+export type RowStatus = components['schemas']['RowStatus'];
 export type Scope = components['schemas']['Scope'];
 export type Session = components['schemas']['Session'];
 export type SessionCreated = components['schemas']['SessionCreated'];
@@ -2106,6 +2272,17 @@ export interface AssetNumsMethods {
   each(input: ListAssetNumsInput, options?: CallOptions): Walk<AssetNum>;
 }
 
+export interface JobsMethods {
+  /** Page through the jobs of the caller's enterprises, newest first (`listJobs`, GET /v1/jobs) */
+  list(input?: ListJobsInput, options?: CallOptions): Promise<JobPage>;
+  /** Every item of `list`, page after page */
+  each(input?: ListJobsInput, options?: CallOptions): Walk<Job>;
+  /** How far a job is (`getJob`, GET /v1/jobs/{jobId}) */
+  get(input: GetJobInput, options?: CallOptions): Promise<Job>;
+  /** Cancel a job: what was sent is finished, and nothing further is sent (`cancelJob`, DELETE /v1/jobs/{jobId}) */
+  cancel(input: CancelJobInput, options?: CallOptions): Promise<Job>;
+}
+
 export interface MembersMethods {
   /** Add members to an enterprise, up to 1,000 at once (`addMembers`, POST /v1/enterprises/{enterpriseGlobalId}/members) */
   add(input: AddMembersInput, options?: CallOptions): Promise<AddMembersResult>;
@@ -2149,6 +2326,7 @@ export interface Groups {
   readonly orders: OrdersMethods;
   readonly locks: LocksMethods;
   readonly assetNums: AssetNumsMethods;
+  readonly jobs: JobsMethods;
   readonly members: MembersMethods;
   readonly lentLocks: LentLocksMethods;
 }

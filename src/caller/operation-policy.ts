@@ -21,6 +21,12 @@ export interface OperationPolicy {
   readonly answersRepeats?: boolean;
   /** Lookups of the ids that it names need a user of the platform (the alias `default`), although the operation itself does not act as one. */
   readonly looksUpAsUser?: boolean;
+  /** The media types of a response that is a stream; absent: the response is JSON. */
+  readonly streams?: readonly string[];
+  /** The body is a file that the handler reads as it arrives. */
+  readonly takesFile?: boolean;
+  /** The URL of what the write made, for `Location`; undefined where it made nothing. */
+  readonly locationOf?: (result: unknown) => string | undefined;
 }
 
 export const OPERATION_POLICY = 'operation-policy';

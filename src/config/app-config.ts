@@ -66,6 +66,12 @@ export class UsersConfig {
   file!: string | undefined;
 }
 
+/** The largest file of an import of members. */
+export class ImportConfig {
+  maxBytes!: number;
+  maxRows!: number;
+}
+
 export interface AppConfig {
   readonly logLevel: Values['LOG_LEVEL'];
   readonly listen: ListenConfig;
@@ -76,6 +82,7 @@ export interface AppConfig {
   readonly jwt: JwtConfig;
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
+  readonly imports: ImportConfig;
 }
 
 /** The gateway cannot run with this environment. Each line names a variable and what it should be, never its value. */
@@ -199,6 +206,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
     jwt: { trust },
     users: { file: values.UPSTREAM_USERS_FILE },
     cache: { ttlMs: values.CACHE_TTL_MS },
+    imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
   };
 }
 

@@ -3,6 +3,7 @@ import {
   type AppConfig,
   CacheConfig,
   CallersConfig,
+  ImportConfig,
   OrderStoreConfig,
   JwtConfig,
   ListenConfig,
@@ -25,6 +26,7 @@ export class ConfigModule {
       { provide: JwtConfig, useValue: config.jwt },
       { provide: UsersConfig, useValue: config.users },
       { provide: CacheConfig, useValue: config.cache },
+      { provide: ImportConfig, useValue: config.imports },
     ];
     return { module: ConfigModule, providers: slices, exports: slices };
   }

@@ -3,6 +3,8 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../caller/callers-file.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { ImportConfig } from '../config/app-config.ts';
+import type { RequestFile } from '../operation/request-state.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { memoryLimit } from './memory.ts';
 import { askForBody, hasBody, MAX_BODY_BYTES } from './server-limits.ts';
@@ -14,6 +16,9 @@ const MAX_BUDGET = 64 * MIB;
 const MIN_BUDGET = 8 * MIB;
 /** The part of a body that Node may read before a handler does. */
 const READ_AHEAD = 64 * 1024;
+
+/** A file is read as it arrives, and its rows are kept compressed: this part of its length at most. */
+const PART_OF_FILE = 4;
 
 interface Share {
   readonly caller: string;
@@ -33,17 +38,22 @@ export class RequestBodies {
   readonly #ofCaller = new Map<string, number>();
   #underWay = 0;
 
-  constructor(private readonly metrics: Metrics) {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly imports: ImportConfig,
+  ) {
     metrics.bodyBytes(() => this.#underWay);
   }
 
   /** Reserves bytes for a body when its headers have arrived. Returns the problem where the body is too long or the budget is used up. */
   admit(request: FastifyRequest, { name }: Caller): ProblemException | undefined {
     if (!hasBody(request.raw)) return undefined;
-    const length = Number(request.headers['content-length'] ?? READ_AHEAD);
-    if (length > MAX_BODY_BYTES) return new ProblemException('payload-too-large');
+    const isFile = takesFile(request);
+    const { maxBytes } = this.imports;
+    const length = Number(request.headers['content-length'] ?? (isFile ? maxBytes : READ_AHEAD));
+    if (length > (isFile ? maxBytes : MAX_BODY_BYTES)) return new ProblemException('payload-too-large');
     const share = { caller: name, bytes: 0, isHandedOver: false };
-    if (!this.#grow(share, length)) return this.#tooMany();
+    if (!this.#grow(share, isFile ? Math.ceil(length / PART_OF_FILE) : length)) return this.#tooMany();
     this.#shares.set(request, share);
     return undefined;
   }
@@ -77,6 +87,21 @@ export class RequestBodies {
     askForBody(request.raw);
   }
 
+  /** The body as a file that the handler reads. */
+  file(request: FastifyRequest, payload: Readable, kind: RequestFile['kind']): RequestFile {
+    const share = this.#shares.get(request);
+    if (share) share.isHandedOver = true;
+    const length = request.headers['content-length'];
+    return {
+      kind,
+      length: length === undefined ? undefined : Number(length),
+      open: () => {
+        askForBody(request.raw);
+        return payload;
+      },
+    };
+  }
+
   /** The response is ready: the body is not needed any more. */
   done(request: FastifyRequest): void {
     const share = this.#shares.get(request);
@@ -105,4 +130,9 @@ export class RequestBodies {
     this.metrics.requestRefused('bodies');
     return new ProblemException('overloaded', { retryAfter: 1 });
   }
+}
+
+/** Whether the route's operation declares a file as its body. */
+export function takesFile({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config?.takesFile === true;
 }

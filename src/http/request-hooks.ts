@@ -7,7 +7,7 @@ import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
 import type { Asker } from './admission-queue.ts';
 import { Connections } from './connections.ts';
-import { RequestBodies } from './request-bodies.ts';
+import { RequestBodies, takesFile } from './request-bodies.ts';
 import {
   closeAfterResponse,
   hasBody,
@@ -29,6 +29,10 @@ import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 /** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
+const FILE_TYPES = {
+  csv: /^text\/csv *(; *(charset="?utf-8"?|header=present) *)*$/i,
+  ndjson: /^application\/x-ndjson *(; *charset="?utf-8"?)? *$/i,
+};
 
 /** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
 export function connectHttp(app: NestFastifyApplication): void {
@@ -126,8 +130,17 @@ export function connectHttp(app: NestFastifyApplication): void {
     // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
     const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
-    if (!JSON_TYPE.test(type) || coding !== 'identity')
+    const isFile = takesFile(request);
+    const isKnown = isFile || JSON_TYPE.test(type);
+    const kind = isFile
+      ? (['csv', 'ndjson'] as const).find((each) => FILE_TYPES[each].test(type))
+      : undefined;
+    if (!isKnown || coding !== 'identity' || (isFile && !kind))
       return done(null, new UnreadableBody('unsupported-media-type'));
+    if (kind) {
+      request.state.file = bodies.file(request, payload, kind);
+      return done(null);
+    }
     bodies.read(request, payload, (problem, body) => {
       if (!isCutShort(request)) done(problem, body && readRequestBody(body));
     });

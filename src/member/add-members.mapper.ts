@@ -15,6 +15,8 @@ import { readMember, toMemberTerms } from './member.mapper.ts';
 /** The outcome of the rows of one call, and whether the answer contradicts itself or the request. */
 export interface AddedRows {
   readonly succeeded: MemberDto[];
+  /** The same by their accounts. */
+  readonly added: ReadonlyMap<string, MemberDto>;
   readonly failed: FailedMemberDto[];
   readonly contradicts: boolean;
 }
@@ -77,6 +79,7 @@ export function toAddedRows(
   });
   return {
     succeeded: rows.flatMap(({ account }) => added.get(account) ?? []),
+    added,
     failed,
     contradicts:
       added.size < members.length ||

@@ -59,18 +59,19 @@ export class AddMembersService {
     const work = async () => {
       for (const [index, rows] of queue) {
         const firstIndex = index * ROWS_PER_CALL;
-        results[index] = await settle(this.#send(call, enterpriseGlobalId, rows, firstIndex));
+        results[index] = await settle(this.send(call, enterpriseGlobalId, rows, firstIndex));
       }
     };
     await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, work));
     return results;
   }
 
-  async #send(
+  /** One call to the platform, for at most 100 rows. */
+  async send(
     call: CallContext,
     enterpriseGlobalId: string,
     rows: readonly NewMemberDto[],
-    firstIndex: number,
+    firstIndex = 0,
   ): Promise<AddedRows> {
     const request = { ids: { enterpriseGlobalId }, body: toAddRequest(rows) };
     const added = await this.upstream.call('addMembers', call, request, (data, notes) =>

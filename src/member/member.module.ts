@@ -24,5 +24,6 @@ import { OverviewService } from './overview.service.ts';
     OverviewService,
     UnsettledDeletes,
   ],
+  exports: [AddMembersService, MemberService],
 })
 export class MemberModule {}

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { TallyCounter, TallyHistogram } from './tally.ts';
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** The upper bounds of all histograms, in seconds. */
+export const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 const tokenEvents = [
@@ -240,6 +241,23 @@ export class Metrics {
     help: 'Age of the oldest order in doubt',
     registers: [this.registry],
   });
+  readonly #jobs = new Gauge({
+    name: 'gateway_jobs',
+    help: 'Imports that have not ended, of all replicas, by state: queued or running',
+    labelNames: ['state'],
+    registers: [this.registry],
+  });
+  readonly #jobsIdle = new Gauge({
+    name: 'gateway_jobs_idle_seconds',
+    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
+    registers: [this.registry],
+  });
+  readonly #jobsEnded = new Counter({
+    name: 'gateway_jobs_ended_total',
+    help: 'Imports that this process has ended, by their last state',
+    labelNames: ['state'],
+    registers: [this.registry],
+  });
   /** Undefined where no Redis is configured: a 0 would raise an alarm. */
   #redisUp: Gauge | undefined;
 
@@ -337,6 +355,17 @@ export class Metrics {
   /** One reconciliation attempt for an order in doubt ended. */
   reconciliationAttempt(result: AttemptOutcome): void {
     this.#reconciliationAttempts.inc({ result });
+  }
+
+  /** Imports that have not ended, and for how long one of them has not changed. */
+  jobs({ queued, running, idleMs }: { queued: number; running: number; idleMs: number }): void {
+    this.#jobs.set({ state: 'queued' }, queued);
+    this.#jobs.set({ state: 'running' }, running);
+    this.#jobsIdle.set(idleMs / 1_000);
+  }
+
+  jobEnded(state: string): void {
+    this.#jobsEnded.inc({ state });
   }
 
   /** An answer of the platform departed from its interface, see {@link gapKinds}. */

@@ -102,6 +102,9 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   userId: "The platform's internal id of the user behind the member",
   userName: "Login name with the enterprise's suffix, which the platform appends",
 
+  // Jobs
+  jobId: 'Id of the job',
+
   // Times, pages, counts
   createdAt: 'When it was created',
   endsAt: 'End of validity, where it has one',

@@ -10,10 +10,17 @@ import {
   type OperationName,
   operations,
 } from '../upstream/operations.ts';
-import { idempotencyHeaders, idempotencyParameter, idempotencyProblems } from './idempotency-responses.ts';
+import {
+  idempotencyHeaders,
+  idempotencyParameter,
+  idempotencyProblems,
+  type ResponseHeaders,
+} from './idempotency-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
 import { ReadInterceptor } from './read.interceptor.ts';
 import { readResponses } from './read-responses.ts';
+import { StreamInterceptor } from './stream.interceptor.ts';
+import { fileBody, type FileDoc, type StreamDoc, streamContent } from './stream-documents.ts';
 import { WriteInterceptor } from './write.interceptor.ts';
 
 export const API_KEY = 'apiKey';
@@ -33,10 +40,16 @@ const userHeaders = [
   }),
 ];
 
+const LOCATION: ResponseHeaders = {
+  Location: { description: 'What the request made', schema: { type: 'string' } },
+};
+
 interface Success {
   readonly status: number;
   readonly description: string;
   readonly type?: Type;
+  /** A response that is a stream: its media types, with examples. */
+  readonly streams?: readonly StreamDoc[];
   /** Which later operations take what from this response. */
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
@@ -58,6 +71,8 @@ export interface OperationSpec {
   readonly alsoScopes?: OperationPolicy['alsoScopes'];
   /** The platform's operation behind it, where there is one. */
   readonly upstream?: OperationName;
+  /** The platform's operation that is called after the response, where the operation itself calls none or another. */
+  readonly later?: OperationName;
   /** Whether the platform is called on behalf of a user; default: if the operation behind it is a member operation. */
   readonly actsAsUser?: boolean;
   /** How long a response of a read may be cached; default: as configured where the platform is called, else not at all. */
@@ -78,6 +93,10 @@ export interface OperationSpec {
   readonly problems?: readonly ProblemSlug[];
   /** The statuses of success, the usual one first. */
   readonly success: readonly [Success, ...Success[]];
+  /** The body is a file, in one of these types, with examples that work in the demo. */
+  readonly file?: FileDoc;
+  /** See {@link OperationPolicy}. */
+  readonly locationOf?: OperationPolicy['locationOf'];
   /** Bodies that work in the demo unchanged. */
   readonly body?: { readonly type: Type; readonly examples: Readonly<Record<string, RequestExample>> };
 }
@@ -88,8 +107,10 @@ export interface OperationSpec {
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   const upstream = spec.upstream && operations[spec.upstream];
+  const shown = spec.later ? operations[spec.later] : upstream;
   const actsAsUser = spec.actsAsUser ?? upstream?.module === 'member';
-  const read = spec.effect === 'read' && !spec.noStore;
+  const streams = spec.success[0].streams;
+  const read = spec.effect === 'read' && !spec.noStore && !streams;
   const cacheMs = spec.cacheMs ?? (upstream ? undefined : 0);
   const policy: OperationPolicy = {
     operationId: spec.id,
@@ -100,6 +121,9 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     idempotency: spec.idempotency,
     answersRepeats: spec.answersRepeats,
     looksUpAsUser: spec.looksUpAsUser,
+    streams: streams?.map(({ type }) => type),
+    takesFile: spec.file !== undefined,
+    locationOf: spec.locationOf,
   };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
@@ -109,25 +133,36 @@ export function Operation(spec: OperationSpec): MethodDecorator {
       summary: spec.summary,
       description:
         `${spec.description ?? ''}\n\nScope: ${spec.scope === 'none' ? 'none' : `\`${spec.scope}\``}`.trim(),
+      ...(spec.file && { requestBody: fileBody(spec.file) }),
     }),
+    // The body is not read before the handler.
+    ...(spec.file ? [RouteConfig({ takesFile: true })] : []),
     // Either of the two.
     ApiSecurity(API_KEY),
     ApiSecurity(BEARER),
-    ...(upstream ? [ApiExtension('x-upstream', upstreamRoute(upstream))] : []),
+    ...(shown ? [ApiExtension('x-upstream', upstreamRoute(shown))] : []),
     ...(actsAsUser ? userHeaders : []),
     ...(spec.idempotency ? [idempotencyParameter(spec.idempotency, spec.keyExample)] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
       : []),
     ...(read ? [UseInterceptors(ReadInterceptor), RouteConfig({ isCached: cacheMs !== 0 })] : []),
+    ...(streams ? [UseInterceptors(StreamInterceptor)] : []),
     ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
     ...(read
       ? readResponses(spec.success, {
           asksPlatform: upstream !== undefined || actsAsUser,
           paged: spec.paged ?? false,
         })
-      : spec.success.map((success) =>
-          ApiResponse({ ...success, headers: idempotencyHeaders(spec.idempotency, success.status) }),
+      : spec.success.map(({ streams: media, ...success }) =>
+          ApiResponse({
+            ...success,
+            ...(media && { content: streamContent(media) }),
+            headers: {
+              ...idempotencyHeaders(spec.idempotency, success.status),
+              ...(spec.locationOf && success.status !== 200 && LOCATION),
+            },
+          }),
         )),
     ...problemResponses(
       [

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { traceContext, type TraceContext } from '../observability/trace-context.ts';
@@ -6,6 +7,15 @@ import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 import type { AskedGenerations } from '../read-cache/read-keys.ts';
+
+/** A file in the body of a request, of which nothing has been read yet. */
+export interface RequestFile {
+  readonly kind: 'csv' | 'ndjson';
+  /** As the request names it; undefined where it does not. */
+  readonly length: number | undefined;
+  /** Asks the client for the body where it waits for that. The reader must not destroy the stream, because the response uses its connection. */
+  open(): Readable;
+}
 
 /** What the gateway knows about a request besides HTTP; made when the request arrives. */
 export interface RequestState {
@@ -22,6 +32,8 @@ export interface RequestState {
   generations?: Promise<AskedGenerations> | undefined;
   /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
+  /** Set where the operation takes a file and the body has the type of one. */
+  file?: RequestFile;
   /** The fields of a problem for the log line of the request. */
   problem?: Readonly<Record<string, string | number | boolean | undefined>>;
 }
@@ -33,6 +45,8 @@ declare module 'fastify' {
   /** What `@Operation` says of a route before its handler is known to Nest. */
   interface FastifyContextConfig {
     isCached?: boolean;
+    /** The operation's body is a file that the handler reads. */
+    takesFile?: boolean;
   }
 }
 
@@ -53,6 +67,12 @@ export const HeaderValue = createParamDecorator(
     const value = context.switchToHttp().getRequest<FastifyRequest>().headers[name];
     return typeof value === 'string' ? value : undefined;
   },
+);
+
+/** The file of a request; undefined where it has no body. */
+export const UploadedFile = createParamDecorator(
+  (_: unknown, context: ExecutionContext): RequestFile | undefined =>
+    context.switchToHttp().getRequest<FastifyRequest>().state.file,
 );
 
 /** The caller of an authorised request, as in the callers file. */

@@ -185,6 +185,80 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
       "reason": null
     }
   },
+  "listJobs": {
+    "200": {
+      "items": [
+        {
+          "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+          "kind": "import",
+          "mode": "add",
+          "enterpriseGlobalId": "ent-harbour",
+          "state": "completed",
+          "total": 1,
+          "done": 1,
+          "succeeded": 0,
+          "updated": 0,
+          "unchanged": 0,
+          "deleted": 0,
+          "failed": 1,
+          "unknown": 0,
+          "createdAt": "2026-11-20T08:00:00.000Z",
+          "startedAt": "2026-11-20T08:00:00.000Z",
+          "finishedAt": "2026-11-20T08:00:00.000Z",
+          "expiresAt": "2026-11-27T08:00:00.000Z",
+          "problem": null
+        }
+      ],
+      "page": 1,
+      "pageSize": 2,
+      "total": 1,
+      "totalPages": 1
+    }
+  },
+  "getJob": {
+    "200": {
+      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "kind": "import",
+      "mode": "add",
+      "enterpriseGlobalId": "ent-harbour",
+      "state": "completed",
+      "total": 1,
+      "done": 1,
+      "succeeded": 0,
+      "updated": 0,
+      "unchanged": 0,
+      "deleted": 0,
+      "failed": 1,
+      "unknown": 0,
+      "createdAt": "2026-11-20T08:00:00.000Z",
+      "startedAt": "2026-11-20T08:00:00.000Z",
+      "finishedAt": "2026-11-20T08:00:00.000Z",
+      "expiresAt": "2026-11-27T08:00:00.000Z",
+      "problem": null
+    }
+  },
+  "cancelJob": {
+    "202": {
+      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "kind": "import",
+      "mode": "add",
+      "enterpriseGlobalId": "ent-harbour",
+      "state": "completed",
+      "total": 1,
+      "done": 1,
+      "succeeded": 0,
+      "updated": 0,
+      "unchanged": 0,
+      "deleted": 0,
+      "failed": 1,
+      "unknown": 0,
+      "createdAt": "2026-11-20T08:00:00.000Z",
+      "startedAt": "2026-11-20T08:00:00.000Z",
+      "finishedAt": "2026-11-20T08:00:00.000Z",
+      "expiresAt": "2026-11-27T08:00:00.000Z",
+      "problem": null
+    }
+  },
   "getCaller": {
     "200": {
       "name": "demo",
@@ -512,6 +586,56 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "region": "domestic"
         }
       ]
+    }
+  },
+  "retryJob": {
+    "202": {
+      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "kind": "import",
+      "mode": "add",
+      "enterpriseGlobalId": "ent-harbour",
+      "state": "queued",
+      "total": 1,
+      "done": 0,
+      "succeeded": 0,
+      "updated": 0,
+      "unchanged": 0,
+      "deleted": 0,
+      "failed": 0,
+      "unknown": 0,
+      "createdAt": "2026-11-20T08:00:00.000Z",
+      "startedAt": null,
+      "finishedAt": null,
+      "expiresAt": "2026-11-27T08:00:00.000Z",
+      "problem": null
+    }
+  },
+  "importMembers": {
+    "200": {
+      "add": 2,
+      "update": 0,
+      "unchanged": 1,
+      "delete": []
+    },
+    "202": {
+      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "kind": "import",
+      "mode": "add",
+      "enterpriseGlobalId": "ent-harbour",
+      "state": "queued",
+      "total": 3,
+      "done": 0,
+      "succeeded": 0,
+      "updated": 0,
+      "unchanged": 0,
+      "deleted": 0,
+      "failed": 0,
+      "unknown": 0,
+      "createdAt": "2026-11-20T08:00:00.000Z",
+      "startedAt": null,
+      "finishedAt": null,
+      "expiresAt": "2026-11-27T08:00:00.000Z",
+      "problem": null
     }
   },
   "addMembers": {

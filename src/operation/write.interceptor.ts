@@ -33,7 +33,10 @@ export class WriteInterceptor implements NestInterceptor {
       validatedAhead(context);
       const lookUp = this.tenancy.granted(context);
       const run = () => lastValueFrom(next.handle() as Observable<unknown>);
-      return await this.writes.answer(request, reply, { lookUp, run });
+      const result = await this.writes.answer(request, reply, { lookUp, run });
+      const location = request.state.policy?.locationOf?.(result);
+      if (location !== undefined) void reply.header('location', location);
+      return result;
     } finally {
       // Also after a failure, because the platform may have carried it out. A request that was refused before anything was sent changed
       // nothing, and must not drop the cached reads of other callers.

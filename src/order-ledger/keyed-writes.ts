@@ -49,7 +49,11 @@ export class KeyedWrites {
   }
 }
 
-function payloadOf(operation: string, { params, body }: FastifyRequest, { user }: CallContext): object {
+function payloadOf(operation: string, request: FastifyRequest, { user }: CallContext): object {
+  const { params, body, query, state } = request;
   // To the caller, a user with a new session is the same user.
-  return { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
+  const payload = { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
+  // A file is not read twice, so its type and length stand for it.
+  const file = { kind: state.file?.kind, length: state.file?.length };
+  return state.policy?.takesFile ? { ...payload, query, file } : payload;
 }

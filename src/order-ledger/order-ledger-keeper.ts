@@ -6,7 +6,7 @@ import { MemoryOrderLedger } from './memory-order-ledger.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-ledger-store.ts';
 import { RedisOrderLedger } from './redis-order-ledger.ts';
-import { stopReasons, StoreWatch } from './store-watch.ts';
+import { type StopReason, stopReasons, StoreWatch } from './store-watch.ts';
 
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
@@ -32,6 +32,12 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   /** `down`: orders get 503. */
   get status(): 'up' | 'down' {
     return this.watch.stopped === 'none' ? 'up' : 'down';
+  }
+
+  /** Why orders are refused, and how many records cannot be read: for an operator. */
+  get trouble(): { stopped: StopReason; reason: string | undefined; unreadable: number } {
+    const { stopped, reason, unreadableRecords } = this.watch;
+    return { stopped, reason, unreadable: unreadableRecords };
   }
 
   /** Calls the listener when an order was, or may have been, carried out after its request ended. */

@@ -72,6 +72,13 @@ export const gatewayProblems = {
       'The named enterprise has no customer with this id, or no customer with this number of the channel.',
     remedy: 'Take the id from `findCustomers`, or from the assets of the enterprise.',
   },
+  'job-not-found': {
+    ...defaultOutcome,
+    statuses: [404],
+    title: 'No such job',
+    meaning: 'The gateway has no job with this id for this caller. Jobs are kept for 7 days.',
+    remedy: 'Take the id from the response of the import, or from `listJobs`.',
+  },
   'precondition-failed': {
     ...defaultOutcome,
     statuses: [412],
@@ -90,8 +97,9 @@ export const gatewayProblems = {
     ...defaultOutcome,
     statuses: [406],
     title: 'No representation fits the Accept header',
-    meaning: 'The `Accept` header refuses JSON.',
-    remedy: 'Accept `application/json` and `application/problem+json`, or leave the header out.',
+    meaning: 'The `Accept` header refuses every type of the response.',
+    remedy:
+      'Accept `application/json` and `application/problem+json` (for a stream one of the types that the operation names), or leave the header out.',
   },
   'order-not-settleable': {
     ...defaultOutcome,
@@ -101,6 +109,23 @@ export const gatewayProblems = {
       'The order is not in doubt and not incomplete, so nothing is left to settle, or it was sent too short a time ago to be settled as not placed.',
     remedy:
       'Look at its record with `getOrder`. With `Retry-After` the same settlement is possible after that time.',
+  },
+  'import-in-progress': {
+    ...defaultOutcome,
+    statuses: [409],
+    title: 'Another import of this enterprise is running',
+    meaning:
+      'An enterprise has one import at a time. `detail` has the id of the job that is running, and nothing of this request was sent.',
+    remedy: 'Wait for that job (`watchJob`) or cancel it (`cancelJob`), then send the file again.',
+  },
+  'too-many-deletes': {
+    ...defaultOutcome,
+    statuses: [422],
+    title: 'The import would delete more members than allowed',
+    meaning:
+      'More members of the enterprise are missing in the file than `maxDeletes` allows to delete. Nothing was sent; `detail` has the number.',
+    remedy:
+      'Check that the file is complete. `validateOnly=true` lists the members, and `keep` protects accounts. Then raise `maxDeletes`.',
   },
   'request-in-progress': {
     statuses: [409],
@@ -133,7 +158,8 @@ export const gatewayProblems = {
     ...defaultOutcome,
     statuses: [413],
     title: 'The body is too large',
-    meaning: 'A body may have at most 1 MiB.',
+    meaning:
+      'A body may have at most 1 MiB; the file of an import at most 16 MiB and 50,000 rows, or what the operator has configured.',
     remedy: 'Send less in one request.',
   },
   'uri-too-long': {
@@ -146,9 +172,10 @@ export const gatewayProblems = {
   'unsupported-media-type': {
     ...defaultOutcome,
     statuses: [415],
-    title: 'The body is not JSON',
-    meaning: 'The gateway accepts only bodies in `application/json` and UTF-8.',
-    remedy: 'Send `Content-Type: application/json`.',
+    title: 'The body has another type than the operation takes',
+    meaning:
+      'The gateway accepts only bodies in `application/json` and UTF-8; as the file of an import `text/csv` and `application/x-ndjson`.',
+    remedy: 'Send the `Content-Type` that the operation names.',
   },
   'headers-too-large': {
     ...defaultOutcome,

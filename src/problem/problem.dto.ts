@@ -23,6 +23,17 @@ export class RequestFaultDto {
   @ApiProperty({ description: `Query parameter, path parameter or header; ${NEVER_SHOWN}`, required: false })
   parameter?: string;
 
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    description: `Row of an imported file: 1 is the first below the header, 0 the header; ${NEVER_SHOWN}`,
+    required: false,
+  })
+  row?: number;
+
+  @ApiProperty({ description: `Column of an imported file; ${NEVER_SHOWN}`, required: false })
+  column?: string;
+
   /** What is allowed there. */
   detail!: string;
 }

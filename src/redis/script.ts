@@ -13,7 +13,7 @@ export class Script {
   async run<T>(
     client: RedisCommander,
     keys: readonly string[],
-    values: readonly (string | number)[],
+    values: readonly (string | number | Buffer)[],
   ): Promise<T> {
     const all = [...keys, ...values];
     try {

@@ -22,10 +22,12 @@ export class Sealer {
   }
 
   seal(text: string, redisKey: string): string {
-    const iv = freshBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(redisKey));
-    const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return `${FORMAT}.${this.#first.kid}.${sealed.toString('base64url')}`;
+    return `${this.#head}${this.#encrypted(Buffer.from(text), redisKey).toString('base64url')}`;
+  }
+
+  /** The same for large values: without the coding as text, which takes a third more room. */
+  sealBytes(bytes: Buffer, redisKey: string): Buffer {
+    return Buffer.concat([Buffer.from(this.#head), this.#encrypted(bytes, redisKey)]);
   }
 
   /** Whether the value names a key that is not in the list. */
@@ -37,16 +39,37 @@ export class Sealer {
   /** Returns the text, or undefined where none of the keys sealed the value for this Redis key, or where it was changed since. */
   open(value: string, redisKey: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');
+    return this.#decrypted(format, kid, Buffer.from(encoded, 'base64url'), redisKey)?.toString('utf8');
+  }
+
+  /** The bytes of {@link sealBytes}, or undefined as for {@link open}. */
+  openBytes(value: Buffer, redisKey: string): Buffer | undefined {
+    const formatEnd = value.indexOf('.');
+    const kidEnd = value.indexOf('.', formatEnd + 1);
+    const format = value.toString('latin1', 0, Math.max(0, formatEnd));
+    const kid = value.toString('latin1', formatEnd + 1, Math.max(0, kidEnd));
+    return this.#decrypted(format, kid, value.subarray(kidEnd + 1), redisKey);
+  }
+
+  get #head(): string {
+    return `${FORMAT}.${this.#first.kid}.`;
+  }
+
+  #encrypted(bytes: Buffer, redisKey: string): Buffer {
+    const iv = freshBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(redisKey));
+    return Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  #decrypted(format: string | undefined, kid: string, sealed: Buffer, redisKey: string): Buffer | undefined {
     const key = this.#keys.get(kid);
-    const sealed = Buffer.from(encoded, 'base64url');
     if (format !== FORMAT || !key || sealed.length < IV_BYTES + TAG_BYTES) return undefined;
     try {
       const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES,
       });
       decipher.setAAD(Buffer.from(redisKey)).setAuthTag(sealed.subarray(-TAG_BYTES));
-      const text = Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
-      return text.toString('utf8');
+      return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
     } catch {
       return undefined;
     }

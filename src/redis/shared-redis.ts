@@ -49,6 +49,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   #evictionChecked = false;
   #lastError: unknown;
   readonly #told = new Set<string>();
+  /** Why Redis is away, in its words where there are any. */
+  #said: string | undefined;
   /** Why Redis refuses writes, or some of them. */
   #refusal: string | undefined;
   #probe: Promise<void> | undefined;
@@ -118,6 +120,12 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     return this.#up && this.#refusal === undefined ? 'up' : 'down';
   }
 
+  /** Why it is `down`, for an operator. */
+  get reason(): string | undefined {
+    if (this.status !== 'down') return undefined;
+    return this.#up ? this.#refusal : (this.#said ?? 'no connection');
+  }
+
   /**
    * Runs a command, or fails at once with {@link RedisAway}. An error reply concerns this command only. No reply, or a reply that
    * Redis cannot serve at all, concerns all commands.
@@ -172,6 +180,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   /** Logs why Redis is away, in the server's words where there are any: each reason once while Redis is away. */
   #tell(error: unknown): void {
     const said = error === undefined ? undefined : redisErrorWords(error);
+    this.#said = said;
     if (this.#told.has(said ?? '') || this.#told.size >= MOST_REASONS) return;
     this.#told.add(said ?? '');
     const reason: RedisErrorReason = error === undefined ? 'connection' : redisErrorReason(error);

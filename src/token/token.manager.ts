@@ -5,7 +5,14 @@ import { Metrics } from '../observability/metrics.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
-import { type Grant, type HeldToken, newOwner, TokenStore } from './token.store.ts';
+import { type Grant, type HeldToken, newOwner, type TokenStanding, TokenStore } from './token.store.ts';
+
+/** Why the last request for an application token failed. */
+interface TokenTrouble {
+  readonly principal: string;
+  readonly kind: TokenFailure['kind'];
+  readonly reason: string;
+}
 
 /** The pause after a failed renewal, while the old token still serves. */
 const RENEWAL_PAUSE_MS = 1_000;
@@ -18,7 +25,7 @@ const RENEWAL_PAUSE_MS = 1_000;
 @Injectable()
 export class TokenManager {
   readonly #flights = new Map<string, Promise<HeldToken>>();
-  #failing = false;
+  #failure: TokenTrouble | undefined;
 
   constructor(
     private readonly store: TokenStore,
@@ -81,7 +88,12 @@ export class TokenManager {
 
   /** Whether the last requests for application tokens succeeded. */
   get healthy(): boolean {
-    return !this.#failing;
+    return this.#failure === undefined;
+  }
+
+  /** For an operator: the tokens of this process, and why the last request for an application token failed. */
+  get standing(): { held: readonly TokenStanding[]; failure: TokenTrouble | undefined } {
+    return { held: this.store.standings(), failure: this.#failure };
   }
 
   async #wait(principal: Principal, waitMs: number): Promise<AccessToken> {
@@ -104,11 +116,11 @@ export class TokenManager {
     if (running) return running;
     const flight = this.#obtain(principal, held).then(
       (token) => {
-        this.#settle(principal, false);
+        this.#settle(principal);
         return token;
       },
       (error: unknown) => {
-        this.#settle(principal, true);
+        this.#settle(principal, asFailure(error));
         throw error;
       },
     );
@@ -121,9 +133,14 @@ export class TokenManager {
   }
 
   /** One user's wrong password does not make the gateway degraded. */
-  #settle({ kind }: Principal, failing: boolean): void {
-    if (kind === 'application') this.#failing = failing;
-    if (!failing) this.metrics.breakerState('tokens', 'closed');
+  #settle(principal: Principal, failure?: TokenFailure): void {
+    if (principal.kind === 'application')
+      this.#failure = failure && {
+        principal: principalName(principal),
+        kind: failure.kind,
+        reason: failure.reason,
+      };
+    if (!failure) this.metrics.breakerState('tokens', 'closed');
   }
 
   async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {

@@ -3,6 +3,8 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { acceptedType } from './accepted-type.ts';
+import { UnreadableBody } from './request-body.ts';
 
 const SERVED = new Set(['application/json', 'application/problem+json', 'application/*', '*/*', 'text/html']);
 /** Clients send few different headers. Where a client sends many, they are only parsed again. */
@@ -24,7 +26,11 @@ export class RequestShapeGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    if (!this.#accepted(request.headers.accept)) throw new ProblemException('not-acceptable');
+    const { policy } = request.state;
+    const { accept } = request.headers;
+    const isAccepted = policy?.streams ? acceptedType(accept, policy.streams) : this.#accepted(accept);
+    if (!isAccepted) throw new ProblemException('not-acceptable');
+    if (policy?.takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const errors = faultsOf(request, this.#declaredBy(context));
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
     return true;

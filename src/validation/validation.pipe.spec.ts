@@ -27,7 +27,7 @@ function outcome(value: unknown, metadata: ArgumentMetadata): { value?: unknown;
     expect(error.slug).toBe('validation-failed');
     const { errors = [] } = error.body;
     const entries = errors.map((fault) => [
-      'pointer' in fault ? fault.pointer : fault.parameter,
+      'pointer' in fault ? fault.pointer : 'parameter' in fault ? fault.parameter : '',
       fault.detail,
     ]);
     // One entry a fault: the same place twice would lose one here.

@@ -115,7 +115,7 @@ describe('the first five minutes', () => {
 
     await page.locator('#authorize').click();
     expect(await page.locator('#hint').innerText()).toContain('The demo prints its key in the terminal');
-    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await authorized();
 
     const place = await openOperation('placeOrder');

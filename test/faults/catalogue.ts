@@ -902,6 +902,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: "the sandbox's clock is moved in the demo",
         holds: "the gateway's clock follows it; the shipped gateway has nothing that could",
       },
+      {
+        id: 'G12',
+        fault: 'an order is in doubt, a store is away or credentials are refused, and one person is on call',
+        holds:
+          'the console of any replica says it in words, with the cause and the alert whose runbook helps; orders are settled there with a credential that may, after a confirmation that says what it means',
+      },
     ],
   },
   {
@@ -1017,6 +1023,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a caller uses an asset number that it reserved for one enterprise, and then for another',
         holds:
           'the first order binds the number to its enterprise, until the platform is known not to have carried the order out; for each other enterprise the number gets the response of an unknown one',
+      },
+      {
+        id: 'S21',
+        fault: 'a page of another site reads or uses the console of an operator who has it open',
+        holds:
+          'requests under a foreign name (DNS rebinding) or from another origin are refused; nothing is changed without a credential, which only the memory of the tab has; no key and no secret is shown',
       },
     ],
   },

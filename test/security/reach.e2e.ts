@@ -26,7 +26,8 @@ type Kind = keyof typeof IDS;
 interface Request {
   readonly method: string;
   readonly path: string;
-  readonly body?: object;
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 /** An own id at a path of a request; `list`: other ids may be beside it. */
 interface Place {
@@ -100,6 +101,16 @@ const requests: readonly (readonly [operation: string, Request])[] = [
     },
   ],
   ['listMembers', { method: 'GET', path: `${HARBOUR}/members` }],
+  ['exportMembers', { method: 'GET', path: `${HARBOUR}/members/export` }],
+  [
+    'importMembers',
+    {
+      method: 'POST',
+      path: `${HARBOUR}/member-imports?validateOnly=true`,
+      headers: { 'content-type': 'text/csv' },
+      body: `account,password,name\nrita,${newSecret('m')},Rita\n`,
+    },
+  ],
   ['getMember', { method: 'GET', path: `${HARBOUR}/members/mem-harbour-anna` }],
   [
     'updateMember',
@@ -180,9 +191,10 @@ afterAll(async () => {
 });
 
 let orders = 0;
-function send({ method, path, body }: Request, caller = 'bound'): Promise<TestAnswer> {
-  const fresh = body && 'channelOrderId' in body ? { ...body, channelOrderId: `SO-R-${++orders}` } : body;
-  return gateway.request(method, path, { body: fresh, key: gateway.keys[caller] as string });
+function send({ method, path, body, headers = {} }: Request, caller = 'bound'): Promise<TestAnswer> {
+  const isOrder = typeof body === 'object' && 'channelOrderId' in body;
+  const fresh = isOrder ? { ...body, channelOrderId: `SO-R-${++orders}` } : body;
+  return gateway.request(method, path, { body: fresh, headers, key: gateway.keys[caller] as string });
 }
 
 /** The calls to the platform that change data. */

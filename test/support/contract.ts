@@ -131,12 +131,21 @@ export function assertDeclared(method: string, path: string, answer: Answer, any
   const media = type === undefined ? undefined : response.content[type];
   if (!media) throw new Error(`${operationId} ${answer.status} does not declare ${type}`);
   if (!media.schema || type === 'text/html') return;
-  const validate = validatorOf(media.schema);
-  if (!validate(JSON.parse(answer.text))) {
-    throw new Error(
-      `${operationId} ${answer.status} does not fit its schema: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 500)}`,
-    );
-  }
+  const itemSchema = (media.schema as { contentSchema?: object }).contentSchema;
+  const validate = validatorOf(itemSchema ?? media.schema);
+  for (const value of itemSchema
+    ? itemsOf(answer.text)
+    : [type === 'text/csv' ? answer.text : JSON.parse(answer.text)])
+    if (!validate(value))
+      throw new Error(
+        `${operationId} ${answer.status} does not fit its schema: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 500)}`,
+      );
+}
+
+/** The values of a sequence: lines of NDJSON, or the data of events. */
+function itemsOf(text: string): unknown[] {
+  const lines = text.split('\n').filter((line) => /^(\{|data: )/.test(line));
+  return lines.map((line) => JSON.parse(line.replace(/^data: /, '')) as unknown);
 }
 
 function isCommonProblem({ status, text }: Answer): boolean {

@@ -152,7 +152,7 @@ export class TestGateway {
     const text = await response.text();
     const answer = { status: response.status, headers: response.headers, text };
     assertDeclared(method, path, answer, undocumented);
-    const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '');
+    const isJson = text !== '' && /[/+]json/.test(response.headers.get('content-type') ?? '');
     return { ...answer, body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {} };
   }
 

@@ -111,7 +111,9 @@ describe('a document', () => {
 
 describe('what a comment cites', () => {
   const pages = globSync('**/*.md', { exclude: ['node_modules/**', 'dist/**'] });
-  const cited = globSync('{src,test,sandbox,bench,scripts}/**/*.{ts,c}').flatMap((file) =>
+  const cited = globSync(
+    '{src,test,sandbox,bench,scripts,client/src,client/test,examples}/**/*.{ts,c}',
+  ).flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/^[ \t]*(?:\/?\*|\/\/).*$/gm)].map(([line]) => ({ file, line })),
   );
   const headings = (page: string) =>

@@ -1,0 +1,181 @@
+import type { Licensing, OrderRecord, SettleOrder } from '../licensing.ts';
+import { type Command, type Given, UsageError } from './arguments.ts';
+import { completion, shells } from './completion.ts';
+import { fieldsOf, outputOf } from './output.ts';
+
+/** What a command works with; tests and `main.ts` give it. */
+export interface World {
+  readonly licensing: () => Licensing;
+  /** To the standard output. */
+  readonly write: (text: string) => void;
+}
+
+export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as const;
+
+interface Runnable extends Command {
+  run(given: Given, world: World): Promise<number>;
+}
+
+const ENTERPRISE = '<enterprise>';
+const ORDER_STATES = [
+  'sending',
+  'succeeded',
+  'accepted',
+  'incomplete',
+  'rejected',
+  'not_sent',
+  'in_doubt',
+  'not_placed',
+];
+
+export const commands: readonly Runnable[] = [
+  {
+    name: 'whoami',
+    places: [],
+    about: 'what the key may do',
+    options: {},
+    run: async (given, world) => show(given, world, await world.licensing().callers.me()),
+  },
+  {
+    name: 'assets list',
+    places: [ENTERPRISE],
+    about: 'the assets of an enterprise',
+    options: { type: { type: 'text', about: 'only this licence type, such as softkey' } },
+    run: (given, world) =>
+      list(
+        given,
+        world,
+        ['assetId', 'assetNum', 'licenseType', 'endsAt', 'frozen', 'locked', 'assignment.memberGlobalId'],
+        world.licensing().assets.each({
+          ...enterprise(given),
+          ...(given.text['type'] !== undefined && { licenseType: given.text['type'] as 'softkey' }),
+        }),
+      ),
+  },
+  {
+    name: 'members list',
+    places: [ENTERPRISE],
+    about: 'the members of an enterprise',
+    options: { keyword: { type: 'text', about: 'only those whose name or account has it' } },
+    run: (given, world) =>
+      list(
+        given,
+        world,
+        ['memberGlobalId', 'userName', 'name', 'departmentId', 'active'],
+        world.licensing().members.each({
+          ...enterprise(given),
+          pageSize: 200,
+          ...(given.text['keyword'] !== undefined && { keyword: given.text['keyword'] }),
+        }),
+      ),
+  },
+  {
+    name: 'orders list',
+    places: [],
+    about: 'the orders that were placed through the gateway, newest first',
+    options: {
+      state: { type: 'text', about: 'only in this state', words: ORDER_STATES },
+      channel: { type: 'text', about: 'only of this channel' },
+    },
+    run: (given, world) =>
+      list(
+        given,
+        world,
+        ['channelCode', 'channelOrderId', 'state', 'syncMode', 'submittedAt', 'settledAt'],
+        world.licensing().orders.each({
+          ...(given.text['state'] !== undefined && { state: given.text['state'] as 'succeeded' }),
+          ...(given.text['channel'] !== undefined && { channelCode: given.text['channel'] }),
+        }),
+      ),
+  },
+  {
+    name: 'orders get',
+    places: ['<channel>', '<number>'],
+    about: 'the record of an order; exit code 1 while it is in doubt or incomplete',
+    options: {},
+    run: async (given, world) => {
+      const record = await world.licensing().orders.get(orderKey(given));
+      showOrder(given, world, record);
+      return record.state === 'in_doubt' || record.state === 'incomplete'
+        ? exitCodes.someFailed
+        : exitCodes.done;
+    },
+  },
+  {
+    name: 'orders settle',
+    places: ['<channel>', '<number>'],
+    about: 'writes into an order in doubt what you found out at the platform',
+    options: {
+      as: { type: 'text', about: 'what became of it', words: ['succeeded', 'not_placed'] },
+      reason: { type: 'text', about: 'how you found out; the record keeps it' },
+    },
+    run: async (given, world) => {
+      const { as, reason } = given.text;
+      if (as === undefined || reason === undefined)
+        throw new UsageError('orders settle needs --as and --reason');
+      showOrder(
+        given,
+        world,
+        await world.licensing().orders.settle({ ...orderKey(given), as: as as SettleOrder['as'], reason }),
+      );
+      return exitCodes.done;
+    },
+  },
+  {
+    name: 'completion',
+    places: [`<${shells.join('|')}>`],
+    about: 'a script for your shell: source <(licensing completion bash)',
+    options: {},
+    run: (given, world) => {
+      const script = completion(given.places[0] ?? '', commands);
+      if (script === undefined) throw new UsageError(`completion knows ${shells.join(', ')}`);
+      world.write(script);
+      return Promise.resolve(exitCodes.done);
+    },
+  },
+];
+
+function enterprise({ places: [enterpriseGlobalId = ''] }: Given): { enterpriseGlobalId: string } {
+  return { enterpriseGlobalId };
+}
+
+function orderKey({ places: [channelCode = '', channelOrderId = ''] }: Given): {
+  channelCode: string;
+  channelOrderId: string;
+} {
+  return { channelCode, channelOrderId };
+}
+
+function show(given: Given, { write }: World, thing: object): number {
+  write(given.yes.has('json') ? `${JSON.stringify(thing)}\n` : fieldsOf(thing));
+  return exitCodes.done;
+}
+
+function showOrder(given: Given, world: World, { items, ...record }: OrderRecord): void {
+  if (given.yes.has('json')) {
+    show(given, world, { ...record, items });
+    return;
+  }
+  world.write(`${fieldsOf(record)}\n`);
+  const output = outputOf(world.write, false, [
+    'sequence',
+    'orderType',
+    'enterpriseGlobalId',
+    'licenseOrderId',
+    'customerId',
+  ]);
+  for (const item of items) output.item(item);
+  output.end();
+}
+
+async function list(
+  given: Given,
+  { write }: World,
+  columns: readonly string[],
+  items: AsyncIterable<object>,
+): Promise<number> {
+  const output = outputOf(write, given.yes.has('json'), columns);
+  for await (const item of items) output.item(item);
+  output.end();
+  return exitCodes.done;
+}

@@ -1,0 +1,66 @@
+/** What a command prints: a table for people, one line of JSON an item for machines. */
+export interface Output {
+  item(item: object): void;
+  /** At the end of all items. */
+  end(): void;
+}
+
+type Columns = readonly string[];
+
+/** Of a list: these columns. A table is printed at its end, when the widths are known, or in parts of this many rows. */
+const ROWS_AT_ONCE = 500;
+
+export function outputOf(write: (text: string) => void, json: boolean, columns: Columns): Output {
+  if (json) return { item: (item) => write(`${JSON.stringify(item)}\n`), end: () => undefined };
+  let rows: string[][] = [];
+  let headed = false;
+  const flush = () => {
+    write(table(headed ? rows : [columns.map((name) => name.toUpperCase()), ...rows]));
+    headed = true;
+    rows = [];
+  };
+  return {
+    item: (item) => {
+      rows.push(columns.map((name) => cell(at(item, name))));
+      if (rows.length >= ROWS_AT_ONCE) flush();
+    },
+    end: () => {
+      if (rows.length > 0 || !headed) flush();
+    },
+  };
+}
+
+/** One thing: a line a field. */
+export function fieldsOf(thing: object): string {
+  return table(Object.entries(thing).map(([name, value]) => [name, cell(value)]));
+}
+
+function at(item: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], item);
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (value === true) return 'yes';
+  if (value === false) return 'no';
+  if (Array.isArray(value) && value.every((one) => typeof one !== 'object'))
+    return value.length === 0 ? '-' : value.join(', ');
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value as string | number);
+  // A terminal would obey them.
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, '�');
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((text, column) => text.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}

@@ -1,0 +1,164 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TestGateway } from '../../test/support/gateway.ts';
+import { orderOf } from '../../test/support/order-body.ts';
+import { TestSandbox } from '../../test/support/sandbox.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let sandbox: TestSandbox;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  gateway = await TestGateway.start(sandbox);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await sandbox.close();
+});
+
+/** Runs the built command (`npm run build:client`), as a shell would. */
+function licensing(...argv: string[]): Promise<Ended> {
+  return withEnvironment({ LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key }, ...argv);
+}
+
+function withEnvironment(env: Record<string, string>, ...argv: string[]): Promise<Ended> {
+  return new Promise((done) => {
+    const child = execFile(
+      process.execPath,
+      [resolve('client/dist/cli/main.js'), ...argv],
+      { env },
+      (_, out, err) => done({ code: child.exitCode ?? -1, out, err }),
+    );
+  });
+}
+
+describe('the command licensing', () => {
+  it('shows what a key may do, as lines for people and JSON for machines', async () => {
+    const [people, machines] = await Promise.all([licensing('whoami'), licensing('whoami', '--json')]);
+    expect(people.out).toMatch(/^name +tester$/m);
+    expect(JSON.parse(machines.out)).toMatchObject({ name: 'tester', enterprises: ['*'] });
+    expect([people.code, machines.code]).toEqual([0, 0]);
+    expect(people.out + machines.out).not.toContain(gateway.key);
+  });
+
+  it('lists assets and members, over all pages', async () => {
+    const [table, lines, members] = await Promise.all([
+      licensing('assets', 'list', 'ent-harbour', '--type', 'softkey'),
+      licensing('assets', 'list', 'ent-harbour', '--json'),
+      licensing('members', 'list', 'ent-harbour', '--as', 'anna', '--keyword', 'anna'),
+    ]);
+    expect(table.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['ASSETID', 'ast-1001', '']);
+    expect(lines.out.trim().split('\n').length).toBeGreaterThan(10);
+    for (const line of lines.out.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('assetId');
+    expect(members.out).toContain('anna@harbour');
+    expect((await sandbox.journal('listMembers')).length).toBeGreaterThan(0);
+  });
+
+  it('shows an order in doubt with exit code 1, and settles it', async () => {
+    await sandbox.fault({
+      operation: 'batchOrder',
+      times: 1,
+      phase: 'after',
+      action: { reset: 'before-headers' },
+    });
+    await gateway.post('/v1/license-orders', orderOf('cli-1'));
+    const doubt = await licensing('orders', 'get', 'crm', 'cli-1');
+    expect(doubt.out).toMatch(/^state +in_doubt$/m);
+    expect(doubt.code).toBe(1);
+    expect((await licensing('orders', 'settle', 'crm', 'cli-1', '--as', 'succeeded')).err).toBe(
+      'orders settle needs --as and --reason\n',
+    );
+    const settled = await licensing(
+      'orders',
+      'settle',
+      'crm',
+      'cli-1',
+      '--as',
+      'succeeded',
+      '--reason',
+      'seen there',
+      '--json',
+    );
+    expect(JSON.parse(settled.out)).toMatchObject({ state: 'succeeded', reason: 'seen there' });
+    const again = await licensing(
+      'orders',
+      'settle',
+      'crm',
+      'cli-1',
+      '--as',
+      'not_placed',
+      '--reason',
+      'seen there',
+    );
+    expect(again).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/code order-not-settleable, request \S+\n$/),
+    });
+    expect((await licensing('orders', 'list', '--state', 'succeeded')).out).toContain('cli-1');
+  });
+
+  it('tells a refusal with its faults and code, as JSON where that was asked for', async () => {
+    const refused = await licensing('orders', 'list', '--state', 'gone', '--json');
+    expect(refused.code).toBe(2);
+    expect(JSON.parse(refused.err)).toMatchObject({
+      code: 'validation-failed',
+      errors: [{ parameter: 'state' }],
+    });
+    expect((await licensing('orders', 'list', '--state', 'gone')).err).toContain('  state: ');
+  });
+
+  it('tells apart wrong usage (2), and no gateway (3)', async () => {
+    for (const argv of [
+      ['nonsense'],
+      ['assets'],
+      ['assets', 'list'],
+      ['whoami', '--nonsense'],
+      ['completion', 'tcsh'],
+    ]) {
+      const { code, err } = await licensing(...argv);
+      expect([argv, code, err.length > 10]).toEqual([argv, 2, true]);
+    }
+    expect(await withEnvironment({}, 'whoami')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('LICENSING_API_KEY'),
+    });
+    const nowhere = await withEnvironment(
+      { LICENSING_URL: 'http://no-such-host.invalid', LICENSING_API_KEY: 'k' },
+      'whoami',
+    );
+    expect(nowhere).toMatchObject({ code: 3, err: expect.stringContaining('No connection to the gateway') });
+  });
+
+  it('explains itself', async () => {
+    const [all, one] = await Promise.all([licensing('--help'), licensing('orders', 'settle', '--help')]);
+    expect([all.code, one.code]).toEqual([0, 0]);
+    expect(all.out).toContain('orders settle <channel> <number>');
+    expect(one.out).toContain('--reason <…>');
+  });
+
+  it('completes in bash', async () => {
+    const { out } = await licensing('completion', 'bash');
+    const offered = (words: string[]) =>
+      spawnSync(
+        'bash',
+        [
+          '-c',
+          `${out}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _licensing; echo "\${COMPREPLY[@]}"`,
+        ],
+        { encoding: 'utf8' },
+      ).stdout.trim();
+    expect(offered(['licensing', 'or'])).toBe('orders');
+    expect(offered(['licensing', 'orders', ''])).toBe('list get settle');
+    expect(offered(['licensing', 'orders', 'settle', '--re'])).toBe('--reason');
+    expect(offered(['licensing', 'orders', 'list', '--state', 'in_'])).toBe('in_doubt');
+    for (const shell of ['fish', 'zsh'])
+      expect((await licensing('completion', shell)).out).toContain('settle');
+  });
+});

@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { build } from 'esbuild';
+
+/** The package as a team gets it: the tarball of `npm pack`, unpacked as npm does (needs `npm run build:client`). */
+
+const run = promisify(execFile);
+/** Of the main entry, minified. */
+const MOST_BYTES = 20_000;
+
+let folder: string;
+let project: string;
+let tarball: string;
+
+async function command(program: string, ...args: string[]): Promise<string> {
+  try {
+    return (await run(program, args, { cwd: project })).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${program} ${args.join(' ')}: ${stdout}${stderr}`, { cause: error });
+  }
+}
+const tool = (path: string, ...args: string[]) =>
+  command(process.execPath, resolve('node_modules', path), ...args);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'client-package-'));
+  project = join(folder, 'project');
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "name": "a-service", "private": true }');
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: resolve('client'),
+  });
+  tarball = join(folder, (JSON.parse(stdout) as [{ filename: string }])[0].filename);
+  await run(
+    'npm',
+    ['install', '--offline', '--no-audit', '--no-fund', '--omit=peer', '--ignore-scripts', tarball],
+    { cwd: project },
+  );
+  // What a project with TypeScript has of its own.
+  mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
+  for (const name of ['@types/node', 'undici-types', '@nestjs'])
+    symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the package', () => {
+  it('is installed without a registry: it has no dependency, and no more than the build and its pages', () => {
+    const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
+    expect(installed.filter((name) => !['@types', 'undici-types', '@nestjs'].includes(name))).toEqual([
+      '@licensing-gateway',
+    ]);
+    const inside = readdirSync(join(project, 'node_modules/@licensing-gateway/client'));
+    expect(inside.sort()).toEqual(['README.md', 'dist', 'docs', 'package.json']);
+  });
+
+  it.each([
+    ['node16', { module: 'node16', moduleResolution: 'node16' }, 'module'],
+    ['node16 from CommonJS', { module: 'node20' }, 'commonjs'],
+    ['bundler', { module: 'esnext', moduleResolution: 'bundler' }, 'module'],
+  ])('is typed under %s', async (name, options, type) => {
+    const own = join(project, name.replaceAll(' ', '-'));
+    mkdirSync(own);
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ type }));
+    writeFileSync(
+      join(own, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          target: 'es2022',
+          lib: ['es2022'],
+          types: ['node'],
+          strict: true,
+          noEmit: true,
+          ...options,
+        },
+        files: ['use.ts'],
+      }),
+    );
+    writeFileSync(
+      join(own, 'use.ts'),
+      `import { isProblem, Licensing, type Asset } from '@licensing-gateway/client';
+       import { LicensingModule } from '@licensing-gateway/client/nestjs';
+       import { fakeLicensing, startGateway } from '@licensing-gateway/client/testing';
+       const licensing = new Licensing({ baseUrl: 'http://gateway', apiKey: 'k' });
+       export async function all(): Promise<readonly Asset[]> {
+         const page = await licensing.assets.list({ enterpriseGlobalId: 'e' });
+         // @ts-expect-error It is no number.
+         const wrong: number = page.items[0].assetId;
+         return page.items;
+       }
+       export const other = [isProblem, LicensingModule, fakeLicensing, startGateway];`,
+    );
+    expect(await tool('typescript/bin/tsc', '-p', own)).toBe('');
+  });
+
+  const USE = `
+    const client = new Licensing({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k', fetch: () => Promise.resolve(new Response('{"status":"ok"}')) });
+    client.health.live().then(({ status }) => console.log(status, isProblem(new Error())));`;
+
+  it('runs in Node as a module, and by require from CommonJS', async () => {
+    writeFileSync(
+      join(project, 'use.mjs'),
+      `import { isProblem, Licensing } from '@licensing-gateway/client';${USE}`,
+    );
+    writeFileSync(
+      join(project, 'use.cjs'),
+      `const { isProblem, Licensing } = require('@licensing-gateway/client');${USE}`,
+    );
+    for (const file of ['use.mjs', 'use.cjs'])
+      expect(await command(process.execPath, '--no-warnings', join(project, file))).toBe('ok false\n');
+  });
+
+  it('has a command', async () => {
+    expect(await command(join(project, 'node_modules/.bin/licensing'), '--help')).toContain(
+      'licensing <command>',
+    );
+  });
+
+  it('has nothing for publint and attw to complain about', async () => {
+    const lint = await tool('publint/src/cli.js', 'run', tarball, '--strict').catch((error: unknown) =>
+      String(error),
+    );
+    expect(lint).toContain('All good!');
+    await tool('@arethetypeswrong/cli/dist/index.js', tarball, '--profile', 'esm-only');
+  });
+
+  it(`is under ${MOST_BYTES / 1_000} KB minified, for a browser, and needs nothing of Node`, async () => {
+    const { outputFiles } = await build({
+      entryPoints: [join(project, 'node_modules/@licensing-gateway/client/dist/licensing.js')],
+      ...{ bundle: true, minify: true, format: 'esm', platform: 'browser', write: false },
+    });
+    const [bundle] = outputFiles;
+    expect(bundle?.contents.length).toBeLessThan(MOST_BYTES);
+    expect(bundle?.text).not.toMatch(/\brequire\(|\bprocess\b|\bBuffer\b/);
+  });
+
+  it('has the version of the API that it was made from', () => {
+    const version = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+    expect(version('client/package.json')).toBe(version('package.json'));
+  });
+});

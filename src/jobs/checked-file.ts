@@ -1,0 +1,104 @@
+import { NewMemberDto } from '../member/dto/member.dto.ts';
+import type { RequestFile } from '../operation/request-state.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { MAX_FAULTS, validated } from '../validation/compiled-validation.ts';
+import { type FileColumns, csvRows, type FileRow, limited, MAX_NAME, ndjsonRows } from './file-rows.ts';
+import { packed, ROWS_PER_CHUNK, type RowResult, type WaitingMember, type WaitingRow } from './job-record.ts';
+import type { StoredChunk } from './job-store.ts';
+
+/** The columns of a file are the fields of a new member. */
+const REQUIRED = ['account', 'password', 'name'];
+const COLUMNS: FileColumns = {
+  known: [...REQUIRED, 'departmentId', 'remark', 'passwordMobile'],
+  required: REQUIRED,
+};
+
+export interface FileLimits {
+  readonly maxBytes: number;
+  readonly maxRows: number;
+}
+
+/** The rows of a file without faults. */
+export interface CheckedFile {
+  readonly rows: number;
+  readonly chunks: readonly StoredChunk[];
+}
+
+/**
+ * Reads a file as it arrives, and checks every row with the rules of a new member. It keeps the rows packed, so the memory that it needs
+ * does not grow with what the client sends at once. Throws `validation-failed` with the first faults. `wanted`: the accounts that the
+ * file may name, where it may not name others.
+ */
+export async function readFile(
+  file: RequestFile,
+  { maxBytes, maxRows }: FileLimits,
+  wanted?: ReadonlySet<string>,
+): Promise<CheckedFile> {
+  const bytes = limited(file.open(), maxBytes);
+  const faults: RequestFault[] = [];
+  const rowOf = new Map<string, number>();
+  const chunks: StoredChunk[] = [];
+  let open: WaitingRow[] = [];
+  let rows = 0;
+  const close = (): void => {
+    if (open.length > 0) chunks.push(chunkOf(open));
+    open = [];
+  };
+  for await (const each of file.kind === 'csv' ? csvRows(bytes, COLUMNS) : ndjsonRows(bytes)) {
+    const { row, values } = each;
+    rows = row;
+    if (row > maxRows)
+      throw new ProblemException('payload-too-large', {
+        detail: `The file may have at most ${maxRows} rows.`,
+      });
+    const { member, found } = values ? checked(row, values, rowOf, wanted) : unread(each);
+    faults.push(...found);
+    if (faults.length >= MAX_FAULTS) break;
+    if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
+    if (row % ROWS_PER_CHUNK === 0) close();
+  }
+  close();
+  if (rows === 0 && faults.length === 0) faults.push({ row: 0, detail: 'must have at least one row' });
+  if (faults.length > 0)
+    throw new ProblemException('validation-failed', { errors: faults.slice(0, MAX_FAULTS) });
+  return { rows, chunks };
+}
+
+interface Checked {
+  readonly member?: WaitingMember;
+  readonly found: readonly RequestFault[];
+}
+
+function unread({ row, faults = [] }: FileRow): Checked {
+  return { found: faults.map((fault) => ({ row, ...fault })) };
+}
+
+/** `rowOf` has the row of each account so far. */
+function checked(
+  row: number,
+  values: Record<string, unknown>,
+  rowOf: Map<string, number>,
+  wanted: ReadonlySet<string> | undefined,
+): Checked {
+  const { instance, faults } = validated(NewMemberDto, values);
+  const found: RequestFault[] = faults.map(({ path, allowed }) => ({
+    row,
+    column: path.join('.').slice(0, MAX_NAME),
+    detail: allowed ?? 'is not a known column',
+  }));
+  const { account } = instance;
+  if (typeof account === 'string') {
+    const first = rowOf.get(account);
+    if (first === undefined) rowOf.set(account, row);
+    if (first !== undefined)
+      found.push({ row, column: 'account', detail: `must not be given twice: row ${first} has it too` });
+    else if (wanted && !wanted.has(account))
+      found.push({ row, column: 'account', detail: 'must be the account of a row that failed' });
+  }
+  return found.length > 0 ? { found } : { found, member: { ...instance } };
+}
+
+function chunkOf(rows: readonly WaitingRow[]): StoredChunk {
+  const results = rows.map(({ member }): RowResult => ({ account: member.account, status: 'pending' }));
+  return { waiting: packed(rows), results: packed(results) };
+}

@@ -1,0 +1,224 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { EnterprisePath } from '../../member/dto/member.dto.ts';
+import { Count, OpenWord, Time } from '../../operation/answer-fields.ts';
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
+import { problemCodes } from '../../problem/catalogue.ts';
+import { outcomes } from '../../problem/definition.ts';
+import { Names } from '../../tenancy/names.ts';
+import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Identifier, OneOf, Optional, PathId, Text, Word } from '../../validation/rules.ts';
+import {
+  importModes,
+  type ImportOptions,
+  jobKinds,
+  jobStates,
+  type JobState,
+  type RowStatus,
+  rowStatuses,
+} from '../job-record.ts';
+
+/** The job of the demo, whose id is made of its `Idempotency-Key` (scripts/demo-state.ts). */
+const EXAMPLE_JOB = 'KdQDWNwVm0NMz1IH7_URRg';
+const MAX_DELETES = 1_000_000;
+
+export class ImportPath extends EnterprisePath {}
+
+export class ImportQuery {
+  /** What becomes of rows whose account exists. */
+  @Optional()
+  @OneOf(importModes)
+  mode: ImportOptions['mode'] = 'add';
+
+  /** Whether members who are not in the file are deleted; with `mode=upsert` only. */
+  @Optional()
+  @FlagParameter()
+  deleteMissing: boolean = false;
+
+  @Optional()
+  @WholeNumberParameter(0, MAX_DELETES, {
+    description:
+      'The most members to delete, required with `deleteMissing`: more is 422, and nothing is sent',
+  })
+  maxDeletes?: number;
+
+  @Optional()
+  @Word(/^[A-Za-z0-9]{1,62}(,[A-Za-z0-9]{1,62}){0,99}$/, 'must be 1 to 100 accounts, separated by commas', {
+    description: 'Accounts that are never deleted, separated by commas; with `deleteMissing` only',
+  })
+  keep?: string;
+
+  /** Whether to answer what the import would do, and send nothing. */
+  @Optional()
+  @FlagParameter()
+  validateOnly: boolean = false;
+}
+
+export class JobPath {
+  @PathId({ example: EXAMPLE_JOB })
+  @Names('filter')
+  jobId!: string;
+}
+
+export class ListJobsQuery extends PageQuery {
+  @Optional()
+  @OneOf(jobStates, { description: 'Only jobs in this state' })
+  state?: JobState;
+
+  @Optional()
+  @Identifier({ example: 'ent-harbour', description: 'Only jobs of this enterprise' })
+  @Names('filter')
+  enterpriseGlobalId?: string;
+}
+
+export class JobRowsQuery {
+  @Optional()
+  @OneOf(rowStatuses, { description: 'Only rows with this status' })
+  status?: RowStatus;
+}
+
+export class ExportQuery {
+  @Optional()
+  @Word(/^\d{1,19}$/, 'must be a whole number of 64 bits in digits', {
+    description: 'Only members of this department',
+    example: '10',
+  })
+  @Names('filter')
+  departmentId?: string;
+
+  /** A part of the name or account. */
+  @Optional()
+  @Text(100, { example: 'anna' })
+  @Names('filter')
+  keyword?: string;
+}
+
+@ApiSchema({
+  description: 'Why a job failed as a whole: a problem (RFC 9457) without what depends on a request',
+})
+export class JobProblemDto {
+  @ApiProperty({ format: 'uri-reference', description: 'The page that explains the problem' })
+  type!: string;
+
+  title!: string;
+
+  @ApiProperty({ type: 'integer', description: 'The HTTP status that a request would have got' })
+  status!: number;
+
+  /** What happened this time. */
+  detail!: string;
+
+  @OpenWord(problemCodes, 'The code for programs to decide on')
+  code!: string;
+
+  @OpenWord(outcomes)
+  outcome!: string;
+
+  retryable!: boolean;
+
+  /** The request that the job was made by. */
+  requestId!: string;
+}
+
+@ApiSchema({ description: 'An import: how far it is, and what became of its rows' })
+export class JobDto {
+  jobId!: string;
+
+  @OpenWord(jobKinds, 'What the job does')
+  kind!: string;
+
+  @OpenWord(importModes, 'What becomes of rows whose account exists')
+  mode!: string;
+
+  /** Global id of the enterprise whose members it changes. */
+  enterpriseGlobalId!: string;
+
+  @OpenWord(jobStates, 'How far the job is')
+  state!: JobState;
+
+  @Count('Rows of the file and, once they are known, members to delete')
+  total!: number;
+
+  @Count('Rows that have a result: the sum of the next six. It never falls')
+  done!: number;
+
+  @Count('Rows whose members were added')
+  succeeded!: number;
+
+  @Count('Rows whose members were updated')
+  updated!: number;
+
+  @Count('Rows whose members were the same already')
+  unchanged!: number;
+
+  @Count('Members that were deleted because the file does not have them')
+  deleted!: number;
+
+  @Count('Rows that had no effect')
+  failed!: number;
+
+  @Count('Rows that may have had an effect: the list of members could not be read for a day')
+  unknown!: number;
+
+  @Time()
+  createdAt!: string;
+
+  @Time(undefined, 'When the work on it began; null before')
+  startedAt!: string | null;
+
+  @Time(undefined, 'When it ended; null before')
+  finishedAt!: string | null;
+
+  @Time(undefined, 'When the job and its rows are deleted')
+  expiresAt!: string;
+
+  /** Why the job failed as a whole; null where it did not. */
+  problem!: JobProblemDto | null;
+}
+
+@ApiSchema({ description: 'One page of jobs' })
+export class JobPageDto extends PageDto {
+  /** Newest first. */
+  items!: JobDto[];
+}
+
+@ApiSchema({ description: 'What an import would do' })
+export class ImportPlanDto {
+  @Count('Members to add')
+  add!: number;
+
+  @Count('Members to update')
+  update!: number;
+
+  @Count('Rows whose members exist and stay as they are; with `mode=add` these rows would fail')
+  unchanged!: number;
+
+  /** Accounts of the members to delete. */
+  delete!: string[];
+}
+
+@ApiSchema({ description: 'What became of a row of the file, or of a member that the file does not have' })
+export class JobRowDto {
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    description: '1 for the first row below the header; null for a member that was to be deleted',
+  })
+  row!: number | null;
+
+  account!: string;
+
+  @OpenWord(rowStatuses, 'What became of the row')
+  status!: RowStatus;
+
+  @ApiProperty({ description: "A problem's code; null where the row did not fail" })
+  code!: string | null;
+
+  @ApiProperty({
+    description:
+      'The reason, in the words of the platform where it gave one; null where the row did not fail',
+  })
+  message!: string | null;
+
+  /** Null where the row has no member. */
+  memberGlobalId!: string | null;
+}

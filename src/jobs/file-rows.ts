@@ -1,0 +1,193 @@
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
+
+/** One row of a file: its values, or why it could not be read. */
+export interface FileRow {
+  /** 1 is the first below the header; 0 is the header, or the file as a whole. */
+  readonly row: number;
+  readonly values?: Record<string, unknown>;
+  readonly faults?: readonly RowFault[];
+}
+
+/** The names that a header may have, and must have. */
+export interface FileColumns {
+  readonly known: readonly string[];
+  readonly required: readonly string[];
+}
+
+interface RowFault {
+  readonly column?: string;
+  readonly detail: string;
+}
+
+/** Far more than a row of valid values has: in UTF-8, with quotes and escapes. */
+const MAX_ROW_BYTES = 16 * 1024;
+const TOO_LONG = `must have at most ${MAX_ROW_BYTES} bytes`;
+const NEW_LINE = 0x0a;
+/** Of a column that the caller named. */
+export const MAX_NAME = 64;
+
+/** The bytes of a file, while they are not more than `maxBytes`. The stream is left to its owner, whose connection still has a response. */
+export async function* limited(file: Readable, maxBytes: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of file.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new ProblemException('payload-too-large', {
+        detail: `The file may have at most ${maxBytes} bytes.`,
+      });
+    yield chunk;
+  }
+}
+
+/** The rows of a CSV file (RFC 4180) with a header, separated by `,` or `;`. It ends at the first row that cannot be told from the next. */
+export async function* csvRows(bytes: AsyncIterable<Buffer>, columns: FileColumns): AsyncGenerator<FileRow> {
+  const { head, rest } = await untilNewLine(bytes);
+  const refusal = refusalOf(head);
+  if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
+  const parser = parse({
+    bom: true,
+    delimiter: delimiterOf(head),
+    max_record_size: MAX_ROW_BYTES,
+    // Reported with the number of the row.
+    relax_column_count: true,
+    skip_empty_lines: true,
+  });
+  let header: string[] | undefined;
+  let row = 0;
+  try {
+    const source = Readable.from(asUtf8(head, rest), { objectMode: false });
+    // A failure of either arrives at the reader of the parser.
+    for await (const cells of pipeline(source, parser, () => undefined) as AsyncIterable<string[]>) {
+      if (!header) {
+        header = cells.map((name) => name.trim());
+        const faults = headerFaults(header, columns);
+        if (faults.length > 0) return yield { row: 0, faults };
+        continue;
+      }
+      row++;
+      if (cells.length === header.length) yield { row, values: valuesOf(header, cells) };
+      else yield { row, faults: [{ detail: `must have ${header.length} cells, like the header` }] };
+    }
+    if (!header) yield { row: 0, faults: [{ detail: EMPTY }] };
+  } catch (error) {
+    if (error instanceof ProblemException) throw error;
+    yield { row: header ? row + 1 : 0, faults: [{ detail: detailOf(error) }] };
+  }
+}
+
+/** The rows of a file with one JSON object in each line. */
+export async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
+  let row = 0;
+  for await (const line of lines(bytes)) {
+    if (row === 0) {
+      const refusal = refusalOf(line ?? Buffer.alloc(0));
+      if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
+    }
+    if (line && line.toString('latin1').trim() === '') continue;
+    row++;
+    if (!line) return yield { row, faults: [{ detail: TOO_LONG }] };
+    const value = readRequestBody(line);
+    if (value instanceof UnreadableBody) yield { row, faults: faultsOf(value) };
+    else if (typeof value !== 'object' || value === null || Array.isArray(value))
+      yield { row, faults: [{ detail: 'must be a JSON object' }] };
+    else yield { row, values: value as Record<string, unknown> };
+  }
+  if (row === 0) yield { row: 0, faults: [{ detail: EMPTY }] };
+}
+
+const EMPTY = 'must have at least one row';
+
+/** Each line without its end; undefined for one that is too long, after which there are no more. */
+async function* lines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer | undefined> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of bytes) {
+    rest = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    for (let end = rest.indexOf(NEW_LINE); end >= 0; end = rest.indexOf(NEW_LINE)) {
+      yield end > MAX_ROW_BYTES ? undefined : rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+    }
+    if (rest.length > MAX_ROW_BYTES) return yield undefined;
+  }
+  if (rest.length > 0) yield rest;
+}
+
+/** The beginning of the file up to its first line end, as far as a header may reach. */
+async function untilNewLine(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ head: Buffer; rest: AsyncIterator<Buffer> }> {
+  const rest = bytes[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (!head.includes(NEW_LINE) && head.length <= MAX_ROW_BYTES) {
+    const { value, done } = await rest.next();
+    if (done) break;
+    head = Buffer.concat([head, value]);
+  }
+  return { head, rest };
+}
+
+async function* asUtf8(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for (let chunk: Buffer | undefined = head; chunk;) {
+    decoder.decode(chunk, { stream: true });
+    yield chunk;
+    const next = await rest.next();
+    chunk = next.done ? undefined : next.value;
+  }
+  decoder.decode();
+}
+
+/** Why the file is none of the kind that it should be, by its first bytes. */
+function refusalOf(head: Buffer): string | undefined {
+  const signature = head.toString('latin1', 0, 4);
+  if (signature.startsWith('PK\u0003\u0004'))
+    return 'must be text in UTF-8, and is a zip archive (as a spreadsheet is): save it as CSV first';
+  if (signature.startsWith('\u001f\u008b')) return 'must be text in UTF-8, and is compressed';
+  if (/^(\u00ff\u00fe|\u00fe\u00ff)/.test(signature)) return 'must be in UTF-8, and is in UTF-16';
+  if (head.subarray(0, MAX_ROW_BYTES).includes(0)) return 'must be text in UTF-8, and has a null byte';
+  return undefined;
+}
+
+/** The header has neither of the two in a name. */
+function delimiterOf(head: Buffer): string {
+  const end = head.indexOf(NEW_LINE);
+  return head.subarray(0, end < 0 ? head.length : end).includes(';') ? ';' : ',';
+}
+
+function headerFaults(header: readonly string[], { known, required }: FileColumns): RowFault[] {
+  const missing = required.filter((column) => !header.includes(column));
+  return [
+    ...header.flatMap((column, index) => {
+      if (!known.includes(column))
+        return [{ column: column.slice(0, MAX_NAME), detail: `is not one of ${known.join(', ')}` }];
+      return header.indexOf(column) < index ? [{ column, detail: 'must be given once' }] : [];
+    }),
+    ...missing.map((column) => ({ column, detail: 'is required' })),
+  ];
+}
+
+/** An empty cell is a value that is left out. */
+function valuesOf(header: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [index, column] of header.entries()) if (cells[index] !== '') values[column] = cells[index];
+  return values;
+}
+
+function detailOf(error: unknown): string {
+  if (error instanceof CsvError) {
+    if (error.code === 'CSV_MAX_RECORD_SIZE') return TOO_LONG;
+    if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'has a quote that is not closed';
+    return 'is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end';
+  }
+  if (error instanceof TypeError) return 'must be in UTF-8';
+  throw error;
+}
+
+function faultsOf({ problem }: UnreadableBody): RowFault[] {
+  return (problem.body.errors ?? []).map((fault) => {
+    const column = 'pointer' in fault ? fault.pointer.slice(1) : '';
+    return { ...(column !== '' && { column }), detail: fault.detail };
+  });
+}

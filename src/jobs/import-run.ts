@@ -1,0 +1,221 @@
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { Reach } from '../upstream/reach.ts';
+import { ImportChunk, deletionRow, type ChunkWork } from './import-chunk.ts';
+import type { ImportLease } from './import-lease.ts';
+import { plannedRow, surplus } from './import-plan.ts';
+import {
+  countsOf,
+  type JobRecord,
+  type JobState,
+  packed,
+  ROWS_PER_CHUNK,
+  type RowResult,
+  unpacked,
+  type WaitingRow,
+} from './job-record.ts';
+import type { JobUsers } from './job-user.ts';
+import type { MembersByAccount } from './member-directory.ts';
+
+/** Enough to halve the time of an import, and few enough for the platform to serve other requests too. */
+const CHUNKS_AT_A_TIME = 2;
+const PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+/** Earlier than the rows are deleted (a day), so that each gets a result. */
+const GIVE_UP_MS = 23.5 * 3_600_000;
+
+export type RunParts = Omit<
+  ChunkWork,
+  'lease' | 'enterpriseGlobalId' | 'context' | 'giveUpAt' | 'written'
+> & {
+  readonly users: JobUsers;
+  written(enterpriseGlobalId: string): Promise<void>;
+};
+
+interface OpenChunk {
+  readonly results: readonly RowResult[];
+  readonly waiting: readonly WaitingRow[];
+}
+
+/** A job in the process that has its lease: the plan, then chunk by chunk, then the end. */
+export class ImportRun {
+  readonly #reach = new Reach();
+  readonly #work: ChunkWork;
+  #chunks: number;
+
+  constructor(
+    private readonly parts: RunParts,
+    private readonly lease: ImportLease,
+    private readonly job: JobRecord,
+    private readonly calls: ReadonlyMap<number, number>,
+  ) {
+    const { definition, createdAt, chunks } = job;
+    const { enterpriseGlobalId } = definition;
+    this.#chunks = chunks;
+    this.#work = {
+      ...parts,
+      lease,
+      enterpriseGlobalId,
+      context: () => parts.users.contextOf(definition, this.#reach),
+      written: () => parts.written(enterpriseGlobalId),
+      giveUpAt: createdAt + GIVE_UP_MS,
+    };
+    if (job.isCancelled) lease.cancelled();
+  }
+
+  /** The state in which the job ended. Throws where this process has the job no longer. */
+  async run(): Promise<JobState> {
+    try {
+      if (!this.job.prepared && !this.lease.isCancelled) await this.#prepare();
+      const next = Array.from({ length: this.#chunks }, (_, chunk) => chunk).values();
+      const work = async () => {
+        for (const chunk of next) await (await this.#chunk(chunk))?.run();
+      };
+      await settled(Array.from({ length: CHUNKS_AT_A_TIME }, work));
+    } catch (error) {
+      if (!(error instanceof ProblemException) || error.body.code === 'dependency-unavailable') throw error;
+      return this.#fail(error);
+    }
+    return this.#finish(await this.#endState(), null);
+  }
+
+  /** Compares the rows with the enterprise's members. It may be repeated as long as nothing was sent. */
+  async #prepare(): Promise<void> {
+    const { definition } = this.job;
+    const members = await this.#members();
+    const accounts = new Set<string>();
+    for (let chunk = 0; chunk < this.job.chunks; chunk++) {
+      const open = await this.#open(chunk);
+      for (const { account } of open?.results ?? []) accounts.add(account);
+      if (open) await this.#plan(chunk, open, members);
+    }
+    const deletions = surplus(members, accounts, definition, definition.user.username);
+    for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK) {
+      const part = deletions.slice(from, from + ROWS_PER_CHUNK);
+      const results = part.map(({ account, memberGlobalId }): RowResult => ({
+        account,
+        memberGlobalId,
+        status: 'pending',
+        was: 'surplus',
+      }));
+      const waiting = part.map((member, at) => deletionRow(at, member));
+      await this.#save(this.job.chunks + from / ROWS_PER_CHUNK, results, waiting);
+    }
+    const chunks = this.job.chunks + Math.ceil(deletions.length / ROWS_PER_CHUNK);
+    const { store } = this.parts;
+    const { jobId, owner } = this.lease;
+    const total = this.job.total + deletions.length;
+    if (!(await this.lease.persist(() => store.prepared(jobId, owner, chunks, total)))) this.lease.lost();
+    this.#chunks = chunks;
+  }
+
+  /** All members of the enterprise. Tries until the platform answers, or the job may not go on. */
+  async #members(): Promise<MembersByAccount> {
+    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      this.lease.assertHeld();
+      try {
+        const context = await this.#work.context();
+        const members = await this.parts.directory.all(context, this.#work.enterpriseGlobalId);
+        this.#reach.add(
+          'member',
+          [...members.values()].map(({ memberGlobalId }) => memberGlobalId),
+        );
+        return members;
+      } catch (error) {
+        const problem = asProblem(error);
+        if (!(problem instanceof ProblemException)) throw error;
+        const { outcome, status } = problem.body;
+        const isOver = Date.now() >= this.#work.giveUpAt;
+        if (isOver || outcome !== 'not_processed' || status < 500) throw problem;
+        await this.lease.pause(pauseMs);
+        if (this.lease.isCancelled) return new Map();
+      }
+    }
+  }
+
+  async #plan(chunk: number, { results, waiting }: OpenChunk, members: MembersByAccount): Promise<void> {
+    const { mode } = this.job.definition;
+    const planned = [...results];
+    for (const { at, member } of waiting) planned[at] = plannedRow(member, members, mode);
+    // A new row is what the chunk says already.
+    if (planned.every(({ status, was }) => status === 'pending' && was === undefined)) return;
+    await this.#save(
+      chunk,
+      planned,
+      waiting.filter(({ at }) => planned[at]?.status === 'pending'),
+    );
+  }
+
+  async #save(chunk: number, results: readonly RowResult[], waiting: readonly WaitingRow[]): Promise<void> {
+    const { jobId, owner } = this.lease;
+    const saved = await this.lease.persist(() =>
+      this.parts.store.save({
+        ...{ jobId, owner, chunk, results: packed(results), counts: countsOf(results) },
+        waiting: waiting.length > 0 ? packed(waiting) : undefined,
+      }),
+    );
+    if (!saved) this.lease.lost();
+  }
+
+  /** Undefined for a chunk of which nothing is open. */
+  async #chunk(chunk: number): Promise<ImportChunk | undefined> {
+    this.lease.assertHeld();
+    const open = await this.#open(chunk);
+    if (!open) return undefined;
+    const { results } = open;
+    this.#reach.add(
+      'member',
+      results.flatMap(({ memberGlobalId }) => memberGlobalId ?? []),
+    );
+    // Where the rows are gone, since no process was running for a day, only their results can be written.
+    const waiting = results.flatMap(({ status, account }, at) =>
+      status === 'pending' ? [{ at, member: { account, password: '', name: '' } }] : [],
+    );
+    const isExpired = open.waiting.length === 0;
+    if (waiting.length === 0) return undefined;
+    if (isExpired && Date.now() < this.#work.giveUpAt) return undefined;
+    return new ImportChunk(
+      this.#work,
+      chunk,
+      results,
+      isExpired ? waiting : open.waiting,
+      this.calls.get(chunk) ?? 0,
+    );
+  }
+
+  async #open(chunk: number): Promise<OpenChunk | undefined> {
+    const stored = await this.lease.persist(() => this.parts.store.chunk(this.lease.jobId, chunk));
+    if (!stored) return undefined;
+    const { results, waiting } = stored;
+    return { results: unpacked<RowResult>(results), waiting: waiting ? unpacked<WaitingRow>(waiting) : [] };
+  }
+
+  /** Nothing more can be done: what was not sent fails, and the job says why. */
+  async #fail(problem: ProblemException): Promise<JobState> {
+    for (let chunk = 0; chunk < this.#chunks; chunk++) await (await this.#chunk(chunk))?.close(problem);
+    return this.#finish('failed', problem);
+  }
+
+  async #endState(): Promise<JobState> {
+    const { store } = this.parts;
+    const job = await this.lease.persist(() => store.read(this.lease.jobId));
+    if (!job) return this.lease.lost();
+    const { counts, total, isCancelled } = job;
+    const { added, updated, unchanged, deleted } = counts;
+    if (added + updated + unchanged + deleted === total) return 'succeeded';
+    return isCancelled ? 'cancelled' : 'completed';
+  }
+
+  async #finish(state: JobState, problem: ProblemException | null): Promise<JobState> {
+    const { store } = this.parts;
+    const { jobId, owner } = this.lease;
+    const body = problem && problem.answer(this.job.definition.requestId);
+    if (!(await this.lease.persist(() => store.finish(jobId, owner, state, body)))) this.lease.lost();
+    return state;
+  }
+}
+
+/** Waits for all, so that none is still at work, and throws the first failure. */
+async function settled(all: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(all)) if (result.status === 'rejected') throw result.reason;
+}

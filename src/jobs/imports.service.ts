@@ -1,0 +1,178 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { ImportConfig } from '../config/app-config.ts';
+import type { RequestFile } from '../operation/request-state.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { type CallContext, isGranted } from '../upstream/call-context.ts';
+import { type CheckedFile, readFile } from './checked-file.ts';
+import type { ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
+import { plannedRow, surplus } from './import-plan.ts';
+import { JOB_STORE, JobDispatcher } from './job-dispatcher.ts';
+import {
+  type ImportOptions,
+  isEnded,
+  type JobDefinition,
+  type JobUser,
+  type RowResult,
+  unpacked,
+  type WaitingRow,
+} from './job-record.ts';
+import type { JobStore } from './job-store.ts';
+import { JobUsers } from './job-user.ts';
+import { toJob } from './job.mapper.ts';
+import { MemberDirectory } from './member-directory.ts';
+
+const ID_BYTES = 16;
+/** A row takes at most so much room in the store, and this part of its file: rows are packed. */
+const PART_OF_FILE = 2;
+/** Statuses of rows that a retry may send again. */
+const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);
+
+/** How a request names itself and its user. */
+export interface ImportRequest {
+  readonly call: CallContext;
+  readonly enterpriseGlobalId: string;
+  readonly file: RequestFile | undefined;
+  readonly sessionId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Takes files: room is reserved first, then the rows are read and checked, and only then there is a job. */
+@Injectable()
+export class ImportsService {
+  constructor(
+    @Inject(JOB_STORE) private readonly store: JobStore,
+    private readonly dispatcher: JobDispatcher,
+    private readonly users: JobUsers,
+    private readonly directory: MemberDirectory,
+    private readonly config: ImportConfig,
+  ) {}
+
+  async importMembers(request: ImportRequest, query: ImportQuery): Promise<JobDto | ImportPlanDto> {
+    const options = optionsOf(query);
+    const user = await this.users.of(request.call, request.sessionId);
+    if (query.validateOnly) return this.#plan(request, await this.#read(request), options, user);
+    return this.#accept(request, options, user);
+  }
+
+  /** A new job of rows that failed in an earlier one. */
+  async retryJob(jobId: string, request: Omit<ImportRequest, 'enterpriseGlobalId'>): Promise<JobDto> {
+    const job = await this.store.read(jobId);
+    const granted = request.call.caller.grants.enterprises;
+    if (!job || !isGranted(granted, job.definition.enterpriseGlobalId))
+      throw new ProblemException('job-not-found');
+    const { enterpriseGlobalId, mode } = job.definition;
+    if (!isEnded(job.state)) throw inProgress(jobId);
+    const wanted = new Set<string>();
+    for (let chunk = 0; chunk < job.chunks; chunk++) {
+      const stored = await this.store.chunk(jobId, chunk);
+      for (const { account, status, was } of stored ? unpacked<RowResult>(stored.results) : [])
+        if (AGAIN.has(status) && was !== 'surplus') wanted.add(account);
+    }
+    const user = await this.users.of(request.call, request.sessionId);
+    return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
+  }
+
+  async #accept(
+    request: ImportRequest,
+    options: ImportOptions,
+    user: JobUser,
+    wanted?: ReadonlySet<string>,
+  ): Promise<JobDto> {
+    const { call, enterpriseGlobalId } = request;
+    const jobId = await this.#newId(request.idempotencyKey);
+    const reserved = await this.store.reserve({
+      ...{ jobId, enterpriseGlobalId, caller: call.caller.name },
+      bytes: Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE),
+    });
+    if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId);
+    if (reserved.kind === 'full') throw full(reserved.of);
+    try {
+      const file = await this.#read(request, wanted);
+      if (options.deletes) await this.#plan(request, file, options, user);
+      const definition: JobDefinition = {
+        ...{ jobId, enterpriseGlobalId, caller: call.caller.name, user, requestId: call.requestId },
+        ...options,
+      };
+      const job = await this.store.create(definition, file.chunks, file.rows);
+      void this.dispatcher.scan();
+      return toJob(job);
+    } catch (error) {
+      await this.store.release(jobId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #read({ file }: ImportRequest, wanted?: ReadonlySet<string>): Promise<CheckedFile> {
+    if (!file) throw invalid({ pointer: '', detail: 'must be a file in text/csv or application/x-ndjson' });
+    return readFile(file, this.config, wanted);
+  }
+
+  /** What an import of the file would do with the members that are there now. */
+  async #plan(
+    { call, enterpriseGlobalId }: ImportRequest,
+    { chunks }: CheckedFile,
+    options: ImportOptions,
+    { username }: JobUser,
+  ): Promise<ImportPlanDto> {
+    const members = await this.directory.all(call, enterpriseGlobalId);
+    const accounts = new Set<string>();
+    const plan = { add: 0, update: 0, unchanged: 0 };
+    for (const { waiting } of chunks) {
+      for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
+        accounts.add(member.account);
+        const { status, was } = plannedRow(member, members, options.mode);
+        if (was === 'different') plan.update++;
+        else if (status === 'pending') plan.add++;
+        else plan.unchanged++;
+      }
+    }
+    const deleted = surplus(members, accounts, options, username);
+    return { ...plan, delete: deleted.map(({ account }) => account) };
+  }
+
+  /** Made of the `Idempotency-Key` where there is one, so that a caller knows the id before it has the response. */
+  async #newId(idempotencyKey: string | undefined): Promise<string> {
+    const fresh = () => randomBytes(ID_BYTES).toString('base64url');
+    if (idempotencyKey === undefined) return fresh();
+    const known = jobIdOf(idempotencyKey);
+    return (await this.store.read(known)) ? fresh() : known;
+  }
+}
+
+function jobIdOf(idempotencyKey: string): string {
+  return createHash('sha256').update(idempotencyKey).digest().subarray(0, ID_BYTES).toString('base64url');
+}
+
+function optionsOf({ mode, deleteMissing, maxDeletes, keep }: ImportQuery): ImportOptions {
+  const errors: RequestFault[] = [];
+  if (deleteMissing && mode !== 'upsert')
+    errors.push({ parameter: 'deleteMissing', detail: 'must be given with mode=upsert only' });
+  if (deleteMissing && maxDeletes === undefined)
+    errors.push({ parameter: 'maxDeletes', detail: 'is required with deleteMissing' });
+  if (!deleteMissing && maxDeletes !== undefined)
+    errors.push({ parameter: 'maxDeletes', detail: 'must be given with deleteMissing=true only' });
+  if (!deleteMissing && keep !== undefined)
+    errors.push({ parameter: 'keep', detail: 'must be given with deleteMissing=true only' });
+  if (errors.length > 0) throw invalid(...errors);
+  const deletes = deleteMissing ? { most: maxDeletes ?? 0, keep: keep?.split(',') ?? [] } : undefined;
+  return { mode, deletes };
+}
+
+function invalid(...errors: RequestFault[]): ProblemException {
+  return new ProblemException('validation-failed', { errors });
+}
+
+function inProgress(jobId: string): ProblemException {
+  return new ProblemException('import-in-progress', {
+    detail: `The job ${jobId} of this enterprise has not ended.`,
+  });
+}
+
+function full(of: 'caller' | 'store'): ProblemException {
+  const detail =
+    of === 'caller'
+      ? 'The caller has too many imports that have not ended.'
+      : 'All imports together take as much room as they may have.';
+  return new ProblemException('overloaded', { detail, retryAfter: 10 });
+}

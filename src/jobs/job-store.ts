@@ -1,0 +1,110 @@
+import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
+import { ProblemException, type ProblemBody } from '../problem/problem.exception.ts';
+
+export const DAY_MS = 24 * 3_600_000;
+/** Jobs and the results of their rows are kept so long. */
+export const KEPT_MS = 7 * DAY_MS;
+/** From its acceptance a job's rows wait so long at most, with their passwords. */
+export const WAITING_MS = 24 * 3_600_000;
+/** A caller may have so many unfinished imports. */
+export const MOST_OF_CALLER = 5;
+/** The part of the store's memory that all jobs together may take. */
+export const PART_OF_STORE = 0.1;
+/** For this time room stays reserved while the file is read. */
+export const RESERVED_MS = 120_000;
+
+/** The room that an import needs, before its file is read. */
+export interface Reservation {
+  readonly jobId: string;
+  readonly enterpriseGlobalId: string;
+  readonly caller: string;
+  readonly bytes: number;
+}
+
+export type Reserved =
+  | { readonly kind: 'reserved' }
+  | { readonly kind: 'in-progress'; readonly jobId: string }
+  /** The caller has too many unfinished imports, or all jobs together take too much memory. */
+  | { readonly kind: 'full'; readonly of: 'caller' | 'store' };
+
+/** A chunk as the store keeps it; `waiting` is absent once nothing of it is to be sent. Both are packed. */
+export interface StoredChunk {
+  readonly results: Buffer;
+  readonly waiting?: Buffer | undefined;
+}
+
+/** A job and the chunks of which a call was recorded, with the number of those calls. */
+export type Claimed =
+  | { readonly kind: 'claimed'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
+  | { readonly kind: 'busy' | 'ended' | 'missing' };
+
+export interface ChunkChange {
+  readonly jobId: string;
+  readonly owner: string;
+  readonly chunk: number;
+  readonly results: Buffer;
+  readonly counts: Counts;
+  /** What still waits; absent: nothing. */
+  readonly waiting?: Buffer | undefined;
+}
+
+export interface UnfinishedJob {
+  readonly jobId: string;
+  /** How often the job was claimed. */
+  readonly claims: number;
+  readonly isLeased: boolean;
+  readonly createdAt: number;
+  readonly changedAt: number;
+  readonly state: JobState;
+}
+
+/** Undefined: of every enterprise, in every state. */
+export interface JobQuery {
+  readonly enterprises: ReadonlySet<string> | undefined;
+  readonly state: JobState | undefined;
+}
+
+/**
+ * Jobs, in Redis for all replicas or in the process for one. Each call is one atomic step on the store's own clock. Where it rejects
+ * with {@link JobStoreUnavailable}, nothing may be sent.
+ */
+export interface JobStore {
+  reserve(wanted: Reservation): Promise<Reserved>;
+  /** The file was refused: its room is free again. */
+  release(jobId: string): Promise<void>;
+  /** Whether there is a job of this id; its request may be repeated. */
+  create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord>;
+  read(jobId: string): Promise<JobRecord | undefined>;
+  /** Newest first. */
+  list(
+    query: JobQuery,
+    offset: number,
+    count: number,
+  ): Promise<{ jobs: readonly JobRecord[]; total: number }>;
+  chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined>;
+  unfinished(): Promise<readonly UnfinishedJob[]>;
+
+  /** Makes `owner` the only one who may change the job, for as long as it renews the lease. */
+  claim(jobId: string, owner: string, leaseMs: number): Promise<Claimed>;
+  renew(jobId: string, owner: string, leaseMs: number): Promise<'renewed' | 'cancelled' | 'lost'>;
+  /** Another process may claim the job at once. */
+  giveBack(jobId: string, owner: string): Promise<void>;
+  /** Records that a call for this chunk is about to be sent. Resolves when the record is durable. */
+  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<'begun' | 'cancelled' | 'lost'>;
+  /** Repeatable. False: another process has the job. */
+  save(change: ChunkChange): Promise<boolean>;
+  /** The plan is made: the rows and the members to delete are in so many chunks. */
+  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<boolean>;
+  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<boolean>;
+  /** A job that has not begun ends at once, another one when what was sent is settled. */
+  cancel(jobId: string): Promise<void>;
+}
+
+/** The store cannot say what is recorded, so nothing is sent. */
+export class JobStoreUnavailable extends ProblemException {
+  override readonly name = 'JobStoreUnavailable';
+
+  constructor(cause: unknown) {
+    super('dependency-unavailable', { retryAfter: 1, cause });
+  }
+}

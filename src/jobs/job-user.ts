@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { CallerRegistry } from '../caller/caller.registry.ts';
+import { newTrace } from '../observability/trace-context.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { AliasUsers } from '../session/alias-users.ts';
+import { SessionService } from '../session/session.service.ts';
+import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
+import type { Reach } from '../upstream/reach.ts';
+import type { JobDefinition, JobUser } from './job-record.ts';
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** The user and the rights that a job acts with, long after its request. */
+@Injectable()
+export class JobUsers {
+  constructor(
+    private readonly callers: CallerRegistry,
+    private readonly aliases: AliasUsers,
+    private readonly sessions: SessionService,
+  ) {}
+
+  /** The acting user of a request, as a job keeps it. */
+  async of({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
+    if (!user) throw new Error('an import acts as a user');
+    if (user.kind === 'session' && sessionId !== undefined) {
+      const { record } = await this.sessions.find(sessionId, caller.name);
+      return { sessionId, username: record.username };
+    }
+    const [alias = '', username = ''] = user.name.split(/=(.*)/s);
+    return { alias, username };
+  }
+
+  /**
+   * The context of a call of that job, bound to its enterprise: the gateway sends only ids that it has read from the enterprise's list.
+   * Throws where the caller or the user have lost their rights, or the session has ended.
+   */
+  async contextOf(
+    { jobId, caller, enterpriseGlobalId, user }: JobDefinition,
+    reach: Reach,
+  ): Promise<CallContext> {
+    const entry = this.callers.byName(caller);
+    const isAllowed =
+      entry !== undefined &&
+      isGranted(entry.grants.enterprises, enterpriseGlobalId) &&
+      ('sessionId' in user || isGranted(entry.grants.users, user.alias));
+    if (!isAllowed)
+      throw new ProblemException('forbidden', { detail: 'The caller has lost the rights for this import.' });
+    return {
+      requestId: `job-${jobId}`,
+      trace: newTrace(),
+      caller: {
+        name: caller,
+        grants: { enterprises: new Set([enterpriseGlobalId]), channels: NOTHING, users: NOTHING },
+      },
+      user: await this.#actingUser(user, caller),
+      reach,
+      upstreamMs: 0,
+    };
+  }
+
+  async #actingUser(user: JobUser, caller: string): Promise<ActingUser> {
+    if ('sessionId' in user) return this.sessions.actingUser(user.sessionId, caller);
+    const found = this.aliases.find(user.alias);
+    // The same alias with another account is another user.
+    if (!found || found.name !== `${user.alias}=${user.username}`)
+      throw new ProblemException('forbidden', {
+        detail: 'The acting user of this import is not configured any more.',
+      });
+    return found;
+  }
+}

@@ -1,0 +1,160 @@
+import { Readable } from 'node:stream';
+import { Controller, Delete, Get, Param, Post, Query, Req, StreamableFile } from '@nestjs/common';
+import { ApiExtraModels, ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { NewMemberDto } from '../member/dto/member.dto.ts';
+import { Operation } from '../operation/operation.decorator.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
+import { idempotencyKeyOf } from '../order-ledger/idempotency-key.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
+import { ImportsService } from './imports.service.ts';
+import { eventsExample, retryFile, rowsExample } from './job-examples.ts';
+import { jobLocation } from './job-responses.ts';
+import { JobWatch } from './job-watch.ts';
+import { JobsService } from './jobs.service.ts';
+import { ROW_TYPES, rowStream } from './line-format.ts';
+
+const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;
+
+@ApiTags('Jobs')
+@ApiExtraModels(JobRowDto)
+@Controller('v1/jobs')
+export class JobsController {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly imports: ImportsService,
+    private readonly watch: JobWatch,
+  ) {}
+
+  @Get()
+  @Operation({
+    id: 'listJobs',
+    summary: "Page through the jobs of the caller's enterprises, newest first",
+    description: 'Jobs are kept for 7 days.',
+    effect: 'read',
+    scope: 'members:read',
+    paged: true,
+    success: [{ status: 200, description: 'One page; empty after the last page', type: JobPageDto }],
+  })
+  listJobs(@Call() call: CallContext, @Query() query: ListJobsQuery): Promise<JobPageDto> {
+    return this.jobs.listJobs(query, call);
+  }
+
+  @Get(':jobId')
+  @Operation({
+    id: 'getJob',
+    summary: 'How far a job is',
+    effect: 'read',
+    scope: 'members:read',
+    problems: ['job-not-found'],
+    success: [{ status: 200, description: 'The job', type: JobDto }],
+  })
+  getJob(@Call() call: CallContext, @Param() { jobId }: JobPath): Promise<JobDto> {
+    return this.jobs.getJob(jobId, call);
+  }
+
+  @Get(':jobId/events')
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The id of the last event that the client has had: earlier ones are left out',
+  })
+  @Operation({
+    id: 'watchJob',
+    summary: 'The progress of a job as server-sent events',
+    description:
+      'An event `progress` with the job at least every second while it changes, and `done` at its end. The data of each is a Job. ' +
+      'A client whose connection ends without `done` connects again with `Last-Event-ID`.',
+    effect: 'read',
+    scope: 'members:read',
+    problems: ['job-not-found'],
+    success: [
+      {
+        status: 200,
+        description: 'The events',
+        streams: [{ type: 'text/event-stream', item: JobDto, example: eventsExample }],
+      },
+    ],
+  })
+  async watchJob(
+    @Call() { caller }: CallContext,
+    @Param() { jobId }: JobPath,
+    @HeaderValue('last-event-id') last?: string,
+  ): Promise<StreamableFile> {
+    const job = await this.jobs.find(jobId, caller.grants);
+    const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
+    const events = this.watch.events(job, seen);
+    return new StreamableFile(Readable.from(events, { objectMode: false }), { type: 'text/event-stream' });
+  }
+
+  @Get(':jobId/rows')
+  @Operation({
+    id: 'getJobRows',
+    summary: 'What became of each row of a job',
+    description: 'Rows in the order of the file, then the members that were to be deleted.',
+    effect: 'read',
+    scope: 'members:read',
+    problems: ['job-not-found'],
+    success: [
+      {
+        status: 200,
+        description: 'The rows; in CSV with a header line',
+        streams: [
+          { type: ROW_TYPES[0], example: rowsExample.csv },
+          { type: ROW_TYPES[1], item: JobRowDto, example: rowsExample.ndjson },
+        ],
+      },
+    ],
+  })
+  async getJobRows(
+    @Call() { caller }: CallContext,
+    @Param() { jobId }: JobPath,
+    @Query() { status }: JobRowsQuery,
+    @HeaderValue('accept') accept?: string,
+  ): Promise<StreamableFile> {
+    const job = await this.jobs.find(jobId, caller.grants);
+    return rowStream<JobRowDto>(accept, ROW_COLUMNS, this.jobs.rows(job, status));
+  }
+
+  @Post(':jobId/retry')
+  @Operation({
+    id: 'retryJob',
+    summary: 'Import the rows of a job that failed once more, as a new job',
+    description:
+      'The body has the rows again, since their passwords are gone: only accounts whose rows failed, are unknown or were not sent. ' +
+      'The new job has the mode of the first, and deletes nothing.',
+    effect: 'write',
+    scope: 'members:write',
+    later: 'addMembers',
+    actsAsUser: true,
+    idempotency: 'key',
+    locationOf: jobLocation,
+    problems: ['job-not-found', 'import-in-progress'],
+    success: [{ status: 202, description: 'The new job', type: JobDto }],
+    file: { ...retryFile, item: NewMemberDto },
+  })
+  retryJob(
+    @Call() call: CallContext,
+    @Param() { jobId }: JobPath,
+    @UploadedFile() file: RequestFile | undefined,
+    @HeaderValue('x-session-id') sessionId: string | undefined,
+    @Req() { headers }: FastifyRequest,
+  ): Promise<JobDto> {
+    return this.imports.retryJob(jobId, { call, file, sessionId, idempotencyKey: idempotencyKeyOf(headers) });
+  }
+
+  @Delete(':jobId')
+  @Operation({
+    id: 'cancelJob',
+    summary: 'Cancel a job: what was sent is finished, and nothing further is sent',
+    description: 'A job that has ended stays as it is, so the request may be repeated.',
+    effect: 'write',
+    scope: 'members:write',
+    problems: ['job-not-found'],
+    success: [{ status: 202, description: 'The job; it ends when what was sent is settled', type: JobDto }],
+  })
+  cancelJob(@Call() call: CallContext, @Param() { jobId }: JobPath): Promise<JobDto> {
+    return this.jobs.cancelJob(jobId, call);
+  }
+}

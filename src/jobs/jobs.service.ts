@@ -1,0 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
+import type { JobDto, JobPageDto, JobRowDto, ListJobsQuery } from './dto/job.dto.ts';
+import { JOB_STORE } from './job-dispatcher.ts';
+import { type JobRecord, type RowResult, type RowStatus, unpacked } from './job-record.ts';
+import type { JobStore } from './job-store.ts';
+import { toJob, toJobRow } from './job.mapper.ts';
+
+/** Reads and cancels jobs. For a caller the jobs of other enterprises do not exist. */
+@Injectable()
+export class JobsService {
+  constructor(@Inject(JOB_STORE) private readonly store: JobStore) {}
+
+  async find(jobId: string, { enterprises }: Grants): Promise<JobRecord> {
+    const job = await this.store.read(jobId);
+    if (!job || !isGranted(enterprises, job.definition.enterpriseGlobalId))
+      throw new ProblemException('job-not-found');
+    return job;
+  }
+
+  async getJob(jobId: string, { caller }: CallContext): Promise<JobDto> {
+    return toJob(await this.find(jobId, caller.grants));
+  }
+
+  async listJobs(
+    { state, enterpriseGlobalId, page, pageSize }: ListJobsQuery,
+    { caller }: CallContext,
+  ): Promise<JobPageDto> {
+    const granted = caller.grants.enterprises;
+    const own = granted.has('*') ? undefined : granted;
+    // The caller guard has refused an enterprise that is not granted.
+    const enterprises = enterpriseGlobalId === undefined ? own : new Set([enterpriseGlobalId]);
+    const { jobs, total } = await this.store.list({ enterprises, state }, (page - 1) * pageSize, pageSize);
+    return { items: jobs.map(toJob), page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
+  }
+
+  /** What was sent is finished, and nothing further is sent. A job that has ended stays as it is. */
+  async cancelJob(jobId: string, { caller }: CallContext): Promise<JobDto> {
+    await this.find(jobId, caller.grants);
+    await this.store.cancel(jobId);
+    return toJob(await this.find(jobId, caller.grants));
+  }
+
+  /** One chunk after the other, so that a job of any size takes the same memory. */
+  async *rows({ definition, chunks }: JobRecord, status: RowStatus | undefined): AsyncGenerator<JobRowDto> {
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const stored = await this.store.chunk(definition.jobId, chunk);
+      const results = stored ? unpacked<RowResult>(stored.results) : [];
+      for (const [at, result] of results.entries())
+        if (status === undefined || result.status === status) yield toJobRow(result, chunk, at);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { Readable } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+import { acceptedType } from '../validation/accepted-type.ts';
+
+/** The media types of rows; the first is that of a request without `Accept`. */
+export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;
+
+type Cell = string | number | boolean | null | readonly string[];
+
+/**
+ * Rows as a stream, in the type that the client likes best. The first row is made before the response begins, so that a failure until
+ * then is a problem.
+ */
+export async function rowStream<T extends object>(
+  accept: string | undefined,
+  columns: readonly (keyof T & string)[],
+  rows: AsyncGenerator<T>,
+): Promise<StreamableFile> {
+  const isCsv = acceptedType(accept, ROW_TYPES) !== ROW_TYPES[1];
+  const first = await rows.next();
+  const lines = isCsv ? csv(columns, first, rows) : ndjson(first, rows);
+  const type = isCsv ? `${ROW_TYPES[0]}; charset=utf-8; header=present` : ROW_TYPES[1];
+  return new StreamableFile(Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 }), { type });
+}
+
+async function* csv<T extends object>(
+  columns: readonly (keyof T & string)[],
+  first: IteratorResult<T>,
+  rest: AsyncGenerator<T>,
+): AsyncGenerator<string> {
+  yield `${columns.join(',')}\r\n`;
+  for await (const row of all(first, rest))
+    yield `${columns.map((column) => cell(row[column] as Cell)).join(',')}\r\n`;
+}
+
+async function* ndjson<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<string> {
+  for await (const row of all(first, rest)) yield `${JSON.stringify(row)}\n`;
+}
+
+async function* all<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+  if (first.done) return;
+  yield first.value;
+  yield* rest;
+}
+
+function cell(value: Cell): string {
+  if (value === null) return '';
+  const text = Array.isArray(value) ? value.join(' ') : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,91 @@
+import { Controller, Get, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
+import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MemberDto, NewMemberDto } from '../member/dto/member.dto.ts';
+import { Operation } from '../operation/operation.decorator.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
+import { idempotencyKeyOf } from '../order-ledger/idempotency-key.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
+import { ImportsService } from './imports.service.ts';
+import { exportExample, importFile } from './job-examples.ts';
+import { jobLocation } from './job-responses.ts';
+import { ROW_TYPES, rowStream } from './line-format.ts';
+import { EXPORTED, MemberExportService } from './member-export.service.ts';
+
+const OK = 200;
+
+@ApiTags('Members')
+@ApiExtraModels(MemberDto, NewMemberDto)
+@Controller('v1/enterprises/:enterpriseGlobalId')
+export class MemberImportsController {
+  constructor(
+    private readonly imports: ImportsService,
+    private readonly exports: MemberExportService,
+  ) {}
+
+  @Post('member-imports')
+  @Operation({
+    id: 'importMembers',
+    summary: 'Add or update the members of an enterprise from a file, as a job',
+    description:
+      'Every row is checked before there is a job: a file with faults is 400 with the first 100 of them, each with row and column, and nothing is sent. ' +
+      'The job sends the rows to the platform in calls of 100, two at a time, and survives the end of processes: after a call whose ' +
+      'response is lost, the rows are looked up among the members before anything is sent again. An enterprise has one import at a time.',
+    effect: 'write',
+    scope: 'members:write',
+    upstream: 'listMembers',
+    later: 'addMembers',
+    idempotency: 'key',
+    locationOf: jobLocation,
+    problems: ['import-in-progress', 'too-many-deletes'],
+    success: [
+      { status: 202, description: 'The job', type: JobDto },
+      { status: 200, description: 'What the import would do (`validateOnly=true`)', type: ImportPlanDto },
+    ],
+    file: { ...importFile, item: NewMemberDto },
+  })
+  async importMembers(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: ImportPath,
+    @Query() query: ImportQuery,
+    @UploadedFile() file: RequestFile | undefined,
+    @HeaderValue('x-session-id') sessionId: string | undefined,
+    @Req() { headers }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<JobDto | ImportPlanDto> {
+    const idempotencyKey = idempotencyKeyOf(headers);
+    const request = { call, enterpriseGlobalId, file, sessionId, idempotencyKey };
+    if (query.validateOnly) void reply.status(OK);
+    return this.imports.importMembers(request, query);
+  }
+
+  @Get('members/export')
+  @Operation({
+    id: 'exportMembers',
+    summary: 'All members of an enterprise as a file',
+    description:
+      'The members arrive page by page, as the platform gives them. Where a page fails, the connection is closed before the end of the response.',
+    effect: 'read',
+    scope: 'members:read',
+    upstream: 'listMembers',
+    success: [
+      {
+        status: 200,
+        description: 'The members; in CSV with a header line',
+        streams: [
+          { type: ROW_TYPES[0], example: exportExample.csv },
+          { type: ROW_TYPES[1], item: MemberDto, example: exportExample.ndjson },
+        ],
+      },
+    ],
+  })
+  exportMembers(
+    @Call() call: CallContext,
+    @Param() { enterpriseGlobalId }: ImportPath,
+    @Query() query: ExportQuery,
+    @HeaderValue('accept') accept?: string,
+  ): Promise<StreamableFile> {
+    return rowStream(accept, EXPORTED, this.exports.all(call, enterpriseGlobalId, query));
+  }
+}

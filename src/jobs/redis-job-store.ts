@@ -1,0 +1,313 @@
+import type { RedisCommander } from 'ioredis';
+import type { ProblemBody } from '../problem/problem.exception.ts';
+import type { Script } from '../redis/script.ts';
+import type { SharedRedis } from '../redis/shared-redis.ts';
+import { countList, countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
+import { BEGIN_CALL, CANCEL, CLAIM, CREATE, FINISH, PREPARED, RENEW, RESERVE, SAVE } from './job-scripts.ts';
+import {
+  type ChunkChange,
+  type Claimed,
+  DAY_MS,
+  type JobQuery,
+  type JobStore,
+  JobStoreUnavailable,
+  KEPT_MS,
+  MOST_OF_CALLER,
+  PART_OF_STORE,
+  type Reservation,
+  type Reserved,
+  RESERVED_MS,
+  type StoredChunk,
+  type UnfinishedJob,
+  WAITING_MS,
+} from './job-store.ts';
+
+/** Chunks that are written with one command, so that other requests do not wait for a large one. */
+const CHUNKS_AT_ONCE = 20;
+/** Jobs that are read at once. */
+const JOBS_AT_ONCE = 100;
+/** Longer than an import lives. */
+const SLOT_MS = DAY_MS + 3_600_000;
+const FIELDS = [
+  ...['definition', 'state', 'total', 'createdAt', 'startedAt', 'finishedAt', 'problem', 'version'],
+  ...['prepared', 'chunks', 'cancelled', 'claims', 'lease', 'changedAt'],
+  ...['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'],
+] as const;
+type Field = (typeof FIELDS)[number];
+type Fields = Record<Field, string | null>;
+type Value = string | number | Buffer;
+
+/** The jobs of all replicas. What a job was asked for and its rows are sealed; states, counts and times are not. */
+export class RedisJobStore implements JobStore {
+  readonly #prefix: string;
+
+  constructor(
+    private readonly redis: SharedRedis,
+    environment: string,
+  ) {
+    // The braces put all keys in one slot of a cluster, as a script requires.
+    this.#prefix = `{${environment}:imports}:`;
+  }
+
+  async reserve({ jobId, enterpriseGlobalId, caller, bytes }: Reservation): Promise<Reserved> {
+    const limit = Math.floor(PART_OF_STORE * (await this.#memory()));
+    const [kind, detail] = await this.#run<[Reserved['kind'], string]>(
+      RESERVE,
+      [this.#slots],
+      [jobId, enterpriseGlobalId, caller, bytes, limit, RESERVED_MS, MOST_OF_CALLER],
+    );
+    if (kind === 'in-progress') return { kind, jobId: detail };
+    return kind === 'full' ? { kind, of: detail as 'caller' | 'store' } : { kind };
+  }
+
+  async release(jobId: string): Promise<void> {
+    await this.#ask((client) =>
+      Promise.all([
+        client.hdel(this.#slots, jobId),
+        client.del(this.#of('waiting', jobId)),
+        client.del(this.#of('results', jobId)),
+      ]),
+    );
+  }
+
+  async create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord> {
+    const { jobId, enterpriseGlobalId } = definition;
+    let bytes = 0;
+    for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
+      const part = chunks.slice(from, from + CHUNKS_AT_ONCE);
+      for (const kind of ['waiting', 'results'] as const) {
+        const key = this.#of(kind, jobId);
+        const sealed = new Map(
+          part.map((chunk, index) => [String(from + index), this.#sealed(key, from + index, chunk[kind])]),
+        );
+        for (const value of sealed.values()) bytes += value.length;
+        await this.#ask((client) => client.hset(key, sealed));
+        // Until the job exists: nothing is left where this process dies now.
+        if (from === 0) await this.#ask((client) => client.pexpire(key, RESERVED_MS));
+      }
+    }
+    const job = this.#of('job', jobId);
+    const created = await this.#run<number>(
+      CREATE,
+      [
+        this.#slots,
+        job,
+        `${this.#prefix}unfinished`,
+        `${this.#prefix}all`,
+        this.#ofEnterprise(enterpriseGlobalId),
+        this.#of('waiting', jobId),
+        this.#of('results', jobId),
+      ],
+      [
+        ...[jobId, this.#sealer.seal(JSON.stringify(definition), job), chunks.length, rows, bytes],
+        ...[WAITING_MS, KEPT_MS, SLOT_MS],
+      ],
+    );
+    const record = created === 1 ? await this.read(jobId) : undefined;
+    if (!record) throw new JobStoreUnavailable(new Error('the reserved room is gone'));
+    return record;
+  }
+
+  async read(jobId: string): Promise<JobRecord | undefined> {
+    const [record] = await this.#readAll([jobId]);
+    return record;
+  }
+
+  async list(
+    { enterprises, state }: JobQuery,
+    offset: number,
+    count: number,
+  ): Promise<{ jobs: readonly JobRecord[]; total: number }> {
+    const keys = enterprises
+      ? [...enterprises].map((each) => this.#ofEnterprise(each))
+      : [`${this.#prefix}all`];
+    const found = await this.#ask((client) =>
+      Promise.all(keys.map((key) => client.zrevrange(key, 0, -1, 'WITHSCORES'))),
+    );
+    const ids = found
+      .flatMap((list) => list.flatMap((id, at) => (at % 2 === 0 ? [{ id, at: Number(list[at + 1]) }] : [])))
+      .toSorted((one, other) => other.at - one.at)
+      .map(({ id }) => id);
+    if (state === undefined) {
+      const jobs = await this.#readAll(ids.slice(offset, offset + count));
+      return { jobs, total: ids.length };
+    }
+    const jobs = (await this.#readAll(ids)).filter((job) => job.state === state);
+    return { jobs: jobs.slice(offset, offset + count), total: jobs.length };
+  }
+
+  async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
+    const [waiting, results] = await this.#ask((client) =>
+      Promise.all([
+        client.hgetBuffer(this.#of('waiting', jobId), String(chunk)),
+        client.hgetBuffer(this.#of('results', jobId), String(chunk)),
+      ]),
+    );
+    const opened = results && this.#opened(this.#of('results', jobId), chunk, results);
+    if (!opened) return undefined;
+    return {
+      results: opened,
+      waiting: waiting ? this.#opened(this.#of('waiting', jobId), chunk, waiting) : undefined,
+    };
+  }
+
+  async unfinished(): Promise<readonly UnfinishedJob[]> {
+    const ids = await this.#ask((client) => client.zrange(`${this.#prefix}unfinished`, '0', '-1'));
+    if (ids.length === 0) return [];
+    const [[seconds], all] = await this.#ask((client) =>
+      Promise.all([client.time(), Promise.all(ids.map((id) => this.#fields(client, id)))]),
+    );
+    const now = Number(seconds) * 1_000;
+    return ids.map((jobId, index) => {
+      const fields = all[index] as Fields;
+      return {
+        jobId,
+        claims: Number(fields.claims),
+        isLeased: Number(fields.lease) > now,
+        createdAt: Number(fields.createdAt),
+        changedAt: Number(fields.changedAt),
+        state: (fields.state ?? 'queued') as JobState,
+      };
+    });
+  }
+
+  async claim(jobId: string, owner: string, leaseMs: number): Promise<Claimed> {
+    const [kind, calls = []] = await this.#run<[Claimed['kind'], string[]?]>(
+      CLAIM,
+      [this.#of('job', jobId), this.#of('calls', jobId), `${this.#prefix}unfinished`],
+      [jobId, owner, leaseMs],
+    );
+    if (kind !== 'claimed') return { kind };
+    const job = await this.read(jobId);
+    if (!job) return { kind: 'missing' };
+    const recorded = new Map<number, number>();
+    for (let at = 0; at < calls.length; at += 2) recorded.set(Number(calls[at]), Number(calls[at + 1]));
+    return { kind, job, calls: recorded };
+  }
+
+  renew(jobId: string, owner: string, leaseMs: number): Promise<'renewed' | 'cancelled' | 'lost'> {
+    return this.#run(RENEW, [this.#of('job', jobId)], [owner, leaseMs]);
+  }
+
+  async giveBack(jobId: string, owner: string): Promise<void> {
+    await this.renew(jobId, owner, 0);
+  }
+
+  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<'begun' | 'cancelled' | 'lost'> {
+    return this.#run(BEGIN_CALL, [this.#of('job', jobId), this.#of('calls', jobId)], [owner, chunk, calls]);
+  }
+
+  async save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<boolean> {
+    const kinds = ['job', 'waiting', 'results', 'counts', 'calls'] as const;
+    const keys = kinds.map((kind) => this.#of(kind, jobId));
+    const saved = await this.#run<number>(SAVE, keys, [
+      ...[owner, chunk, this.#sealed(this.#of('results', jobId), chunk, results)],
+      JSON.stringify(countList(counts)),
+      waiting ? this.#sealed(this.#of('waiting', jobId), chunk, waiting) : '',
+    ]);
+    return saved === 1;
+  }
+
+  async prepared(jobId: string, owner: string, chunks: number, total: number): Promise<boolean> {
+    return (await this.#run<number>(PREPARED, [this.#of('job', jobId)], [owner, chunks, total])) === 1;
+  }
+
+  async finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<boolean> {
+    const values = [owner, jobId, state, problem ? JSON.stringify(problem) : '', KEPT_MS];
+    return (await this.#run<number>(FINISH, this.#ending(jobId), values)) === 1;
+  }
+
+  async cancel(jobId: string): Promise<void> {
+    await this.#run(CANCEL, this.#ending(jobId), [jobId, KEPT_MS]);
+  }
+
+  async #readAll(ids: readonly string[]): Promise<JobRecord[]> {
+    const records: JobRecord[] = [];
+    for (let from = 0; from < ids.length; from += JOBS_AT_ONCE) {
+      const part = ids.slice(from, from + JOBS_AT_ONCE);
+      const all = await this.#ask((client) => Promise.all(part.map((id) => this.#fields(client, id))));
+      for (const [index, fields] of all.entries()) {
+        const record = this.#record(part[index] ?? '', fields);
+        if (record) records.push(record);
+      }
+    }
+    return records;
+  }
+
+  async #fields(client: RedisCommander, jobId: string): Promise<Fields> {
+    const values = await client.hmget(this.#of('job', jobId), ...FIELDS);
+    return Object.fromEntries(FIELDS.map((field, index) => [field, values[index] ?? null])) as Fields;
+  }
+
+  /** Undefined for a job that is not there any more, or sealed under a key that this gateway does not have. */
+  #record(jobId: string, fields: Fields): JobRecord | undefined {
+    const opened = fields.definition && this.#sealer.open(fields.definition, this.#of('job', jobId));
+    if (!opened) return undefined;
+    const { added, updated, unchanged, deleted, failed, unknown } = fields;
+    const time = (value: string | null) => (value === null ? null : Number(value));
+    return {
+      definition: JSON.parse(opened) as JobDefinition,
+      state: fields.state as JobState,
+      total: Number(fields.total),
+      counts: countsFrom([added, updated, unchanged, deleted, failed, unknown].map(Number)),
+      createdAt: Number(fields.createdAt),
+      startedAt: time(fields.startedAt),
+      finishedAt: time(fields.finishedAt),
+      problem: fields.problem ? (JSON.parse(fields.problem) as ProblemBody) : null,
+      version: Number(fields.version),
+      prepared: fields.prepared !== null,
+      chunks: Number(fields.chunks),
+      isCancelled: fields.cancelled !== null,
+    };
+  }
+
+  /** The memory that the store may take. */
+  async #memory(): Promise<number> {
+    const info = await this.#ask((client) => client.info('memory'));
+    const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+    return bytes('maxmemory') || bytes('total_system_memory') || Infinity;
+  }
+
+  #ending(jobId: string): string[] {
+    const own = (['job', 'waiting', 'calls'] as const).map((kind) => this.#of(kind, jobId));
+    return [...own, this.#slots, `${this.#prefix}unfinished`];
+  }
+
+  get #slots(): string {
+    return `${this.#prefix}slots`;
+  }
+
+  #of(kind: 'job' | 'waiting' | 'results' | 'counts' | 'calls', jobId: string): string {
+    return `${this.#prefix}${kind}:${jobId}`;
+  }
+
+  #ofEnterprise(enterpriseGlobalId: string): string {
+    return `${this.#prefix}of:${enterpriseGlobalId}`;
+  }
+
+  get #sealer() {
+    const { sealer } = this.redis;
+    if (!sealer) throw new Error('a store in Redis has a sealer');
+    return sealer;
+  }
+
+  #sealed(key: string, chunk: number, bytes: Buffer = Buffer.alloc(0)): Buffer {
+    return this.#sealer.sealBytes(bytes, `${key}:${chunk}`);
+  }
+
+  #opened(key: string, chunk: number, value: Buffer): Buffer | undefined {
+    return this.#sealer.openBytes(value, `${key}:${chunk}`);
+  }
+
+  #run<T>(script: Script, keys: readonly string[], values: readonly Value[]): Promise<T> {
+    return this.#ask((client) => script.run<T>(client, keys, values));
+  }
+
+  async #ask<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {
+    try {
+      return await this.redis.run(command);
+    } catch (error) {
+      throw new JobStoreUnavailable(error);
+    }
+  }
+}

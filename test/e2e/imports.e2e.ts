@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential } from '../support/settings.ts';
+
+const IMPORTS = '/v1/enterprises/ent-harbour/member-imports';
+const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
+const CSV = { 'content-type': 'text/csv' };
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+let gateway: TestGateway;
+
+interface Row {
+  readonly row: number | null;
+  readonly account: string;
+  readonly status: string;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly memberGlobalId: string | null;
+}
+
+/** So many new rows; their accounts begin with `name`. */
+function newRows(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${name}${index},${newSecret('m')},Name ${index},10,,`);
+}
+
+function file(rows: readonly string[], header = HEADER): string {
+  return [header, ...rows, ''].join('\r\n');
+}
+
+function post(body: unknown, query = '', headers: Record<string, string> = CSV): Promise<TestAnswer> {
+  return gateway.request('POST', IMPORTS + query, { body, headers });
+}
+
+/** The job when it has ended, by its events. */
+async function ended(answer: TestAnswer): Promise<Record<string, unknown>> {
+  expect([answer.status, answer.status === 202 ? '' : answer.text]).toEqual([202, '']);
+  expect(answer.headers.get('location')).toBe(`/v1/jobs/${String(answer.body['jobId'])}`);
+  const events = await gateway.get(`/v1/jobs/${String(answer.body['jobId'])}/events`);
+  expect(events.headers.get('content-type')).toBe('text/event-stream');
+  const last = events.text.trim().split('\n\n').at(-1) ?? '';
+  expect(last).toMatch(/^id: \d+\nevent: done\ndata: /);
+  return JSON.parse(last.slice(last.indexOf('data: ') + 6)) as Record<string, unknown>;
+}
+
+async function rowsOf(job: Record<string, unknown>, query = ''): Promise<Row[]> {
+  const path = `/v1/jobs/${String(job['jobId'])}/rows${query}`;
+  const { status, text } = await gateway.get(path, { headers: { accept: 'application/x-ndjson' } });
+  expect(status).toBe(200);
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Row);
+}
+
+async function members(): Promise<Map<string, Record<string, unknown>>> {
+  const { text } = await gateway.get('/v1/enterprises/ent-harbour/members/export', {
+    headers: { accept: 'application/x-ndjson' },
+  });
+  const all = text.split('\n').filter((line) => line !== '');
+  const list = all.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(new Set(list.map(({ userName }) => userName)).size).toBe(list.length);
+  return new Map(list.map((member) => [String(member['userName']).replace(/@.*/, ''), member]));
+}
+
+async function writes(): Promise<string[]> {
+  const calls = await sandbox.calls();
+  return calls.filter(({ method }) => method !== 'GET').map(({ operation }) => String(operation));
+}
+
+beforeAll(async () => {
+  sandbox = await TestSandbox.start();
+  redis = await startRedis();
+});
+afterAll(async () => {
+  await sandbox.close();
+  await redis.stop();
+});
+
+describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
+  beforeAll(async () => {
+    await sandbox.reset();
+    const environment: Record<string, string> =
+      store === 'redis'
+        ? { REDIS_URL: redis.url, ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, credential()).toString('base64')}` }
+        : {};
+    gateway = await TestGateway.start(sandbox, environment, [
+      {
+        name: 'other',
+        scopes: ['members:read', 'members:write'],
+        enterprises: ['ent-meridian'],
+        users: ['*'],
+      },
+    ]);
+  });
+  afterAll(() => gateway.stop());
+
+  it('adds the members of a file in calls of 100, and has a result for each row', async () => {
+    await sandbox.reset();
+    const job = await ended(await post(file([...newRows('new', 249), 'anna,first-login-1,Anna Berg,,,'])));
+    expect(job).toMatchObject({
+      ...{ kind: 'import', mode: 'add', enterpriseGlobalId: 'ent-harbour', state: 'completed' },
+      ...{
+        total: 250,
+        done: 250,
+        succeeded: 249,
+        updated: 0,
+        unchanged: 0,
+        deleted: 0,
+        failed: 1,
+        unknown: 0,
+      },
+      problem: null,
+    });
+    const calls = await sandbox.journal('addMembers');
+    expect(calls.map(({ body }) => (body as { userList: unknown[] }).userList.length).sort()).toEqual(
+      [100, 100, 49].sort(),
+    );
+    const rows = await rowsOf(job);
+    expect(rows.map(({ row }) => row)).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
+    expect(
+      rows.slice(0, -1).every(({ status, memberGlobalId }) => status === 'added' && memberGlobalId),
+    ).toBe(true);
+    expect(rows.at(-1)).toMatchObject({ account: 'anna', status: 'failed', code: 'upstream-rejected' });
+    expect(await rowsOf(job, '?status=failed')).toEqual(rows.slice(-1));
+    const found = await members();
+    for (const { account, memberGlobalId, status } of rows)
+      if (status === 'added')
+        expect(found.get(account)).toMatchObject({ memberGlobalId, departmentId: '10' });
+  });
+
+  it('updates what differs, leaves passwords alone, and deletes who is missing, as the plan says', async () => {
+    await sandbox.reset();
+    await ended(await post(file(newRows('old', 5))));
+    const rows = [
+      'old0,not-used-1,Name 0,10,,',
+      'old1,not-used-2,Renamed,10,Moved,',
+      'fresh,first-login-1,Fresh,,,',
+    ];
+    const before = await members();
+    const surplus = [...before.keys()].filter(
+      (account) => !['old0', 'old1', 'admin', 'bela'].includes(account),
+    );
+    const query = `?mode=upsert&deleteMissing=true&keep=bela&maxDeletes=${surplus.length}`;
+    const sent = (await writes()).length;
+    const plan = await post(file(rows), `${query}&validateOnly=true`);
+    expect([plan.status, plan.body]).toEqual([
+      200,
+      { add: 1, update: 1, unchanged: 1, delete: expect.anything() },
+    ]);
+    expect((plan.body['delete'] as string[]).toSorted()).toEqual(surplus.toSorted());
+    const few = await post(file(rows), query.replace(/maxDeletes=\d+/, `maxDeletes=${surplus.length - 1}`));
+    expect([few.status, few.body['code']]).toEqual([422, 'too-many-deletes']);
+    expect(few.body['detail']).toContain(String(surplus.length));
+    expect((await writes()).length).toBe(sent);
+
+    const job = await ended(await post(file(rows), query));
+    const counts = { succeeded: 1, updated: 1, unchanged: 1, deleted: surplus.length };
+    expect(job).toMatchObject({ state: 'succeeded', total: 3 + surplus.length, ...counts });
+    const after = await members();
+    expect([...after.keys()].toSorted()).toEqual(
+      ['admin', ...(before.has('bela') ? ['bela'] : []), 'fresh', 'old0', 'old1'].toSorted(),
+    );
+    expect(after.get('old1')).toMatchObject({ name: 'Renamed', remark: 'Moved' });
+    expect((await writes()).filter((operation) => operation === 'resetPassword')).toEqual([]);
+    const deleted = await rowsOf(job, '?status=deleted');
+    expect(deleted.map(({ row }) => row)).toEqual(surplus.map(() => null));
+  });
+
+  it('refuses a second import of the enterprise while one runs, and cancels it', async () => {
+    await sandbox.reset();
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 300 } });
+    const first = await post(file(newRows('slow', 900)));
+    expect(first.status).toBe(202);
+    const jobId = String(first.body['jobId']);
+    const second = await post(file(newRows('more', 1)));
+    expect([second.status, second.body['code']]).toEqual([409, 'import-in-progress']);
+    expect(second.body['detail']).toContain(jobId);
+    expect((await gateway.request('DELETE', `/v1/jobs/${jobId}`)).status).toBe(202);
+    const job = await ended(first);
+    expect(job['state']).toBe('cancelled');
+    const rows = await rowsOf(job);
+    const found = await members();
+    for (const { account, status } of rows)
+      expect([account, status]).toEqual([account, found.has(account) ? 'added' : 'pending']);
+    expect(rows.some(({ status }) => status === 'pending')).toBe(true);
+  });
+
+  it('retries the rows that failed, and no others', async () => {
+    await sandbox.reset();
+    const job = await ended(await post(file(['anna,first-login-1,Anna Berg,,,', ...newRows('fine', 2)])));
+    const path = `/v1/jobs/${String(job['jobId'])}/retry`;
+    const wrong = await gateway.request('POST', path, { body: file(newRows('fine', 1)), headers: CSV });
+    expect([wrong.status, wrong.body['errors']]).toEqual([
+      400,
+      [{ row: 1, column: 'account', detail: 'must be the account of a row that failed' }],
+    ]);
+    const [anna] = (await rowsOf(job, '?status=failed')) as [Row];
+    await gateway.request('DELETE', `/v1/enterprises/ent-harbour/members/${anna.memberGlobalId}`);
+    const again = await gateway.request('POST', path, {
+      body: file(['anna,first-login-2,Anna Berg,,,']),
+      headers: CSV,
+    });
+    expect(await ended(again)).toMatchObject({ state: 'succeeded', total: 1, succeeded: 1 });
+  });
+
+  it('hides jobs of other enterprises like jobs that do not exist', async () => {
+    await sandbox.reset();
+    const job = await ended(await post(file(newRows('mine', 1))));
+    const key = gateway.keys['other'];
+    for (const jobId of [String(job['jobId']), 'none']) {
+      for (const [method, rest] of [
+        ['GET', ''],
+        ['GET', '/rows'],
+        ['GET', '/events'],
+        ['DELETE', ''],
+        ['POST', '/retry'],
+      ] as const) {
+        const headers = { ...CSV, 'x-acting-user': 'meridian' };
+        const body = method === 'POST' ? file(newRows('mine', 1)) : undefined;
+        const answer = await gateway.request(method, `/v1/jobs/${jobId}${rest}`, { key, headers, body });
+        expect([method, rest, answer.status, answer.body['code']]).toEqual([
+          method,
+          rest,
+          404,
+          'job-not-found',
+        ]);
+      }
+    }
+    expect((await gateway.get('/v1/jobs', { key })).body).toMatchObject({ items: [], total: 0 });
+    expect((await gateway.get('/v1/jobs?enterpriseGlobalId=ent-harbour', { key })).status).toBe(403);
+    const own = await gateway.get('/v1/jobs?state=succeeded&enterpriseGlobalId=ent-harbour');
+    expect((own.body['items'] as { jobId: string }[])[0]).toMatchObject({ jobId: job['jobId'] });
+  });
+});
