@@ -786,6 +786,29 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a deletion with `allOrders` takes a product from assets that it does not name',
         holds: '`validateOnly` names them in `effects`, with what they would lose, before anything is sent',
       },
+      {
+        id: 'K44',
+        fault:
+          'the gateway is killed and started again while callers place orders through the client package',
+        holds: 'each order is placed once, refused, or in doubt, and the client says which',
+      },
+      {
+        id: 'K45',
+        fault:
+          'the connection to a caller with the client package is cut after the platform placed its order',
+        holds:
+          'the client asks again under the same number and gets the record; any other write is not repeated',
+      },
+      {
+        id: 'K46',
+        fault: 'the answer to a first attempt of the client package is lost, and a later attempt is refused',
+        holds: 'the client says that the outcome is unknown, not what the refusal alone would mean',
+      },
+      {
+        id: 'K47',
+        fault: 'what answers the client package redirects it to another server',
+        holds: 'it does not follow: the key stays',
+      },
     ],
   },
   {
