@@ -48,6 +48,21 @@ export default {
       to: {},
     },
     {
+      name: 'tracing-sdk-apart',
+      comment:
+        "OpenTelemetry's SDK takes a second to load: only the file that main loads on demand imports it.",
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/observability/tracing-sdk\\.ts$' },
+      to: { path: '(^|/)node_modules/@opentelemetry/(?!api/)' },
+    },
+    {
+      name: 'tracing-sdk-on-demand',
+      comment: 'Only main loads the SDK, and only where a collector is set.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/main\\.ts$' },
+      to: { path: '^src/observability/tracing-sdk\\.ts$' },
+    },
+    {
       name: 'areas-apart',
       comment: 'The order and the member area change for different reasons: neither imports the other.',
       severity: 'error',

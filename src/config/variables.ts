@@ -225,6 +225,15 @@ export const variables = {
     meaning:
       'lifetime of cached responses to reads, ±10 %; 0: no read cache; use the same value on every replica',
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: httpUrl().optional(),
+    meaning:
+      'base URL of an OpenTelemetry collector; the gateway then exports spans, and the other OTEL_ variables of OpenTelemetry apply (OTEL_TRACES_SAMPLER=parentbased_traceidratio, OTEL_TRACES_SAMPLER_ARG=0.01, OTEL_SERVICE_NAME, …)',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: secret.optional(),
+    meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
+  },
   IMPORT_MAX_BYTES: {
     schema: integer(1_024, 268_435_456).default(16 * 1024 * 1024),
     meaning: 'largest file of an import of members, in bytes',

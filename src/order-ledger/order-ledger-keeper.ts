@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { inSpan } from '../observability/tracing.ts';
 import { CARRIED_OUT, type LedgerRecord } from './ledger-record.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
@@ -89,9 +90,21 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
 
   /** The store, which counts and logs every move: owner, operator and reconciliation all use it. */
   #observed(store: OrderLedgerStore): OrderLedgerStore {
+    const begin = store.begin.bind(store);
+    store.begin = (write) =>
+      inSpan('ledger begin', {}, async (span) => {
+        const begun = await begin(write);
+        span?.setAttribute('gateway.ledger.result', begun.kind);
+        return begun;
+      });
     const move = store.move.bind(store);
     store.move = async (asked: Move): Promise<Moved> => {
-      const moved = await move(asked);
+      const attributes = { 'gateway.ledger.to': asked.to };
+      const moved = await inSpan('ledger move', { attributes }, async (span) => {
+        const done = await move(asked);
+        span?.setAttribute('gateway.ledger.result', done.kind);
+        return done;
+      });
       if (moved.kind === 'moved') this.#observe(moved.record, asked);
       return moved;
     };

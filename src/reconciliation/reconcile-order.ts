@@ -3,6 +3,7 @@ import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import { type AttemptOutcome, Metrics } from '../observability/metrics.ts';
+import { inOwnTrace } from '../observability/tracing.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
 import { type SearchResult, PlatformSearch } from './platform-search.ts';
@@ -31,7 +32,10 @@ export class OrderReconciler {
     let attempt: Attempt;
     try {
       before = await this.keeper.store.read(write);
-      attempt = before ? await this.#attempt(before, abandon) : NOT_NEEDED;
+      const record = before;
+      attempt = record
+        ? await inOwnTrace('reconciliation', () => this.#attempt(record, abandon))
+        : NOT_NEEDED;
     } catch (error) {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)

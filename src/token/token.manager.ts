@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { SpanKind } from '@opentelemetry/api';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { inSpan } from '../observability/tracing.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
@@ -99,7 +101,9 @@ export class TokenManager {
   async #wait(principal: Principal, waitMs: number): Promise<AccessToken> {
     const started = performance.now();
     try {
-      return await within(waitMs, this.#fly(principal));
+      return await inSpan('token wait', { attributes: { 'gateway.token.principal': principal.kind } }, () =>
+        inWaitTime(waitMs, this.#fly(principal)),
+      );
     } finally {
       this.metrics.tokenWait(principal.kind, (performance.now() - started) / 1_000);
     }
@@ -190,7 +194,7 @@ export class TokenManager {
   async #ask(grant: Grant, request: () => Promise<AccessToken>): Promise<AccessToken> {
     if (grant.permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
     try {
-      const token = await request();
+      const token = await inSpan('token request', { kind: SpanKind.CLIENT }, request);
       this.metrics.breakerState('tokens', 'closed');
       return token;
     } catch (error) {
@@ -243,7 +247,7 @@ function asFailure(error: unknown): TokenFailure {
 }
 
 /** The flight's result, or a failure for this waiter only once its time is over. */
-async function within<T>(waitMs: number, flight: Promise<T>): Promise<T> {
+async function inWaitTime<T>(waitMs: number, flight: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new TokenFailure('unavailable', 'waited_too_long')), Math.max(0, waitMs));
