@@ -125,8 +125,10 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   it('gives the gateway time to end: preStop and the process fit into the grace period', () => {
     const { terminationGracePeriodSeconds = 30, containers } = find<Workload>(all, 'Deployment').spec.template
       .spec;
-    const [, seconds] = (containers[0]?.['lifecycle'] as { preStop: { exec: { command: string[] } } }).preStop
-      .exec.command;
+    const { lifecycle } = containers[0] as unknown as {
+      lifecycle: { preStop: { exec: { command: string[] } } };
+    };
+    const [, seconds] = lifecycle.preStop.exec.command;
     const exit = /const TERM: Ending = \{.*exitMs: ([\d_]+)/.exec(
       readFileSync('src/http/shutdown.ts', 'utf8'),
     )?.[1];
@@ -153,7 +155,8 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       'order-store',
     );
     expect(store.spec.volumeClaimTemplates).toHaveLength(1);
-    const args = (store.spec.template.spec.containers[0]?.['args'] as string[]).join(' ');
+    const [redis] = store.spec.template.spec.containers as unknown as { args: string[] }[];
+    const args = redis?.args.join(' ') ?? '';
     for (const rule of [
       '--appendonly yes',
       '--appendfsync always',
@@ -234,13 +237,13 @@ function unknownFields(all: readonly Manifest[]): string[] {
     types: [],
   };
   const host = ts.createCompilerHost(options);
-  const { getSourceFile, fileExists, readFile } = host;
+  const ofFiles = ts.createCompilerHost(options);
   host.getSourceFile = (name, ...rest) =>
     name === file
       ? ts.createSourceFile(name, source, ts.ScriptTarget.ES2024)
-      : getSourceFile.call(host, name, ...rest);
-  host.fileExists = (name) => name === file || fileExists.call(host, name);
-  host.readFile = (name) => (name === file ? source : readFile.call(host, name));
+      : ofFiles.getSourceFile(name, ...rest);
+  host.fileExists = (name) => name === file || ofFiles.fileExists(name);
+  host.readFile = (name) => (name === file ? source : ofFiles.readFile(name));
   return ts
     .getPreEmitDiagnostics(ts.createProgram([file], options, host))
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
