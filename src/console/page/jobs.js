@@ -32,9 +32,12 @@ export function jobs({ at }, data) {
 const columns = (at) => [
   {
     head: 'Job',
-    cell: ({ jobId, mode }) => [h('code', {}, jobId), h('br'), h('span', { class: 'quiet' }, mode)],
+    cell: ({ jobId, mode, enterpriseGlobalId }) => [
+      `${mode} to ${enterpriseGlobalId}`,
+      h('br'),
+      h('code', { class: 'quiet' }, jobId),
+    ],
   },
-  { head: 'Enterprise', cell: ({ enterpriseGlobalId }) => enterpriseGlobalId },
   { head: 'Caller', wide: true, cell: (job) => job.caller },
   {
     head: 'State',
