@@ -22,7 +22,7 @@ const FLOORS = [
   ['order', 'member', 'session'],
   ['reconciliation', 'jobs'],
   ['http'],
-  ['meta'],
+  ['meta', 'console'],
 ];
 const inRooms = (rooms) => `^src/(${rooms.join('|')})/`;
 const ROOT = '^src/(main|app|app\\.module)\\.ts$';
@@ -48,6 +48,21 @@ export default {
       to: {},
     },
     {
+      name: 'tracing-sdk-apart',
+      comment:
+        "OpenTelemetry's SDK takes a second to load: only the file that main loads on demand imports it.",
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/observability/tracing-sdk\\.ts$' },
+      to: { path: '(^|/)node_modules/@opentelemetry/(?!api/)' },
+    },
+    {
+      name: 'tracing-sdk-on-demand',
+      comment: 'Only main loads the SDK, and only where a collector is set.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/main\\.ts$' },
+      to: { path: '^src/observability/tracing-sdk\\.ts$' },
+    },
+    {
       name: 'areas-apart',
       comment: 'The order and the member area change for different reasons: neither imports the other.',
       severity: 'error',
@@ -57,9 +72,9 @@ export default {
     {
       name: 'reconciliation-is-a-leaf',
       comment:
-        'Looking for orders in doubt reads the platform by itself, in the background: nobody who answers a request depends on it.',
+        'Looking for orders in doubt reads the platform by itself, in the background: nothing that answers a caller depends on it. The console shows what it found.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(reconciliation/|app\\.module\\.ts$)' },
+      from: { path: '^src/', pathNot: '^src/(reconciliation/|console/|app\\.module\\.ts$)' },
       to: { path: '^src/reconciliation/' },
     },
     {
@@ -126,9 +141,9 @@ export default {
     {
       name: 'no-sockets',
       comment:
-        'A connection made with Node itself would go around the walls above; the metrics listener only listens.',
+        'A connection made with Node itself would go around the walls above; the management listener only listens.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/observability/metrics\\.listener\\.ts$|\\.spec\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/observability/management\\.listener\\.ts$|\\.spec\\.ts$' },
       to: { path: '^(node:)?(http|https|http2|net|tls)$', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -80,15 +80,19 @@ export async function clientFiles(document: ApiDocument): Promise<readonly (read
   const methods = methodsOf(document);
   return [
     ['client/src/api.ts', await apiModule(document, methods)],
-    ['client/src/operations.ts', operationsModule(methods)],
+    ['client/src/operations.ts', operationsModule(methods, document)],
   ];
 }
 
-function methodsOf({ paths, components }: ApiDocument): Method[] {
-  const all = Object.entries(paths).flatMap(([path, item]) =>
+function operationsOf({ paths }: ApiDocument): { path: string; http: string; operation: Operation }[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([http, operation]) => ({ path, http, operation })),
   );
-  return all
+}
+
+function methodsOf(document: ApiDocument): Method[] {
+  const { components } = document;
+  return operationsOf(document)
     .filter(({ operation }) => speaksJson(operation))
     .map(({ path, http, operation }): Method => {
       const [group, name] = nameOf(operation.operationId);
@@ -208,8 +212,15 @@ function withJson(node: unknown): unknown {
   );
 }
 
-async function apiModule({ components }: ApiDocument, methods: readonly Method[]): Promise<string> {
-  const inputs = Object.fromEntries(methods.map(({ id, input }) => [inputName(id), input]));
+async function apiModule(document: ApiDocument, methods: readonly Method[]): Promise<string> {
+  const { components } = document;
+  const streams = operationsOf(document).filter(({ operation }) => !speaksJson(operation));
+  const inputs = Object.fromEntries([
+    ...methods.map(({ id, input }) => [inputName(id), input] as const),
+    ...streams.map(
+      ({ operation }) => [inputName(operation.operationId), inputOf(operation, {}, false)] as const,
+    ),
+  ]);
   const reduced = {
     openapi: '3.1.0',
     info: { title: 'Licensing gateway', version: '1' },
@@ -307,7 +318,14 @@ function signaturesOf({
   ];
 }
 
-function operationsModule(methods: readonly Method[]): string {
+function operationsModule(methods: readonly Method[], document: ApiDocument): string {
+  const streams = operationsOf(document)
+    .filter(({ operation }) => !speaksJson(operation))
+    .map(({ path, http, operation }) => {
+      const [group, name] = nameOf(operation.operationId);
+      const row = { group, name, method: http.toUpperCase(), path, ...actsFor(operation) };
+      return `  ${operation.operationId}: ${JSON.stringify(row)},`;
+    });
   const rows = methods.map(({ id, group, name, http, path, operation, each, preview, query, answers }) => {
     const row = {
       group,
@@ -318,7 +336,7 @@ function operationsModule(methods: readonly Method[]): string {
       ...(preview !== undefined && { preview: 'preview' }),
       ...(query.length > 0 && { query }),
       ...(answers.length > 0 && { answers }),
-      ...(operation.parameters?.some((one) => one.name === 'X-Session-Id') && { user: true }),
+      ...actsFor(operation),
       ...(GUARDED.has(id) && { guarded: true }),
       ...((operation.security ?? []).length === 0 && { open: true }),
     };
@@ -330,5 +348,14 @@ import type { Operation } from './call-options.ts';
 export const operations: Readonly<Record<string, Operation>> = {
 ${rows.join('\n')}
 };
+
+/** Operations that carry files and events; their methods are in client/src/jobs.ts. */
+export const streams = {
+${streams.join('\n')}
+} satisfies Readonly<Record<string, Operation>>;
 `;
+}
+
+function actsFor({ parameters = [] }: Operation): { user?: true } {
+  return parameters.some((one) => one.name === 'X-Session-Id') ? { user: true } : {};
 }

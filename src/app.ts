@@ -5,7 +5,7 @@ import { type AppConfig, ConfigError, secretsOf } from './config/app-config.ts';
 import { answerBadHttp, serverLimits } from './http/server-limits.ts';
 import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
-import { MetricsListener } from './observability/metrics.listener.ts';
+import { ManagementListener } from './observability/management.listener.ts';
 import { serveDocumentation } from './meta/documentation.ts';
 
 /**
@@ -62,7 +62,7 @@ export async function listen(
   config: AppConfig,
 ): Promise<{ url: string; managementPort: number }> {
   const { port, host, managementHost } = config.listen;
-  const metrics = app.get(MetricsListener);
+  const metrics = app.get(ManagementListener);
   const managementPort = await opened('MANAGEMENT', managementHost, config.listen.managementPort, () =>
     metrics.listen(),
   );

@@ -13,8 +13,12 @@ try {
   redactor.add(secretsOf(config));
   const log = createLog(config.logLevel);
   logLibraryOutput(log);
+  // Loaded only where it is used, and before the app, whose first spans it collects.
+  const tracing = config.tracing.enabled
+    ? (await import('./observability/tracing-sdk.ts')).startTracing(log, config.tracing)
+    : undefined;
   const app = await buildApp(config, { log });
-  endInOrder(app);
+  endInOrder(app, async () => tracing?.stop());
   await listen(app, config);
 } catch (error) {
   process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);

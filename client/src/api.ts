@@ -458,6 +458,14 @@ interface components {
             /** @description The employee's identity, as the platform gives it */
             readonly memberIdentity: string | null;
         };
+        readonly ExportMembersInput: {
+            /** @description Only members of this department */
+            readonly departmentId?: string;
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description A part of the name or account. */
+            readonly keyword?: string;
+        };
         /** @description An extension property of an asset (docs/platform.md, section 2.8) */
         readonly Extension: {
             /** @description Code of the property. */
@@ -554,6 +562,12 @@ interface components {
             /** @description Id of the job */
             readonly jobId: string;
         };
+        readonly GetJobRowsInput: {
+            /** @description Id of the job */
+            readonly jobId: string;
+            /** @description Only rows with this status */
+            readonly status?: components["schemas"]["RowStatus"];
+        };
         readonly GetMemberInput: {
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
             readonly enterpriseGlobalId: string;
@@ -590,6 +604,20 @@ interface components {
          * @enum {string}
          */
         readonly HealthStatus: "ok" | "degraded" | "down";
+        readonly ImportMembersInput: {
+            /** @description Whether members who are not in the file are deleted; with `mode=upsert` only. */
+            readonly deleteMissing?: boolean;
+            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            readonly enterpriseGlobalId: string;
+            /** @description Accounts that are never deleted, separated by commas; with `deleteMissing` only */
+            readonly keep?: string;
+            /** @description The most members to delete, required with `deleteMissing`: more is 422, and nothing is sent */
+            readonly maxDeletes?: number;
+            /** @description What becomes of rows whose account exists. */
+            readonly mode?: components["schemas"]["ImportMode"];
+            /** @description Whether to answer what the import would do, and send nothing. */
+            readonly validateOnly?: boolean;
+        };
         /**
          * @description `add`: rows of members who exist fail; `upsert`: those members are updated
          * @enum {string}
@@ -1701,6 +1729,10 @@ interface components {
              */
             readonly password: string;
         };
+        readonly RetryJobInput: {
+            /** @description Id of the job */
+            readonly jobId: string;
+        };
         /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4) */
         readonly RevokedAsset: {
             /**
@@ -2018,6 +2050,10 @@ interface components {
             /** @description The HTTP status of the platform's answer */
             readonly status: number;
         };
+        readonly WatchJobInput: {
+            /** @description Id of the job */
+            readonly jobId: string;
+        };
     };
 }
 
@@ -2060,6 +2096,7 @@ export type DisableLocksInput = components['schemas']['DisableLocksInput'];
 export type EnableLocksInput = components['schemas']['EnableLocksInput'];
 export type Enterprise = components['schemas']['Enterprise'];
 export type EnterpriseMember = components['schemas']['EnterpriseMember'];
+export type ExportMembersInput = components['schemas']['ExportMembersInput'];
 export type Extension = components['schemas']['Extension'];
 export type FailedMember = components['schemas']['FailedMember'];
 export type FindCustomersInput = components['schemas']['FindCustomersInput'];
@@ -2070,6 +2107,7 @@ export type GetAssetInput = components['schemas']['GetAssetInput'];
 export type GetAssetProductsInput = components['schemas']['GetAssetProductsInput'];
 export type GetCallerInput = components['schemas']['GetCallerInput'];
 export type GetJobInput = components['schemas']['GetJobInput'];
+export type GetJobRowsInput = components['schemas']['GetJobRowsInput'];
 export type GetMemberInput = components['schemas']['GetMemberInput'];
 export type GetOrderAssetsInput = components['schemas']['GetOrderAssetsInput'];
 export type GetOrderInput = components['schemas']['GetOrderInput'];
@@ -2077,6 +2115,7 @@ export type GetOverviewInput = components['schemas']['GetOverviewInput'];
 export type GetProblemInput = components['schemas']['GetProblemInput'];
 export type GetSessionInput = components['schemas']['GetSessionInput'];
 export type HealthStatus = components['schemas']['HealthStatus'];
+export type ImportMembersInput = components['schemas']['ImportMembersInput'];
 export type ImportMode = components['schemas']['ImportMode'];
 export type ImportPlan = components['schemas']['ImportPlan'];
 export type Job = components['schemas']['Job'];
@@ -2151,6 +2190,7 @@ export type ReservedAssetNum = components['schemas']['ReservedAssetNum'];
 export type ReservedAssetNums = components['schemas']['ReservedAssetNums'];
 export type ResetMemberPasswordInput = components['schemas']['ResetMemberPasswordInput'];
 export type ResetPassword = components['schemas']['ResetPassword'];
+export type RetryJobInput = components['schemas']['RetryJobInput'];
 export type RevokedAsset = components['schemas']['RevokedAsset'];
 export type RevokedMerchandise = components['schemas']['RevokedMerchandise'];
 export type RevokedProduct = components['schemas']['RevokedProduct'];
@@ -2172,6 +2212,7 @@ export type UpdateCustomerInput = components['schemas']['UpdateCustomerInput'];
 export type UpdateMember = components['schemas']['UpdateMember'];
 export type UpdateMemberInput = components['schemas']['UpdateMemberInput'];
 export type UpstreamAnswer = components['schemas']['UpstreamAnswer'];
+export type WatchJobInput = components['schemas']['WatchJobInput'];
 
 export interface CallersMethods {
   /** What this key or token may do (`getCaller`, GET /v1/callers/me) */

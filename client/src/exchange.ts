@@ -38,13 +38,26 @@ export interface ResponseFacts {
 /** For whom member operations act. */
 export type Acting = { readonly user: string } | { readonly session: string } | undefined;
 
+/** Of operations that carry files and events. */
+export interface Payload {
+  readonly body: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
+  /** Of the body. */
+  readonly type?: string;
+  /** A type of the response that is no JSON: the call resolves to the `Response`, whose body is still to be read. */
+  readonly accept?: string;
+  readonly lastEventId?: string;
+}
+
 /** A call that is ready to be sent. */
 interface Prepared {
   readonly id: string;
   readonly operation: Operation;
   readonly url: string;
   readonly headers: Record<string, string>;
-  readonly body: string | undefined;
+  readonly body: Payload['body'];
+  readonly isStream: boolean;
+  /** It resolves to the `Response`. */
+  readonly isRaw: boolean;
   readonly requestId: string;
   readonly order: OrderKey | undefined;
 }
@@ -96,8 +109,9 @@ export class Exchange {
     input: Input,
     options: CallOptions,
     acting: Acting,
+    payload?: Payload,
   ): Promise<unknown> {
-    const prepared = this.#prepare(id, operation, input, options, acting);
+    const prepared = this.#prepare(id, operation, input, options, acting, payload);
     const { signal } = options;
     const timeoutMs = Math.min(options.timeoutMs ?? this.#options.timeoutMs ?? DEADLINE_MS, LONGEST_TIMER_MS);
     signal?.throwIfAborted();
@@ -116,7 +130,8 @@ export class Exchange {
 
   async #attempts(prepared: Prepared, signal: AbortSignal, deadline: number): Promise<unknown> {
     const { operation } = prepared;
-    const most = this.#options.attempts ?? MOST_ATTEMPTS;
+    // A stream can be read once.
+    const most = prepared.isStream ? 1 : (this.#options.attempts ?? MOST_ATTEMPTS);
     // Whether an earlier attempt of this write may have been carried out.
     let inDoubt = false;
     for (let attempt = 1; ; attempt++) {
@@ -136,7 +151,7 @@ export class Exchange {
     signal: AbortSignal,
     { attempt, inDoubt }: { attempt: number; inDoubt: boolean },
   ): Promise<unknown> {
-    const { id, operation, url, body, requestId, order } = prepared;
+    const { id, operation, url, body, isStream, isRaw, requestId, order } = prepared;
     const headers = { ...prepared.headers };
     const call = { operation: id, requestId, attempts: attempt };
     const unreachable = (
@@ -162,7 +177,9 @@ export class Exchange {
         redirect: 'manual',
         signal,
         ...(body !== undefined && { body }),
+        ...(isStream && { duplex: 'half' }),
       });
+      if (isRaw && response.ok) return response;
       text = response.status === 304 ? '' : await response.text();
     } catch (error) {
       if (!sending) throw error;
@@ -221,7 +238,14 @@ export class Exchange {
     else if (token !== undefined) headers['authorization'] = `Bearer ${await token()}`;
   }
 
-  #prepare(id: string, operation: Operation, input: Input, options: CallOptions, acting: Acting): Prepared {
+  #prepare(
+    id: string,
+    operation: Operation,
+    input: Input,
+    options: CallOptions,
+    acting: Acting,
+    payload?: Payload,
+  ): Prepared {
     const { method, query } = operation;
     const requestId = options.requestId ?? newId();
     const rest = { ...input };
@@ -232,7 +256,7 @@ export class Exchange {
       return encodeURIComponent(value);
     });
     // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
-    const isBody = method !== 'GET' && method !== 'DELETE';
+    const isBody = method !== 'GET' && method !== 'DELETE' && payload === undefined;
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(rest)) {
       if (isBody && !query?.includes(name)) continue;
@@ -240,11 +264,14 @@ export class Exchange {
       delete rest[name];
     }
     const headers: Record<string, string> = {
-      accept: 'application/json',
+      accept:
+        payload?.accept === undefined ? 'application/json' : `${payload.accept}, application/problem+json`,
       'x-request-id': requestId,
       // Beside `If-None-Match`, fetch would add `no-cache` where nothing is said, and go past the gateway's read cache.
       ...(method === 'GET' && { 'cache-control': options.fresh ? 'no-cache' : 'no-transform' }),
       ...(isBody && { 'content-type': 'application/json' }),
+      ...(payload?.type !== undefined && { 'content-type': payload.type }),
+      ...(payload?.lastEventId !== undefined && { 'last-event-id': payload.lastEventId }),
       ...(method === 'POST' && { 'idempotency-key': options.idempotencyKey ?? newId() }),
       ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
       ...(operation.user &&
@@ -257,7 +284,9 @@ export class Exchange {
       operation,
       url: `${this.#base}${path}${search.size > 0 ? `?${search}` : ''}`,
       headers,
-      body: isBody ? JSON.stringify(rest) : undefined,
+      body: isBody ? JSON.stringify(rest) : payload?.body,
+      isStream: payload?.body instanceof ReadableStream,
+      isRaw: payload?.accept !== undefined,
       requestId,
       order:
         channelCode !== undefined && channelOrderId !== undefined

@@ -1,12 +1,21 @@
-import type { Groups, OrderRecord, OrdersMethods, PlaceOrderInput } from './api.ts';
+import type {
+  Groups,
+  JobsMethods,
+  MembersMethods,
+  OrderRecord,
+  OrdersMethods,
+  PlaceOrderInput,
+} from './api.ts';
 import type { CallOptions, Operation } from './call-options.ts';
 import { type Acting, Exchange, type LicensingOptions } from './exchange.ts';
+import { ImportJob, StreamCalls } from './jobs.ts';
 import { operations } from './operations.ts';
 import { placeAndWait, type WaitOptions } from './place-and-wait.ts';
 
 export type * from './api.ts';
 export type { CallOptions, Walk } from './call-options.ts';
 export { type LicensingOptions, type ResponseFacts, responseOf } from './exchange.ts';
+export type { ImportJob, ImportOptions, RowFormat, Rows } from './jobs.ts';
 export { OrderNotSettled, type WaitOptions } from './place-and-wait.ts';
 export { GatewayUnreachable, isGatewayUnreachable, isProblem, type OrderKey, Problem } from './problem.ts';
 
@@ -20,6 +29,13 @@ interface Page {
 export interface Orders extends OrdersMethods {
   /** Places the order, and looks at its record until it is settled. Never sends it twice. */
   placeAndWait(order: PlaceOrderInput, options?: WaitOptions): Promise<OrderRecord>;
+}
+
+export interface Members extends MembersMethods, Pick<StreamCalls, 'import' | 'previewImport' | 'export'> {}
+
+export interface Jobs extends JobsMethods {
+  /** A job that runs already, also one of another process. */
+  follow(jobId: string): ImportJob;
 }
 
 /** The groups of methods, made of the table of operations. */
@@ -46,6 +62,8 @@ const WithGroups = function (this: object, call: Call) {
 /** A client of the licensing gateway. */
 export class Licensing extends WithGroups {
   declare readonly orders: Orders;
+  declare readonly members: Members;
+  declare readonly jobs: Jobs;
   readonly #exchange: Exchange;
 
   constructor(options: LicensingOptions);
@@ -57,6 +75,13 @@ export class Licensing extends WithGroups {
       exchange.call(id, operation, input, callOptions, acting),
     );
     this.#exchange = exchange;
+    const streams = new StreamCalls(exchange, acting);
+    Object.assign(this.members, {
+      import: streams.import.bind(streams),
+      previewImport: streams.previewImport.bind(streams),
+      export: streams.export.bind(streams),
+    } satisfies Partial<Members>);
+    this.jobs.follow = (jobId) => new ImportJob(jobId, streams);
     this.orders.placeAndWait = (order, waitOptions) => placeAndWait(this.orders, order, waitOptions);
   }
 

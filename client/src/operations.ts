@@ -42,3 +42,12 @@ export const operations: Readonly<Record<string, Operation>> = {
   lendAssets: {"group":"members","name":"lend","method":"POST","path":"/v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/loans","user":true},
   getOverview: {"group":"enterprises","name":"overview","method":"GET","path":"/v1/enterprises/{enterpriseGlobalId}/overview","user":true},
 };
+
+/** Operations that carry files and events; their methods are in client/src/jobs.ts. */
+export const streams = {
+  watchJob: {"group":"jobs","name":"watch","method":"GET","path":"/v1/jobs/{jobId}/events"},
+  getJobRows: {"group":"jobs","name":"rows","method":"GET","path":"/v1/jobs/{jobId}/rows"},
+  retryJob: {"group":"jobs","name":"retry","method":"POST","path":"/v1/jobs/{jobId}/retry","user":true},
+  importMembers: {"group":"members","name":"import","method":"POST","path":"/v1/enterprises/{enterpriseGlobalId}/member-imports","user":true},
+  exportMembers: {"group":"members","name":"export","method":"GET","path":"/v1/enterprises/{enterpriseGlobalId}/members/export","user":true},
+} satisfies Readonly<Record<string, Operation>>;

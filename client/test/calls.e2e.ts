@@ -37,7 +37,9 @@ describe('the methods', () => {
     const ids = Object.values(document.paths).flatMap((path) =>
       Object.values(path as Record<string, { operationId: string }>).map(({ operationId }) => operationId),
     );
-    expect(Object.keys(operations)).toEqual(ids);
+    // Streams have methods of their own.
+    const streams = ['watchJob', 'getJobRows', 'retryJob', 'importMembers', 'exportMembers'];
+    expect([...Object.keys(operations), ...streams].sort()).toEqual(ids.sort());
     for (const { group, name, each, preview } of Object.values(operations)) {
       const methods = licensing[group as 'assets'] as unknown as Record<string, unknown>;
       for (const method of [name, each, preview])

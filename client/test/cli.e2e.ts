@@ -1,7 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TestGateway } from '../../test/support/gateway.ts';
+import { newSecret } from '../../test/support/canary.ts';
 import { orderOf } from '../../test/support/order-body.ts';
 import { TestSandbox } from '../../test/support/sandbox.ts';
 
@@ -102,6 +105,58 @@ describe('the command licensing', () => {
       err: expect.stringMatching(/code order-not-settleable, request \S+\n$/),
     });
     expect((await licensing('orders', 'list', '--state', 'succeeded')).out).toContain('cli-1');
+  });
+
+  it('imports members of a file with its progress, keeps the rows that failed, and exports all', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'licensing-import-'));
+    const file = join(folder, 'members.csv');
+    const rows = [
+      'account,password,name',
+      ...['cli1', 'anna'].map((account) => `${account},${newSecret('m')},${account}`),
+    ];
+    writeFileSync(file, rows.join('\n'));
+    const plan = await licensing(
+      'members',
+      'import',
+      file,
+      '--enterprise',
+      'ent-harbour',
+      '--validate-only',
+      '--json',
+    );
+    expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 1 });
+    const run = await licensing('members', 'import', file, '--enterprise', 'ent-harbour');
+    expect(run).toMatchObject({ code: 1, err: `1 rows failed: ${file}.failed.csv\n` });
+    expect(run.out).toMatch(/^succeeded +1$/m);
+    expect(readFileSync(`${file}.failed.csv`, 'utf8')).toMatch(
+      /^row,account,status,code,message\r\n2,anna,failed,/,
+    );
+    const again = await licensing(
+      'members',
+      'import',
+      file,
+      '--enterprise',
+      'ent-harbour',
+      '--mode',
+      'upsert',
+      '--json',
+    );
+    expect([again.code, JSON.parse(again.out.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+      0,
+      { state: 'succeeded' },
+    ]);
+    const refused = await licensing(
+      'members',
+      'import',
+      file,
+      '--enterprise',
+      'ent-harbour',
+      '--mode',
+      'other',
+    );
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('validation-failed') });
+    expect((await licensing('members', 'export', '--enterprise', 'ent-harbour')).out).toMatch(/cli1/);
+    rmSync(folder, { recursive: true });
   });
 
   it('tells a refusal with its faults and code, as JSON where that was asked for', async () => {

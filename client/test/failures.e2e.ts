@@ -151,7 +151,7 @@ describe('in front of the real gateway', () => {
     expect(await failure(licensing.assets.list(HARBOUR, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
-  it('an order whose answer was lost is asked for again under its number, and placed once', async () => {
+  it('K45 an order whose answer was lost is asked for again under its number, and placed once', async () => {
     const order = newOrder();
     await proxy.add({ toxic: 'cut_reply', by: 'rst' });
     const placing = throughProxy.orders.place(order);
@@ -317,7 +317,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(server.requests).toHaveLength(1);
   });
 
-  it('the key does not follow a redirect', async () => {
+  it('K47 the key does not follow a redirect', async () => {
     const other = await ScriptedGateway.start();
     server.play({ status: 307, headers: { location: `${other.url}/v1/callers/me` } });
     expect(await failure(licensing.callers.me())).toMatchObject({ name: 'GatewayUnreachable', status: 307 });
@@ -363,7 +363,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(server.requests).toHaveLength(1);
   });
 
-  it('a refusal after a lost answer is no proof that nothing happened', async () => {
+  it('K46 a refusal after a lost answer is no proof that nothing happened', async () => {
     const refusal = problem(503, 'overloaded', RETRYABLE);
     server.play('cut', refusal, refusal);
     expect(await failure(licensing.orders.place(newOrder()))).toMatchObject({

@@ -7,6 +7,6 @@ import { JwtCallers } from './jwt-callers.ts';
 /** Authentication of callers, and their limits. */
 @Module({
   providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
-  exports: [CallerAuthentication, CallerRegistry],
+  exports: [CallerAuthentication, CallerLimits, CallerRegistry],
 })
 export class CallerModule {}

@@ -66,6 +66,12 @@ export class UsersConfig {
   file!: string | undefined;
 }
 
+/** Whether spans are exported, and what the collector's headers have. */
+export interface TracingConfig {
+  readonly enabled: boolean;
+  readonly headers: Secret | undefined;
+}
+
 /** The largest file of an import of members. */
 export class ImportConfig {
   maxBytes!: number;
@@ -82,6 +88,7 @@ export interface AppConfig {
   readonly jwt: JwtConfig;
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
+  readonly tracing: TracingConfig;
   readonly imports: ImportConfig;
 }
 
@@ -206,8 +213,28 @@ function assemble(values: Values, environment: Environment): AppConfig {
     jwt: { trust },
     users: { file: values.UPSTREAM_USERS_FILE },
     cache: { ttlMs: values.CACHE_TTL_MS },
+    tracing: {
+      enabled: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+      headers: values.OTEL_EXPORTER_OTLP_HEADERS,
+    },
     imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
   };
+}
+
+/** The values of `name=value,name=value`, which may be percent-encoded. */
+function headerValues(text: string): string[] {
+  return text.split(',').flatMap((header) => {
+    const value = header.slice(header.indexOf('=') + 1).trim();
+    return value === '' ? [] : [value, decoded(value), decoded(value).replace(/^\w+ /, '')];
+  });
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }
 
 function isLoopback(url: URL): boolean {
@@ -215,7 +242,7 @@ function isLoopback(url: URL): boolean {
 }
 
 /** Returns the current secrets at each call, because the application's secret may be replaced while the process runs. */
-export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => string[] {
+export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): () => string[] {
   const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [
     upstream.appKey.reveal(),
@@ -225,6 +252,7 @@ export function secretsOf({ upstream, redis, orderStore }: AppConfig): () => str
       return [password, sentinelPassword].flat();
     }),
     ...[redis, orderStore].flatMap(({ certificates }) => certificates.key ?? []),
+    ...headerValues(tracing.headers?.reveal() ?? ''),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
   return () => [...upstream.appSecret.candidates(), ...lasting];

@@ -85,7 +85,7 @@ export const variables = {
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
   MANAGEMENT_HOST: {
     schema: text.min(1).default('127.0.0.1'),
-    meaning: 'address of the management listener, which serves /metrics without a key',
+    meaning: 'address of the management listener, which serves /metrics and /console without a key',
   },
   MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
   LOG_LEVEL: {
@@ -224,6 +224,15 @@ export const variables = {
     schema: integer(0, 600_000).default(5_000),
     meaning:
       'lifetime of cached responses to reads, ±10 %; 0: no read cache; use the same value on every replica',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: httpUrl().optional(),
+    meaning:
+      'base URL of an OpenTelemetry collector; the gateway then exports spans, and the other OTEL_ variables of OpenTelemetry apply (OTEL_TRACES_SAMPLER=parentbased_traceidratio, OTEL_TRACES_SAMPLER_ARG=0.01, OTEL_SERVICE_NAME, …)',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: secret.optional(),
+    meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
   },
   IMPORT_MAX_BYTES: {
     schema: integer(1_024, 268_435_456).default(16 * 1024 * 1024),

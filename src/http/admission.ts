@@ -73,6 +73,11 @@ export class Admission implements BeforeApplicationShutdown {
     if (this.#fullMemory % COLLECT_EVERY === IN_A_ROW) collectGarbage();
   }
 
+  /** Requests that have no response yet. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   get overload(): Overload | undefined {
     return this.#bound ?? (this.#queue.isOverloaded ? 'waiting' : undefined);
   }

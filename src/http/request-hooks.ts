@@ -7,6 +7,7 @@ import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
 import type { Asker } from './admission-queue.ts';
 import { Connections } from './connections.ts';
+import { connectSpans } from './request-spans.ts';
 import { RequestBodies, takesFile } from './request-bodies.ts';
 import {
   closeAfterResponse,
@@ -51,6 +52,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   fastify.server.on('connection', () => admission.connected());
   fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
 
+  connectSpans(fastify);
   fastify.decorateRequest('state');
   fastify.addHook('onRequest', (request, reply, done) => {
     const { headers, raw } = request;

@@ -23,8 +23,9 @@ const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
 
 /**
  * Ends the process without losing running requests: on SIGTERM, on SIGINT, and on an uncaught failure. A second signal has no effect.
+ * `atLast` runs when all requests are done.
  */
-export function endInOrder(app: NestFastifyApplication): void {
+export function endInOrder(app: NestFastifyApplication, atLast: () => Promise<void>): void {
   const admission = app.get(Admission);
   const log = app.get(Log);
   let code: 0 | 1 = 0;
@@ -37,6 +38,7 @@ export function endInOrder(app: NestFastifyApplication): void {
     admission.draining = true;
     await sleep(ending.lingerMs);
     await app.close();
+    await atLast();
     process.exit(code);
   };
 

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
-import { MetricsListener } from './metrics.listener.ts';
+import { ManagementListener } from './management.listener.ts';
 
 /** The log and the metrics, for every module. */
 @Global()
@@ -10,8 +10,8 @@ export class ObservabilityModule {
   static with(log: Log): DynamicModule {
     return {
       module: ObservabilityModule,
-      providers: [{ provide: Log, useValue: log }, Metrics, MetricsListener],
-      exports: [Log, Metrics],
+      providers: [{ provide: Log, useValue: log }, Metrics, ManagementListener],
+      exports: [Log, ManagementListener, Metrics],
     };
   }
 }

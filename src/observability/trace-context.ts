@@ -22,10 +22,15 @@ const MAX_STATE = 512;
 const MEMBER =
   /^[ \t]*[a-z\d][\w*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e][ \t]*$/;
 
-/** The caller's trace, or a new one where it has none, or one that is not valid. */
-export function traceContext(headers: Headers): TraceContext {
+/** The caller's trace; undefined where it has none, or one that is not valid. */
+export function callerTrace(headers: Headers): TraceContext | undefined {
   const given = headers['traceparent'];
-  return (given === undefined ? undefined : parse(given, headers['tracestate'])) ?? newTrace();
+  return given === undefined ? undefined : parse(given, headers['tracestate']);
+}
+
+/** The caller's trace, or a new one. */
+export function traceContext(headers: Headers): TraceContext {
+  return callerTrace(headers) ?? newTrace();
 }
 
 /** A trace that begins here. No span of it is collected by the gateway. */

@@ -1,15 +1,13 @@
-import { createRequire } from 'node:module';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../problem/problem.dto.ts';
+import { version } from '../shared/version.ts';
 import { addCallerHeaders } from './caller-headers.ts';
 import { DESCRIPTION } from './document-description.ts';
 import { finishSchemas } from './document-schemas.ts';
 import { API_KEY, BEARER } from './operation.decorator.ts';
 import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
 import { responseExamples } from './response-examples.ts';
-
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 /** The OpenAPI 3.1 document, made from the routes themselves, with examples of responses by operation and status. */
 export function openApiDocument(app: INestApplication, examples = responseExamples): OpenAPIObject {

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { Span } from '@opentelemetry/api';
 import { traceContext, type TraceContext } from '../observability/trace-context.ts';
+import { contextOf } from '../observability/tracing.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
@@ -41,6 +43,8 @@ export interface RequestState {
 declare module 'fastify' {
   interface FastifyRequest {
     state: RequestState;
+    /** Where spans are collected. */
+    span?: Span;
   }
   /** What `@Operation` says of a route before its handler is known to Nest. */
   interface FastifyContextConfig {
@@ -57,7 +61,7 @@ export function requestState(request: FastifyRequest): RequestState {
   return {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     startedAt: performance.now(),
-    trace: traceContext(request.headers),
+    trace: request.span ? contextOf(request.span) : traceContext(request.headers),
   };
 }
 

@@ -1,12 +1,13 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { inSpan } from '../observability/tracing.ts';
 import { CARRIED_OUT, type LedgerRecord } from './ledger-record.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-ledger-store.ts';
 import { RedisOrderLedger } from './redis-order-ledger.ts';
-import { stopReasons, StoreWatch } from './store-watch.ts';
+import { type StopReason, stopReasons, StoreWatch } from './store-watch.ts';
 
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
@@ -32,6 +33,12 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   /** `down`: orders get 503. */
   get status(): 'up' | 'down' {
     return this.watch.stopped === 'none' ? 'up' : 'down';
+  }
+
+  /** Why orders are refused, and how many records cannot be read: for an operator. */
+  get trouble(): { stopped: StopReason; reason: string | undefined; unreadable: number } {
+    const { stopped, reason, unreadableRecords } = this.watch;
+    return { stopped, reason, unreadable: unreadableRecords };
   }
 
   /** Calls the listener when an order was, or may have been, carried out after its request ended. */
@@ -83,9 +90,21 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
 
   /** The store, which counts and logs every move: owner, operator and reconciliation all use it. */
   #observed(store: OrderLedgerStore): OrderLedgerStore {
+    const begin = store.begin.bind(store);
+    store.begin = (write) =>
+      inSpan('ledger begin', {}, async (span) => {
+        const begun = await begin(write);
+        span?.setAttribute('gateway.ledger.result', begun.kind);
+        return begun;
+      });
     const move = store.move.bind(store);
     store.move = async (asked: Move): Promise<Moved> => {
-      const moved = await move(asked);
+      const attributes = { 'gateway.ledger.to': asked.to };
+      const moved = await inSpan('ledger move', { attributes }, async (span) => {
+        const done = await move(asked);
+        span?.setAttribute('gateway.ledger.result', done.kind);
+        return done;
+      });
       if (moved.kind === 'moved') this.#observe(moved.record, asked);
       return moved;
     };

@@ -117,6 +117,11 @@ export class StoreWatch implements KnownStore {
     return this.#stopped === 'none' && this.redis.status !== 'up' ? 'away' : this.#stopped;
   }
 
+  /** Why orders are refused, for an operator: the message of the log. */
+  get reason(): string | undefined {
+    return this.stopped === 'none' ? undefined : this.#reported || 'The order store is away';
+  }
+
   /** The number of records that exist and cannot be read. */
   get unreadableRecords(): number {
     return this.#unreadable.size;

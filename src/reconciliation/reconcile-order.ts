@@ -3,7 +3,14 @@ import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import { type AttemptOutcome, Metrics } from '../observability/metrics.ts';
+import { inOwnTrace } from '../observability/tracing.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
 import { type SearchResult, PlatformSearch } from './platform-search.ts';
+
+type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
+
+const NOT_NEEDED: Attempt = { result: 'not_needed' };
 
 /**
  * Searches the platform for an order in doubt. If it has a licence order for every item, the order succeeded. If it has more, an alarm
@@ -14,45 +21,59 @@ export class OrderReconciler {
   constructor(
     private readonly keeper: OrderLedgerKeeper,
     private readonly platform: PlatformSearch,
+    private readonly history: AttemptHistory,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
 
   /** Never fails. `write` is the name of the record. */
   async reconcile(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
-    const result = await this.#reconcile(write, abandon).catch((error: unknown): AttemptOutcome => {
+    let before: LedgerRecord | undefined;
+    let attempt: Attempt;
+    try {
+      before = await this.keeper.store.read(write);
+      const record = before;
+      attempt = record
+        ? await inOwnTrace('reconciliation', () => this.#attempt(record, abandon))
+        : NOT_NEEDED;
+    } catch (error) {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)
         this.log.warn({ event: 'reconciliation-failed', write, reason }, 'The search for an order failed');
-      return 'failed';
-    });
+      attempt = { result: 'failed', failure: error instanceof UpstreamFailure ? error.kind : reason };
+    }
+    const { result } = attempt;
     this.metrics.reconciliationAttempt(result);
+    if (before && result !== 'not_needed' && !abandon.aborted)
+      await this.history.add(before, { at: Date.now(), licenseOrders: [], ...attempt });
     return result;
   }
 
-  async #reconcile(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
-    const before = await this.keeper.store.read(write);
-    const { order } = before?.details ?? {};
-    if (!isOpen(before) || !order?.search || !this.platform.possible) return 'not_needed';
+  async #attempt(before: LedgerRecord, abandon: AbortSignal): Promise<Attempt> {
+    const write = before.name;
+    const { order } = before.details;
+    if (!isOpen(before) || !order?.search || !this.platform.possible) return NOT_NEEDED;
     const { enterpriseGlobalId, items } = order.search;
     const all = await this.platform.of(order, enterpriseGlobalId, abandon);
     const found = notOlder(all, before.submittedAt);
-    if (found.size === 0) return 'not_found';
+    const licenseOrders = [...found.keys()];
+    if (found.size === 0) return { result: 'not_found' };
     if (found.size > items) {
       this.log.error(
-        { event: 'order-placed-twice', write, items, licenseOrders: [...found.keys()].join(' ') },
+        { event: 'order-placed-twice', write, items, licenseOrders: licenseOrders.join(' ') },
         'An order stands at the platform more than once',
       );
-      return 'placed_twice';
+      return { result: 'placed_twice', licenseOrders };
     }
-    if (found.size < items) return 'incomplete';
+    if (found.size < items) return { result: 'incomplete', licenseOrders };
     // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
     const now = await this.keeper.store.read(write);
-    if (!isOpen(now) || now.submittedAt !== before.submittedAt) return 'not_needed';
+    if (!isOpen(now) || now.submittedAt !== before.submittedAt) return NOT_NEEDED;
     const { caller, order: known } = now.details;
     // The platform named the licence orders when it accepted the order, so others do not belong to it.
     const accepted = known?.items ?? [];
-    if (!accepted.every(({ licenseOrderId }) => found.has(licenseOrderId))) return 'not_found';
+    if (!accepted.every(({ licenseOrderId }) => found.has(licenseOrderId)))
+      return { result: 'not_found', licenseOrders };
     const placed = accepted.length > 0 ? accepted : placedItems(order.search, found);
     const reason = reasonOf(placed, found);
     const details = { caller, order: { ...order, items: placed, reason } };
@@ -62,9 +83,9 @@ export class OrderReconciler {
       to: 'succeeded',
       details,
     });
-    if (moved.kind !== 'moved') return 'not_needed';
+    if (moved.kind !== 'moved') return NOT_NEEDED;
     this.log.warn({ event: 'order-found', write, was: before.state }, 'An order was found at the platform');
-    return 'settled';
+    return { result: 'settled', licenseOrders };
   }
 }
 

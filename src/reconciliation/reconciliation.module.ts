@@ -7,6 +7,7 @@ import { serverOf } from '../redis/redis-client.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { ReconciliationJob, ATTEMPT_RUNNER } from './reconciliation.job.ts';
+import { AttemptHistory } from './attempt-history.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 import { type AttemptRunner, ProcessRunner } from './attempt-runner.ts';
 import { OrderReconciler } from './reconcile-order.ts';
@@ -17,6 +18,7 @@ import { QueuedRunner } from './queued-runner.ts';
 @Module({
   imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
   providers: [
+    AttemptHistory,
     ReconciliationSchedule,
     PlatformSearch,
     OrderReconciler,
@@ -30,5 +32,6 @@ import { QueuedRunner } from './queued-runner.ts';
       },
     },
   ],
+  exports: [AttemptHistory, PlatformSearch, ReconciliationSchedule],
 })
 export class ReconciliationModule {}

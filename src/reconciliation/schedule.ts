@@ -25,6 +25,12 @@ export class ReconciliationSchedule {
     return ageMs > this.oldest ? -1 : this.attempts.findLastIndex((after) => after <= ageMs);
   }
 
+  /** When the next attempt for an order is due that was submitted at this time; undefined: none is. Times in ms since the epoch. */
+  next(submittedAt: number, now: number): number | undefined {
+    const after = this.attempts.find((each) => each > now - submittedAt);
+    return after === undefined ? undefined : submittedAt + after;
+  }
+
   /** No attempts are made for older orders. */
   get oldest(): number {
     return (this.attempts.at(-1) ?? 0) + this.grace;

@@ -20,7 +20,15 @@ const COMMON = [
   ...['ping', 'info', 'time', ...SCRIPTED],
   ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'type KEY', 'incr KEY', 'incrby KEY 1'],
   ...['pttl KEY', 'pexpire KEY 1', 'hget KEY 0', 'hmget KEY 0', 'hgetall KEY', 'hset KEY 0 0'],
-  ...['hsetnx KEY 0 0', 'hlen KEY', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
+  ...[
+    'hsetnx KEY 0 0',
+    'hlen KEY',
+    'hdel KEY 0',
+    'zadd KEY 0 0',
+    'zcard KEY',
+    'zcount KEY 0 0',
+    'zmscore KEY 0',
+  ],
   ...['zremrangebyrank KEY 0 0', 'zremrangebyscore KEY 0 0'],
 ];
 const ORDERS = [
@@ -29,7 +37,7 @@ const ORDERS = [
 ];
 /** Commands of the queue's library, which the reconciliation of orders in doubt and imports run on. */
 const QUEUE = [
-  ...['bzpopmin KEY 1', 'hdel KEY 0', 'hexists KEY 0', 'hincrby KEY 0 1', 'hmset KEY 0 0', 'llen KEY'],
+  ...['bzpopmin KEY 1', 'hexists KEY 0', 'hincrby KEY 0 1', 'hmset KEY 0 0', 'llen KEY'],
   ...['lpop KEY', 'lpush KEY 0', 'lrange KEY 0 0', 'lrem KEY 0 0', 'rpoplpush KEY KEY', 'rpush KEY 0'],
   ...['ltrim KEY 0 0', 'smembers KEY', 'srem KEY 0', 'unlink KEY', 'xadd KEY * 0 0', 'xtrim KEY maxlen 0'],
   ...['zpopmin KEY', 'zrevrange KEY 0 0', 'client setname 0'],

@@ -1,10 +1,12 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { SpanKind, type SpanOptions } from '@opentelemetry/api';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics, type TlsServer } from '../observability/metrics.ts';
+import { inSpan } from '../observability/tracing.ts';
 import { inTime } from './in-time.ts';
 import { redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
@@ -49,6 +51,12 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   #evictionChecked = false;
   #lastError: unknown;
   readonly #told = new Set<string>();
+  readonly #asSpan: SpanOptions = {
+    kind: SpanKind.CLIENT,
+    attributes: { 'db.system.name': 'redis', 'gateway.redis.store': this.store },
+  };
+  /** Why Redis is away, in its words where there are any. */
+  #said: string | undefined;
   /** Why Redis refuses writes, or some of them. */
   #refusal: string | undefined;
   #probe: Promise<void> | undefined;
@@ -118,14 +126,21 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     return this.#up && this.#refusal === undefined ? 'up' : 'down';
   }
 
+  /** Why it is `down`, for an operator. */
+  get reason(): string | undefined {
+    if (this.status !== 'down') return undefined;
+    return this.#up ? this.#refusal : (this.#said ?? 'no connection');
+  }
+
   /**
    * Runs a command, or fails at once with {@link RedisAway}. An error reply concerns this command only. No reply, or a reply that
    * Redis cannot serve at all, concerns all commands.
    */
   async run<T>(command: (client: Redis | Cluster) => Promise<T>): Promise<T> {
-    if (!this.#up || this.#client?.status !== 'ready') throw new RedisAway();
+    const client = this.#client;
+    if (!this.#up || client?.status !== 'ready') throw new RedisAway();
     try {
-      return await inTime(command(this.#client));
+      return await inSpan('redis', this.#asSpan, () => inTime(command(client)));
     } catch (error) {
       const reason = redisErrorReason(error);
       this.metrics.redisError(reason);
@@ -172,6 +187,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   /** Logs why Redis is away, in the server's words where there are any: each reason once while Redis is away. */
   #tell(error: unknown): void {
     const said = error === undefined ? undefined : redisErrorWords(error);
+    this.#said = said;
     if (this.#told.has(said ?? '') || this.#told.size >= MOST_REASONS) return;
     this.#told.add(said ?? '');
     const reason: RedisErrorReason = error === undefined ? 'connection' : redisErrorReason(error);

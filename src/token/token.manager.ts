@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { SpanKind } from '@opentelemetry/api';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { inSpan } from '../observability/tracing.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
-import { type Grant, type HeldToken, newOwner, TokenStore } from './token.store.ts';
+import { type Grant, type HeldToken, newOwner, type TokenStanding, TokenStore } from './token.store.ts';
+
+/** Why the last request for an application token failed. */
+interface TokenTrouble {
+  readonly principal: string;
+  readonly kind: TokenFailure['kind'];
+  readonly reason: string;
+}
 
 /** The pause after a failed renewal, while the old token still serves. */
 const RENEWAL_PAUSE_MS = 1_000;
@@ -18,7 +27,7 @@ const RENEWAL_PAUSE_MS = 1_000;
 @Injectable()
 export class TokenManager {
   readonly #flights = new Map<string, Promise<HeldToken>>();
-  #failing = false;
+  #failure: TokenTrouble | undefined;
 
   constructor(
     private readonly store: TokenStore,
@@ -81,13 +90,20 @@ export class TokenManager {
 
   /** Whether the last requests for application tokens succeeded. */
   get healthy(): boolean {
-    return !this.#failing;
+    return this.#failure === undefined;
+  }
+
+  /** For an operator: the tokens of this process, and why the last request for an application token failed. */
+  get standing(): { held: readonly TokenStanding[]; failure: TokenTrouble | undefined } {
+    return { held: this.store.standings(), failure: this.#failure };
   }
 
   async #wait(principal: Principal, waitMs: number): Promise<AccessToken> {
     const started = performance.now();
     try {
-      return await within(waitMs, this.#fly(principal));
+      return await inSpan('token wait', { attributes: { 'gateway.token.principal': principal.kind } }, () =>
+        inWaitTime(waitMs, this.#fly(principal)),
+      );
     } finally {
       this.metrics.tokenWait(principal.kind, (performance.now() - started) / 1_000);
     }
@@ -104,11 +120,11 @@ export class TokenManager {
     if (running) return running;
     const flight = this.#obtain(principal, held).then(
       (token) => {
-        this.#settle(principal, false);
+        this.#settle(principal);
         return token;
       },
       (error: unknown) => {
-        this.#settle(principal, true);
+        this.#settle(principal, asFailure(error));
         throw error;
       },
     );
@@ -121,9 +137,14 @@ export class TokenManager {
   }
 
   /** One user's wrong password does not make the gateway degraded. */
-  #settle({ kind }: Principal, failing: boolean): void {
-    if (kind === 'application') this.#failing = failing;
-    if (!failing) this.metrics.breakerState('tokens', 'closed');
+  #settle(principal: Principal, failure?: TokenFailure): void {
+    if (principal.kind === 'application')
+      this.#failure = failure && {
+        principal: principalName(principal),
+        kind: failure.kind,
+        reason: failure.reason,
+      };
+    if (!failure) this.metrics.breakerState('tokens', 'closed');
   }
 
   async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {
@@ -173,7 +194,7 @@ export class TokenManager {
   async #ask(grant: Grant, request: () => Promise<AccessToken>): Promise<AccessToken> {
     if (grant.permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
     try {
-      const token = await request();
+      const token = await inSpan('token request', { kind: SpanKind.CLIENT }, request);
       this.metrics.breakerState('tokens', 'closed');
       return token;
     } catch (error) {
@@ -226,7 +247,7 @@ function asFailure(error: unknown): TokenFailure {
 }
 
 /** The flight's result, or a failure for this waiter only once its time is over. */
-async function within<T>(waitMs: number, flight: Promise<T>): Promise<T> {
+async function inWaitTime<T>(waitMs: number, flight: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new TokenFailure('unavailable', 'waited_too_long')), Math.max(0, waitMs));

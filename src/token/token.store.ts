@@ -30,6 +30,14 @@ export type StoreClaim =
   | { readonly kind: 'permit'; readonly grant: Grant }
   | Extract<Claim, { kind: 'failing' | 'busy' }>;
 
+/** A token as an operator sees it; times in seconds. It is renewed by the first call after `renewsInS`. */
+export interface TokenStanding {
+  readonly name: string;
+  readonly ageS: number;
+  readonly renewsInS: number;
+  readonly endsInS: number;
+}
+
 /** A process sees another replica's renewal after this time at the latest. */
 const MAX_LOCAL_MS = 60_000;
 
@@ -39,7 +47,7 @@ const MAX_LOCAL_MS = 60_000;
  */
 @Injectable()
 export class TokenStore {
-  readonly #local = new Map<string, { token: HeldToken; until: number; of: Principal['kind'] }>();
+  readonly #local = new Map<string, { token: HeldToken; until: number; of: Principal }>();
   readonly #keys = new WeakMap<Principal, { secret: string; keys: TokenKeys }>();
   readonly #memory = new MemoryLedger();
   readonly #shared: RedisLedger | undefined;
@@ -71,7 +79,7 @@ export class TokenStore {
   async claim(principal: Principal, owner: string, stale = ''): Promise<StoreClaim> {
     const keys = this.keysOf(principal);
     const claim = await this.#claim(keys, owner, stale);
-    return claim.kind === 'token' ? { kind: 'token', token: this.#kept(keys, principal.kind, claim) } : claim;
+    return claim.kind === 'token' ? { kind: 'token', token: this.#kept(keys, principal, claim) } : claim;
   }
 
   /** For a token that is kept elsewhere. Only failures of the endpoint count, and no owner waits for another. */
@@ -85,7 +93,7 @@ export class TokenStore {
       this.#missed('save', error);
       return { token, endsInMs: token.usableMs };
     });
-    return this.#kept(keys, principal.kind, saved);
+    return this.#kept(keys, principal, saved);
   }
 
   /** Records the failure and returns for how many ms no owner asks again. */
@@ -166,7 +174,7 @@ export class TokenStore {
 
   #kept(
     keys: TokenKeys,
-    of: Principal['kind'],
+    of: Principal,
     { token, endsInMs }: { token: AccessToken; endsInMs: number },
   ): HeldToken {
     const now = performance.now();
@@ -177,12 +185,29 @@ export class TokenStore {
     return held;
   }
 
+  /** The tokens of this process that still serve, without the tokens themselves. */
+  standings(): TokenStanding[] {
+    const now = performance.now();
+    return [...this.#local.values()].flatMap(({ token, of }) =>
+      token.endsAt <= now
+        ? []
+        : [
+            {
+              name: principalName(of),
+              ageS: ageOf(token, now),
+              renewsInS: Math.max((token.renewAt - now) / 1_000, 0),
+              endsInS: (token.endsAt - now) / 1_000,
+            },
+          ],
+    );
+  }
+
   #ages(): Map<string, number> {
     const ages = new Map<string, number>();
     const now = performance.now();
     for (const { token, of } of this.#local.values()) {
       if (token.endsAt <= now) continue;
-      ages.set(of, Math.max(ages.get(of) ?? 0, (token.usableMs - (token.endsAt - now)) / 1_000));
+      ages.set(of.kind, Math.max(ages.get(of.kind) ?? 0, ageOf(token, now)));
     }
     return ages;
   }
@@ -214,4 +239,9 @@ export class TokenStore {
 /** Names one attempt to get a token. */
 export function newOwner(): string {
   return randomBytes(12).toString('base64url');
+}
+
+/** In seconds, at the time `now`. */
+function ageOf({ usableMs, endsAt }: HeldToken, now: number): number {
+  return (usableMs - (endsAt - now)) / 1_000;
 }

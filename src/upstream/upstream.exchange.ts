@@ -1,11 +1,13 @@
 import { HttpService } from '@nestjs/axios';
+import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { traceHeaders } from '../observability/trace-context.ts';
+import { type TraceContext, traceHeaders } from '../observability/trace-context.ts';
+import { contextOf, inSpan } from '../observability/tracing.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
@@ -64,7 +66,23 @@ export class UpstreamExchange {
     return placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs;
   }
 
-  async send(sending: Sending, token: AccessToken, userToken?: AccessToken): Promise<Result> {
+  send(sending: Sending, token: AccessToken, userToken?: AccessToken): Promise<Result> {
+    const { method, path } = sending.operation;
+    return inSpan(`${method} ${path}`, { kind: SpanKind.CLIENT }, async (span) => {
+      const result = await this.#send(sending, span ? contextOf(span) : sending.context.trace, {
+        token,
+        userToken,
+      });
+      if (span) describe(span, sending.operation, result);
+      return result;
+    });
+  }
+
+  async #send(
+    sending: Sending,
+    trace: TraceContext,
+    { token, userToken }: { readonly token: AccessToken; readonly userToken: AccessToken | undefined },
+  ): Promise<Result> {
     const { operation, request, body, context } = sending;
     const started = performance.now();
     const result = await this.#exchange(sending, {
@@ -77,7 +95,7 @@ export class UpstreamExchange {
         authorization: `Bearer ${token.value}`,
         'content-type': 'application/json',
         'x-request-id': context.requestId,
-        ...traceHeaders(context.trace),
+        ...traceHeaders(trace),
         ...(userToken && { clientToken: token.value, userToken: userToken.value }),
       },
       redact: (text) =>
@@ -108,6 +126,22 @@ export class UpstreamExchange {
     });
     return resultOf(firstValueFrom(response), wire.redact);
   }
+}
+
+/** Without the address, which has ids and the nonce. */
+function describe(span: Span, { name, method, path }: UpstreamOperation, result: Result): void {
+  const { kind, sent } = result;
+  const { status, code } = kind === 'success' ? { status: 200, code: '0' } : result.details;
+  span.setAttributes({
+    'http.request.method': method,
+    'url.template': path,
+    'gateway.upstream.operation': name,
+    'gateway.upstream.outcome': kind,
+    'gateway.upstream.sent': sent,
+  });
+  if (status !== undefined) span.setAttribute('http.response.status_code', status);
+  if (code !== undefined) span.setAttribute('gateway.upstream.code', code);
+  if (kind !== 'success') span.setAttribute('error.type', kind).setStatus({ code: SpanStatusCode.ERROR });
 }
 
 async function resultOf(

@@ -157,9 +157,11 @@ describe('G7 the containers', () => {
       expect(partOf(`  ${name}:`)).toMatch(/user: '\$\{SECRETS_UID:-1000\}/);
     }
     expect(partOf('x-redis: &redis')).toContain("user: '999:999'");
-    // Only the two ports that people call are published, and only on this machine.
-    const published = [...compose.matchAll(/ports: \['([^']+)'\]/g)].map(([, port]) => port);
-    expect(published).toEqual(['127.0.0.1:3000:3000', '127.0.0.1:4000:4000']);
+    // Only the ports that people call are published, and only on this machine.
+    const published = [...compose.matchAll(/ports: \[(.+)\]/g)].flatMap(([, ports = '']) =>
+      ports.split(', '),
+    );
+    expect(published).toEqual(["'127.0.0.1:3000:3000'", "'127.0.0.1:9464:9464'", "'127.0.0.1:4000:4000'"]);
     expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^GUARD_INIT=manual$/m);
   });
 

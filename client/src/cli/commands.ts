@@ -1,7 +1,8 @@
 import type { Licensing, OrderRecord, SettleOrder } from '../licensing.ts';
+import { exportMembers, importMembers } from './members.ts';
 import { type Command, type Given, UsageError } from './arguments.ts';
 import { completion, shells } from './completion.ts';
-import { fieldsOf, outputOf } from './output.ts';
+import { exitCodes, fieldsOf, outputOf } from './output.ts';
 
 /** What a command works with; tests and `main.ts` give it. */
 export interface World {
@@ -9,8 +10,6 @@ export interface World {
   /** To the standard output. */
   readonly write: (text: string) => void;
 }
-
-export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as const;
 
 interface Runnable extends Command {
   run(given: Given, world: World): Promise<number>;
@@ -68,6 +67,27 @@ export const commands: readonly Runnable[] = [
           ...(given.text['keyword'] !== undefined && { keyword: given.text['keyword'] }),
         }),
       ),
+  },
+  {
+    name: 'members import',
+    places: ['<file>'],
+    about: 'adds the members of a file, and shows how far it is; exit code 1 where rows failed',
+    options: {
+      enterprise: { type: 'text', about: 'whose members they are' },
+      mode: { type: 'text', about: 'add, or upsert: rows that exist are updated', words: ['add', 'upsert'] },
+      'delete-missing': { type: 'yes', about: 'with upsert: members who are not in the file are deleted' },
+      'max-deletes': { type: 'text', about: 'with --delete-missing: more deletions are refused' },
+      keep: { type: 'text', about: 'accounts that are not deleted, separated by commas' },
+      'validate-only': { type: 'yes', about: 'only shows what would be done' },
+    },
+    run: (given, { licensing, write }) => importMembers(given, licensing(), write),
+  },
+  {
+    name: 'members export',
+    places: [],
+    about: 'the members of an enterprise as CSV, with --json as JSON lines',
+    options: { enterprise: { type: 'text', about: 'whose members they are' } },
+    run: (given, { licensing, write }) => exportMembers(given, licensing(), write),
   },
   {
     name: 'orders list',

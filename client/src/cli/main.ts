@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { isGatewayUnreachable, isProblem, Licensing } from '../licensing.ts';
 import { type Given, read, UsageError, usage } from './arguments.ts';
-import { commands, exitCodes } from './commands.ts';
+import { commands } from './commands.ts';
+import { exitCodes } from './output.ts';
 
 // `licensing assets list … | head` closes the pipe: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>

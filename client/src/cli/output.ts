@@ -1,3 +1,5 @@
+export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as const;
+
 /** What a command prints: a table for people, one line of JSON an item for machines. */
 export interface Output {
   item(item: object): void;

@@ -1,0 +1,203 @@
+import type {
+  ImportMembersInput,
+  ImportPlan,
+  Job,
+  JobRow,
+  ExportMembersInput,
+  GetJobRowsInput,
+} from './api.ts';
+import type { CallOptions } from './call-options.ts';
+import type { Acting, Exchange, Payload } from './exchange.ts';
+import { isGatewayUnreachable, isProblem } from './problem.ts';
+import { streams } from './operations.ts';
+
+/** Rows in CSV with a header line, or JSON lines: a text, bytes, or a stream of bytes, such as `file.stream()`. */
+export type Rows = Payload['body'];
+export type RowFormat = 'csv' | 'ndjson';
+
+export interface ImportOptions extends CallOptions {
+  /** Of the rows. By default `csv`. */
+  readonly format?: RowFormat;
+}
+type ImportInput = Omit<ImportMembersInput, 'validateOnly'>;
+
+/** Where the gateway does not say how long, a lost watch is taken up again after a time up to this. */
+const WAIT_MS = 2_000;
+const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
+const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
+
+/** A job of the gateway, which goes on without this process: `for await (const progress of job)` watches it. */
+export class ImportJob implements AsyncIterable<Job> {
+  readonly jobId: string;
+  readonly #calls: StreamCalls;
+
+  constructor(jobId: string, calls: StreamCalls) {
+    this.jobId = jobId;
+    this.#calls = calls;
+  }
+
+  /** How far the job is, at least each second while it changes, up to its end. A lost connection is taken up where it was. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Job, void, undefined> {
+    let lastEventId: string | undefined;
+    for (;;) {
+      try {
+        const { body } = await this.#calls.open('watchJob', { jobId: this.jobId }, { lastEventId });
+        for await (const { id, data } of events(body)) {
+          lastEventId = id ?? lastEventId;
+          const job = JSON.parse(data) as Job;
+          yield job;
+          if (ENDED.has(job.state)) return;
+        }
+      } catch (error) {
+        // Of a stream that breaks off, the error is not one of the gateway.
+        if (isProblem(error) && !error.retryable) throw error;
+        if (!isProblem(error) && !isGatewayUnreachable(error) && !isLost(error)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
+    }
+  }
+
+  /** The job at its end. */
+  async done(): Promise<Job> {
+    let last: Job | undefined;
+    for await (const job of this) last = job;
+    if (last === undefined) throw new Error('The watch ended without an event');
+    return last;
+  }
+
+  /** What became of each row, or of those with one status. */
+  async *rows(status?: GetJobRowsInput['status']): AsyncGenerator<JobRow, void, undefined> {
+    const input = { jobId: this.jobId, ...(status !== undefined && { status }) };
+    const { body } = await this.#calls.open('getJobRows', input, { accept: TYPES.ndjson });
+    for await (const line of lines(body)) if (line !== '') yield JSON.parse(line) as JobRow;
+  }
+
+  failedRows(): AsyncGenerator<JobRow, void, undefined> {
+    return this.rows('failed');
+  }
+
+  /** A new job of the rows that failed. The gateway has their passwords no more, so they are given again. */
+  async retry(rows: Rows, { format = 'csv', ...options }: ImportOptions = {}): Promise<ImportJob> {
+    const payload = { body: rows, type: TYPES[format] };
+    const job = (await this.#calls.send('retryJob', { jobId: this.jobId }, payload, options)) as Job;
+    return new ImportJob(job.jobId, this.#calls);
+  }
+}
+
+/** The operations that carry files and events. */
+export class StreamCalls {
+  readonly #exchange: Exchange;
+  readonly #acting: Acting;
+
+  constructor(exchange: Exchange, acting: Acting) {
+    this.#exchange = exchange;
+    this.#acting = acting;
+  }
+
+  async import(
+    input: ImportInput,
+    rows: Rows,
+    { format = 'csv', ...options }: ImportOptions = {},
+  ): Promise<ImportJob> {
+    const job = (await this.send(
+      'importMembers',
+      input,
+      { body: rows, type: TYPES[format] },
+      options,
+    )) as Job;
+    return new ImportJob(job.jobId, this);
+  }
+
+  async previewImport(
+    input: ImportInput,
+    rows: Rows,
+    { format = 'csv', ...options }: ImportOptions = {},
+  ): Promise<ImportPlan> {
+    const payload = { body: rows, type: TYPES[format] };
+    return (await this.send(
+      'importMembers',
+      { ...input, validateOnly: true },
+      payload,
+      options,
+    )) as ImportPlan;
+  }
+
+  async export(
+    input: ExportMembersInput,
+    { format = 'csv', ...options }: ImportOptions = {},
+  ): Promise<ReadableStream<Uint8Array>> {
+    return (await this.open('exportMembers', input, { accept: TYPES[format], ...options })).body;
+  }
+
+  send(
+    id: keyof typeof streams,
+    input: object,
+    payload: Payload,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    return this.#exchange.call(id, streams[id], { ...input }, options, this.#acting, payload);
+  }
+
+  async open(
+    id: keyof typeof streams,
+    input: object,
+    options: CallOptions & Pick<Payload, 'accept' | 'lastEventId'>,
+  ): Promise<{ body: ReadableStream<Uint8Array> }> {
+    const { accept = 'text/event-stream', lastEventId, ...callOptions } = options;
+    const payload = { body: undefined, accept, ...(lastEventId !== undefined && { lastEventId }) };
+    const response = (await this.#exchange.call(
+      id,
+      streams[id],
+      { ...input },
+      callOptions,
+      this.#acting,
+      payload,
+    )) as Response;
+    return { body: response.body as ReadableStream<Uint8Array> };
+  }
+}
+
+/** A stream that breaks off rejects with a TypeError, of whichever realm. */
+function isLost(error: unknown): boolean {
+  return (error as { name?: unknown } | null)?.name === 'TypeError';
+}
+
+async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
+      const parts = rest.split(/\r?\n/);
+      rest = parts.pop() ?? '';
+      yield* parts;
+      if (done) {
+        if (rest !== '') yield rest;
+        return;
+      }
+    }
+  } finally {
+    // Ends the request where the caller stopped reading.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Server-sent events with data; an event that is cut off is none. */
+async function* events(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<{ id: string | undefined; data: string }, void, undefined> {
+  let id: string | undefined;
+  let data: string[] = [];
+  for await (const line of lines(body)) {
+    if (line === '') {
+      if (data.length > 0) yield { id, data: data.join('\n') };
+      data = [];
+      continue;
+    }
+    const [, field, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (field === 'id') id = value;
+    if (field === 'data') data.push(value);
+  }
+}

@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+import { ListenConfig } from '../config/app-config.ts';
+import { ManagementListener } from '../observability/management.listener.ts';
+import { ConsoleData } from './console-data.ts';
+import { pageFile } from './page-files.ts';
+
+/** Scripts, styles and requests of this origin only; text never becomes markup. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+/** Operations of the API that the page may call, below `/console/api`: they go the same way as on the public listener. */
+const OPERATIONS: readonly RegExp[] = [
+  /^GET \/v1\/callers\/me$/,
+  /^DELETE \/v1\/jobs\/[^/?]+$/,
+  /^POST \/v1\/license-orders\/[^/?]+\/[^/?]+\/settlement$/,
+];
+
+/**
+ * `/console` of the management listener: a page for operators, and the data that it shows. It has no credentials. What it changes goes
+ * through the API with a caller's credential, and so through the same checks, limits and lines of the log.
+ */
+@Injectable()
+export class Console implements OnModuleInit {
+  constructor(
+    private readonly listener: ManagementListener,
+    private readonly data: ConsoleData,
+    private readonly adapter: HttpAdapterHost,
+    private readonly config: ListenConfig,
+  ) {}
+
+  onModuleInit(): void {
+    this.listener.serveConsole((request, response) => this.#respond(request, response));
+  }
+
+  #respond(request: IncomingMessage, response: ServerResponse): void {
+    const { method = '', url = '' } = request;
+    const refusal = this.#refusalOf(request);
+    if (refusal !== undefined) return send(response, 403, 'text/plain; charset=utf-8', refusal);
+    const [path = '', query] = url.slice('/console'.length).split('?', 2);
+    if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
+    if (method !== 'GET' && method !== 'HEAD')
+      return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
+    const file = pageFile(path);
+    if (file) return send(response, 200, file.type, file.bytes);
+    const read = this.data.of(path, new URLSearchParams(query));
+    if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
+    read.then(
+      (data) => send(response, 200, 'application/json; charset=utf-8', JSON.stringify(data)),
+      () => send(response, 503, 'application/json; charset=utf-8', JSON.stringify({ unavailable: true })),
+    );
+  }
+
+  /**
+   * A page of another site must not read this one under a name of its own that leads here (DNS rebinding), nor send requests to it. An
+   * address is no name, and the two names below never lead elsewhere.
+   */
+  #refusalOf({ headers, url }: IncomingMessage): string | undefined {
+    const { host = '', origin, 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers;
+    // A link of a dashboard may lead to the page.
+    const isVisit = mode === 'navigate' && /^\/console\/?$/.test(url ?? '');
+    const name = host.replace(/:\d+$/, '');
+    const isOurs = /^(localhost|\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+)$/i.test(name);
+    if (!isOurs && name !== this.config.managementHost)
+      return 'Open the console by its address, by localhost, or by the name in MANAGEMENT_HOST.';
+    const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host;
+    if (!isSameOrigin || !(isVisit || ['none', 'same-origin'].includes(site)))
+      return 'Requests of other sites are refused.';
+    return undefined;
+  }
+
+  #callApi(request: IncomingMessage, response: ServerResponse, path: string): void {
+    if (!OPERATIONS.some((each) => each.test(`${request.method} ${path}`)))
+      return send(response, 404, 'text/plain; charset=utf-8', 'The console has no such operation');
+    request.url = path;
+    this.adapter.httpAdapter.getInstance<FastifyInstance>().routing(request, response);
+  }
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const own = { 'content-type': type, 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, { ...HEADERS, ...headers, ...own }).end(body);
+}

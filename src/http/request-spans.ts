@@ -1,0 +1,40 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callerTrace } from '../observability/trace-context.ts';
+import { firstSpan, isCollecting, within } from '../observability/tracing.ts';
+
+/** A span for each request, from its arrival to the end of its response. Without a collector there is no hook. */
+export function connectSpans(fastify: FastifyInstance): void {
+  if (!isCollecting()) return;
+  fastify.decorateRequest('span');
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const { method, headers } = request;
+    const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
+    const span = firstSpan(method, options, callerTrace(headers));
+    request.span = span;
+    // Not in onResponse: Fastify does not call that for a caller that hung up.
+    if (span.isRecording()) reply.raw.once('close', () => end(request, reply));
+    done();
+  });
+  // Not before: a request that waits for admission goes on in a turn that another request began.
+  fastify.addHook('preHandler', ({ span }, _reply, done) => {
+    if (span?.isRecording()) within(span, done);
+    else done();
+  });
+}
+
+/** The route is the template: the path has ids. */
+function end(
+  { span, method, state, routeOptions: { url } }: FastifyRequest,
+  { statusCode }: FastifyReply,
+): void {
+  if (!span) return;
+  span.setAttribute('http.response.status_code', statusCode);
+  if (url !== undefined) span.updateName(`${method} ${url}`).setAttribute('http.route', url);
+  if (state?.operation !== undefined) span.setAttribute('gateway.operation', state.operation);
+  const { problem, outcome } = state?.problem ?? {};
+  if (problem !== undefined) span.setAttribute('error.type', String(problem));
+  if (outcome !== undefined) span.setAttribute('gateway.outcome', String(outcome));
+  if (statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}

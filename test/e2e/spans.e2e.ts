@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
+import { Collector, type CollectedSpan } from '../support/collector.ts';
+import { endings } from '../support/endings.ts';
+import { order } from '../support/expected.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential } from '../support/settings.ts';
+
+/** Spans of the built gateway, sent to a collector by OTLP over HTTP. */
+
+const CALLERS_SPAN = 'b7ad6b7169203331';
+const newTraceId = () => randomBytes(16).toString('hex');
+const traced = (traceId: string, flags = '01') => ({ traceparent: `00-${traceId}-${CALLERS_SPAN}-${flags}` });
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+
+let sandbox: TestSandbox;
+let redis: RunningRedis;
+/** Provides the files of callers and users. */
+let lender: TestGateway;
+let collector: Collector;
+/** Serves most tests: with the SDK a start takes seconds. */
+let gateway: GatewayProcess;
+/** Of the test. */
+let trace: string;
+const ENCRYPTION_KEYS = newEncryptionKey();
+const { atEnd, ended } = endings();
+
+beforeAll(async () => {
+  [sandbox, redis, collector] = await Promise.all([TestSandbox.start(), startRedis(), Collector.start()]);
+  lender = await TestGateway.start(sandbox);
+  gateway = await startGatewayProcess(settings(collector.environment));
+});
+beforeEach(async () => {
+  trace = newTraceId();
+  collector.status = 200;
+  await sandbox.reset({ tokens: true });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await lender.stop();
+  collector.close();
+  await Promise.all([sandbox.close(), redis.stop()]);
+});
+
+function settings(environment: Record<string, string>): Record<string, string> {
+  const own = lender.environment(sandbox);
+  return { ...own, REDIS_URL: redis.url, ENCRYPTION_KEYS, GUARD_INIT: 'auto', ...environment };
+}
+
+async function another(environment: Record<string, string>): Promise<GatewayProcess> {
+  return ended(await startGatewayProcess(settings(environment)));
+}
+
+function ask(
+  { url }: GatewayProcess,
+  path: string,
+  headers: Record<string, string>,
+  body?: unknown,
+): Promise<Response> {
+  return fetch(url + path, {
+    headers: { 'x-api-key': lender.key, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  });
+}
+
+/** The spans of the trace once the request's own, which ends last, is there. */
+async function spansOf(traceId: string): Promise<CollectedSpan[]> {
+  await until('the request has its span', () => collector.ofTrace(traceId).some(({ kind }) => kind === 2));
+  return collector.ofTrace(traceId);
+}
+
+const named = (spans: readonly CollectedSpan[], name: string) => spans.filter((span) => span.name === name);
+
+describe('with a collector', () => {
+  it("an order is one connected trace, from the caller's span to the platform's", async () => {
+    expect((await ask(gateway, order.path, traced(trace), order.body)).status).toBe(201);
+    const spans = await spansOf(trace);
+    const [request] = spans.filter(({ kind }) => kind === 2);
+    expect(request).toMatchObject({
+      name: 'POST /v1/license-orders',
+      parentSpanId: CALLERS_SPAN,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/v1/license-orders',
+        'http.response.status_code': 201,
+        'gateway.operation': 'placeOrder',
+      },
+    });
+    const ids = new Set(spans.map(({ spanId }) => spanId));
+    for (const span of spans) if (span !== request) expect(ids).toContain(span.parentSpanId);
+    const names = spans.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['token wait', 'token request', 'ledger begin', 'ledger move', 'redis']),
+    );
+    const attempt = spans.find(({ attributes }) => attributes['gateway.upstream.operation'] === 'batchOrder');
+    expect(attempt?.attributes).toMatchObject({
+      'gateway.upstream.outcome': 'success',
+      'gateway.upstream.code': '0',
+      'gateway.upstream.sent': true,
+      'http.response.status_code': 200,
+    });
+    const [call] = await sandbox.journal('batchOrder');
+    expect(call?.headers['traceparent']).toBe(`00-${trace}-${attempt?.spanId}-01`);
+    expect(collector.resource).toMatchObject({ 'service.name': 'licensing-gateway' });
+    expect(collector.resource).not.toHaveProperty('process.command_args');
+  });
+
+  it('a refusal of the platform marks its attempt as failed, with the code', async () => {
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { code: '13004' } });
+    expect((await ask(gateway, ASSETS, traced(trace))).status).toBe(422);
+    const spans = await spansOf(trace);
+    const attempt = spans.find(({ attributes }) => attributes['gateway.upstream.operation'] === 'listAssets');
+    expect(attempt).toMatchObject({
+      status: 2,
+      attributes: {
+        'error.type': 'refused',
+        'gateway.upstream.code': '13004',
+        'gateway.upstream.sent': true,
+      },
+    });
+    expect(spans.find(({ kind }) => kind === 2)).toMatchObject({
+      status: 0,
+      attributes: { 'error.type': 'upstream-rejected', 'http.response.status_code': 422 },
+    });
+  });
+
+  it('requests at the same time keep their spans apart', async () => {
+    const ids = Array.from({ length: 12 }, newTraceId);
+    await Promise.all(ids.map((id) => ask(gateway, ASSETS, { ...traced(id), 'cache-control': 'no-cache' })));
+    for (const id of ids) {
+      const spans = await spansOf(id);
+      const own = new Set(spans.map(({ spanId }) => spanId));
+      const strangers = spans.filter(({ kind, parentSpanId = '' }) => kind !== 2 && !own.has(parentSpanId));
+      expect(strangers).toEqual([]);
+    }
+    const calls = await sandbox.journal('listAssets');
+    expect(new Set(calls.map(({ headers }) => headers['traceparent'])).size).toBe(calls.length);
+  });
+
+  it('a trace that its caller does not collect is passed on, and has no spans', async () => {
+    await ask(gateway, ASSETS, { ...traced(trace, '00'), 'cache-control': 'no-cache' });
+    const [call] = await sandbox.journal('listAssets');
+    expect(call?.headers['traceparent']).toMatch(new RegExp(`^00-${trace}-[\\da-f]{16}-00$`));
+    const later = newTraceId();
+    await ask(gateway, ASSETS, { ...traced(later), 'cache-control': 'no-cache' });
+    await spansOf(later);
+    expect(collector.ofTrace(trace)).toEqual([]);
+  });
+
+  it('no span has an id, a query or a body of the request', async () => {
+    await ask(gateway, `${ASSETS}?page=1`, traced(trace));
+    await ask(gateway, order.path, traced(trace), order.body);
+    await until(
+      'both are there',
+      () => collector.ofTrace(trace).filter(({ kind }) => kind === 2).length === 2,
+    );
+    const all = JSON.stringify([collector.spans, collector.resource]);
+    const { channelOrderId } = order.body as { channelOrderId: string };
+    for (const id of ['ent-harbour', channelOrderId, 'g_nonce', 'page=', lender.key])
+      expect(all).not.toContain(id);
+  });
+
+  it('spans that wait are sent at the end of the process', async () => {
+    const running = await another({ ...collector.environment, OTEL_BSP_SCHEDULE_DELAY: '60000' });
+    await ask(running, ASSETS, traced(trace));
+    expect(collector.ofTrace(trace)).toEqual([]);
+    running.child.kill('SIGINT');
+    expect(await running.ended).toBe(0);
+    expect(named(collector.ofTrace(trace), 'GET /v1/enterprises/:enterpriseGlobalId/assets')).toHaveLength(1);
+  });
+
+  it('one that refuses spans disturbs no request, is logged once, and its headers are masked', async () => {
+    const secret = credential();
+    const running = await another({
+      ...collector.environment,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secret}`,
+    });
+    collector.status = 400;
+    expect((await ask(running, ASSETS, traced(trace))).status).toBe(200);
+    await until('it was logged', () => running.output().includes('"event":"tracing"'));
+    expect(collector.headers.at(-1)).toMatchObject({ authorization: `Bearer ${secret}`, url: '/v1/traces' });
+    expect(running.output()).not.toContain(secret);
+  });
+});
+
+it('without a collector nothing of its SDK is loaded', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'loaded-'));
+  atEnd(() => rmSync(folder, { recursive: true }));
+  // Node writes at its end which files it had loaded.
+  const running = await another({ NODE_V8_COVERAGE: folder });
+  expect((await ask(running, ASSETS, traced(trace))).status).toBe(200);
+  running.child.kill('SIGINT');
+  expect(await running.ended).toBe(0);
+  const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+  expect(files.join()).toContain('/dist/app.js"');
+  expect(files.join()).not.toMatch(/@opentelemetry\/(?!api\/)/);
+});
