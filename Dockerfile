@@ -18,6 +18,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
+COPY scripts/bundle.ts ./scripts/
 # The optional packages are a Node for older hosts and tools' binaries: the image has its own Node.
 RUN npm run build && npm prune --omit=dev --omit=optional --no-audit --no-fund
 
@@ -34,4 +35,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s --start-interval=2s \
   CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${PORT:-3000} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 # Node itself, not npm, so that SIGTERM reaches it and requests under way are finished.
-CMD ["node", "dist/main.js"]
+CMD ["node", "--enable-source-maps", "dist/bundle/gateway.js"]

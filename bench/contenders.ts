@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Fleet } from '../test/support/fleet.ts';
 import type { startGatewayProcess } from '../test/support/gateway-process.ts';
+import { startNginx } from './nginx.ts';
 import { pidOf, type Running, startPeer } from './processes.ts';
 import { type Asked, gatewayAsked, platformAsked } from './tasks.ts';
 
@@ -108,6 +109,11 @@ export const contenders = {
     const key = secret();
     const hash = createHash('sha256').update(key).digest('hex');
     return peer('naive', platform, gatewayAsked(key), { API_KEY_HASH: hash });
+  },
+  'nginx + njs': async (platform) => {
+    const key = secret();
+    const hash = createHash('sha256').update(key).digest('hex');
+    return { running: await startNginx(platform.url, hash), asked: gatewayAsked(key) };
   },
   '@fastify/http-proxy': (platform) => peer('proxy', platform, platformAsked(payload)),
   /** No gateway in between. */

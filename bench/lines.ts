@@ -26,6 +26,8 @@ interface Line {
   /** Figures are per item, of this many items. */
   readonly per?: readonly [of: number, beside: number];
   readonly limit: number;
+  /** Or twice of what this run adds, where that is more: the machine may be too slow for the limit. */
+  readonly orTwice?: string;
   /** The limit is a minimum, not a maximum. */
   readonly atLeast?: true;
   /** The least number of cores with which the gateway, not the machine, decides the figure. */
@@ -55,15 +57,20 @@ const CORES_FOR_TWO = 5;
 
 /** The limits that the gateway must meet. */
 const lines: readonly Line[] = [
-  bare('read 1 KB, past the cache', 1.8),
-  bare('read 20 KB, past the cache', 1.3),
-  bare('batch order of 10', 1.6, 'gateway, embedded'),
-  bare('batch order of 10', 2.5),
-  bare('cached read 1 KB', 0.7),
-  bare('cached read 20 KB', 0.4),
-  naive('read 1 KB, past the cache', 4),
-  naive('read 20 KB, past the cache', 4),
-  naive('batch order of 10', 5),
+  bare('read 1 KB, past the cache', 2),
+  bare('read 1 KB, past the cache, changing', 2.3),
+  bare('read 20 KB, past the cache', 1),
+  bare('read 20 KB, past the cache, changing', 2),
+  bare('read 1 KB, not in the cache', 3.8),
+  bare('batch order of 10', 4.5, 'gateway, embedded'),
+  bare('batch order of 10', 5),
+  bare('cached read 1 KB', 0.9),
+  bare('cached read 20 KB', 0.33),
+  { ...bare('read 1 KB, past the cache', 1.2), beside: 'nginx + njs' },
+  { ...bare('read 20 KB, past the cache', 0.8), beside: 'nginx + njs' },
+  naive('read 1 KB, past the cache', 5),
+  naive('read 20 KB, past the cache', 5),
+  naive('batch order of 10', 4),
   naive('cached read 1 KB', 12),
   naive('cached read 20 KB', 12),
   {
@@ -73,17 +80,16 @@ const lines: readonly Line[] = [
     metric: 'cpuMicros',
     as: 'times',
     per: [1_000, 10],
-    limit: 1,
+    limit: 0.3,
   },
-  { scenario: 'connections', of: '1000', beside: '64', metric: 'cpuMicros', as: 'times', limit: 1.25 },
-  { scenario: 'connections', of: '1000', beside: '1', metric: 'cpuMicros', as: 'times', limit: 1.25 },
+  { scenario: 'connections', of: '1000', beside: '64', metric: 'cpuMicros', as: 'times', limit: 1.2 },
   {
     scenario: 'two processes, one Redis',
     of: 'two gateways',
     beside: 'gateway',
     metric: 'cpuMicros',
     as: 'times',
-    limit: 1.15,
+    limit: 1.1,
   },
   {
     scenario: 'two processes, one Redis',
@@ -95,16 +101,24 @@ const lines: readonly Line[] = [
     atLeast: true,
     cores: CORES_FOR_TWO,
   },
-  { scenario: '500 requests/s', of: 'gateway', beside: 'direct', metric: 'p50Ms', as: 'added', limit: 0.5 },
+  {
+    scenario: '500 requests/s',
+    of: 'gateway',
+    beside: 'direct',
+    metric: 'p50Ms',
+    as: 'added',
+    limit: 0.5,
+    orTwice: 'bare',
+  },
   {
     scenario: 'memory',
     of: 'gateway',
     beside: 'naive Nest, all',
     metric: 'megabytes',
     as: 'times',
-    limit: 1,
+    limit: 0.85,
   },
-  { scenario: 'start', of: 'gateway', beside: 'bare Nest', metric: 'startMs', as: 'times', limit: 1.5 },
+  { scenario: 'start', of: 'gateway', beside: 'bare Nest', metric: 'startMs', as: 'times', limit: 1.2 },
 ];
 
 export interface Judged {
@@ -112,6 +126,8 @@ export interface Judged {
   readonly what: string;
   readonly limit: string;
   readonly measured: number;
+  /** In how many of the rounds the limit holds. */
+  readonly rounds: string;
   readonly verdict: 'met' | 'missed' | 'not judged';
 }
 
@@ -138,15 +154,22 @@ export function judge(results: readonly Result[]): Judged[] {
     const own = values(of, line.metric).map((value) => value / perOf);
     const other = values(beside, line.metric).map((value) => value / perBeside);
     const added = own.map((value, round) => value - (other[round] ?? Number.NaN));
+    const each =
+      line.as === 'times' ? own.map((value, round) => value / (other[round] ?? Number.NaN)) : added;
     const measured = (line.as === 'times' ? ratio(own, other) : spread(added)).median;
-    const holds = line.atLeast ? measured >= line.limit : measured <= line.limit;
+    const third = result?.runs.find(({ label }) => label === line.orTwice)?.rounds;
+    const twice = third && 2 * (spread(values(third, line.metric)).median - spread(other).median);
+    const limit = Math.max(line.limit, twice ?? 0);
+    const isWithin = (value: number) => (line.atLeast ? value >= limit : value <= limit);
+    const holds = isWithin(measured);
     const judged = availableParallelism() >= (line.cores ?? 1);
     return [
       {
         scenario: line.scenario,
         what: `${WORDS[line.metric]}${line.per ? ' per item' : ''}, ${line.of} ${line.as === 'times' ? '÷' : '−'} ${line.beside}`,
-        limit: `${line.atLeast ? '≥' : '≤'} ${line.limit}${line.as === 'added' ? ' ms' : ''}`,
+        limit: `${line.atLeast ? '≥' : '≤'} ${Number(limit.toFixed(2))}${line.as === 'added' ? ' ms' : ''}`,
         measured,
+        rounds: `${each.filter(isWithin).length} of ${each.length}`,
         verdict: judged ? (holds ? 'met' : 'missed') : 'not judged',
       },
     ];

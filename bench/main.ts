@@ -7,6 +7,7 @@ import { WrongAnswer } from './generator.ts';
 import { judge, type Result, values } from './lines.ts';
 import type { Metric } from './measure.ts';
 import { capacityTable, linesTable, scenarioTable } from './report.ts';
+import { hasNginx } from './nginx.ts';
 import { named } from './scenarios.ts';
 import { type Extent, Stage } from './stage.ts';
 
@@ -61,6 +62,10 @@ try {
 
 const judged = judge(results);
 process.stdout.write(linesTable(judged, !options.short) + capacityTable(results));
+if (!hasNginx)
+  process.stdout.write(
+    '\nnginx + njs is not compared: install `nginx` and `libnginx-mod-http-js` (Debian).\n',
+  );
 const charted = results.filter(({ runs }) => runs[0]?.label === 'bare');
 const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version };
 writeFileSync(

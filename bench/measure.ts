@@ -96,8 +96,14 @@ export async function startOfGateway(platform: Platform): Promise<Partial<Measur
   try {
     const PORT = String(await freePort());
     const began = performance.now();
-    const launched = fleet.launch({ ...SHIPPED, PORT }, { logFile: join(fleet.folder, 'gateway.log') });
-    const ask = gatewayAsked(fleet.key)({ kind: 'read', bytes: 1_024, how: 'fresh' });
+    const launched = fleet.launch(
+      { ...SHIPPED, PORT },
+      {
+        logFile: join(fleet.folder, 'gateway.log'),
+        bundled: true,
+      },
+    );
+    const ask = gatewayAsked(fleet.key)({ kind: 'read', bytes: 1_024, how: 'fresh', changing: false });
     const [startMs] = await Promise.all([firstAnswer(Number(PORT), ask.request(next()), began), launched]);
     return { startMs };
   } finally {

@@ -31,14 +31,15 @@ export function scenarioTable({ name, note, metric: main, runs }: Result): strin
 }
 
 export function linesTable(judged: readonly Judged[], isJudged: boolean): string {
-  const rows = judged.map(({ scenario, what, limit, measured, verdict }) => [
+  const rows = judged.map(({ scenario, what, limit, measured, rounds, verdict }) => [
     scenario,
     what,
     limit,
     measured.toFixed(2),
     isJudged ? verdict : '',
+    isJudged ? rounds : '',
   ]);
-  return `\n${table([['line', 'what', 'limit', 'here', ''], ...rows], 2)}`;
+  return `\n${table([['line', 'what', 'limit', 'here', '', 'rounds'], ...rows], 2)}`;
 }
 
 const WANTED_PER_SECOND = 10_000;

@@ -1,5 +1,6 @@
 import type { ContenderName } from './contenders.ts';
 import type { Metric } from './measure.ts';
+import { hasNginx } from './nginx.ts';
 import type { Task } from './tasks.ts';
 
 /** One contender in a scenario. */
@@ -35,10 +36,11 @@ export type Scenario = LoadScenario | StartScenario;
 
 const KB = 1_024;
 const CONNECTIONS = 64;
-const read = (kilobytes: number, how: 'fresh' | 'miss' | 'cached'): Task => ({
+const read = (kilobytes: number, how: 'fresh' | 'miss' | 'cached', changing = false): Task => ({
   kind: 'read',
   bytes: kilobytes * KB,
   how,
+  changing,
 });
 const order = (items: number): Task => ({ kind: 'order', items });
 
@@ -48,6 +50,7 @@ function run(contender: ContenderName, task: Task, more: Partial<Run> = {}): Run
 const runs = (task: Task, ...names: ContenderName[]) => names.map((name) => run(name, task));
 
 const PEERS = ['naive Nest', 'naive Nest, all', '@fastify/http-proxy'] as const;
+const NGINX: readonly ContenderName[] = hasNginx ? ['nginx + njs'] : [];
 
 /** The bench compares the others with the first run of each. */
 const scenarios: readonly Scenario[] = [
@@ -56,13 +59,26 @@ const scenarios: readonly Scenario[] = [
     kind: 'load',
     metric: 'cpuMicros',
     note: 'Cache-Control: no-cache, so every request goes to the platform and refreshes the cache',
-    runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...PEERS),
+    runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+  },
+  {
+    name: 'read 1 KB, past the cache, changing',
+    kind: 'load',
+    metric: 'cpuMicros',
+    note: 'each answer of the platform differs from the last',
+    runs: runs(read(1, 'fresh', true), 'bare', 'gateway', ...NGINX),
   },
   {
     name: 'read 20 KB, past the cache',
     kind: 'load',
     metric: 'cpuMicros',
-    runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...PEERS),
+    runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+  },
+  {
+    name: 'read 20 KB, past the cache, changing',
+    kind: 'load',
+    metric: 'cpuMicros',
+    runs: runs(read(20, 'fresh', true), 'bare', 'gateway', ...NGINX),
   },
   {
     name: 'read 1 KB, not in the cache',
@@ -123,7 +139,7 @@ const scenarios: readonly Scenario[] = [
     kind: 'load',
     metric: 'p50Ms',
     note: 'read 1 KB, past the cache, at a fixed rate',
-    runs: (['direct', 'gateway', 'naive Nest, all'] as const).map((name) =>
+    runs: (['direct', 'gateway', 'bare', 'naive Nest, all'] as const).map((name) =>
       run(name, read(1, 'fresh'), { rate: 500 }),
     ),
   },

@@ -15,6 +15,8 @@ export type Task =
        * levels of the cache. `cached`: plain, so from the cache if the contender has one.
        */
       readonly how: 'fresh' | 'miss' | 'cached';
+      /** Each response of the platform differs from the one before. */
+      readonly changing: boolean;
     }
   | { readonly kind: 'order'; readonly items: number };
 
@@ -59,7 +61,7 @@ export function gatewayAsked(key: string): Asked {
     }
     const { count } = assetsAnswer(task.bytes);
     const headers = { 'x-api-key': key, ...(task.how === 'fresh' && { 'cache-control': 'no-cache' }) };
-    const path = `/v1/enterprises/ent-${task.bytes}/assets`;
+    const path = `/v1/enterprises/${enterpriseOf(task)}/assets`;
     const query = `pageSize=${PAGE_SIZE}`;
     const plain = render('GET', `${path}?${query}`, headers);
     const [before, after] = split(render('GET', `${path}?${query}&extendCode=${NUMBER_PLACE}`, headers));
@@ -93,7 +95,11 @@ export function platformAsked(data: (answer: unknown) => unknown): Asked {
       };
     }
     const { count } = assetsAnswer(task.bytes);
-    const request = render('GET', `${UPSTREAM_PATH}/asset/ent-${task.bytes}/list?g_nonce=canned`, headers);
+    const request = render(
+      'GET',
+      `${UPSTREAM_PATH}/asset/${enterpriseOf(task)}/list?g_nonce=canned`,
+      headers,
+    );
     return {
       request: () => request,
       status: 200,
@@ -103,6 +109,11 @@ export function platformAsked(data: (answer: unknown) => unknown): Asked {
       },
     };
   };
+}
+
+/** The fixed platform reads from it what to answer. */
+function enterpriseOf({ bytes, changing }: Extract<Task, { kind: 'read' }>): string {
+  return `ent-${bytes}${changing ? '-changing' : ''}`;
 }
 
 function orderRequest(path: string, headers: Record<string, string>, items: number): string[] {

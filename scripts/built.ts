@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SOURCES = ['src/**', 'package-lock.json', 'nest-cli.json', 'tsconfig*.json'];
+const SOURCES = ['src/**', 'scripts/bundle.ts', 'package-lock.json', 'nest-cli.json', 'tsconfig*.json'];
 const MARK = 'dist/.built-from';
 
 export function isBuilt(root: string): boolean {

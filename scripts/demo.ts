@@ -108,7 +108,7 @@ await assertFree('MANAGEMENT_PORT', managementPort);
 
 if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
   say('Building …');
-  const built = spawnSync('nest', ['build'], { stdio: 'inherit' });
+  const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' });
   if (built.status !== 0) process.exit(1);
   markBuilt('.');
 }
@@ -145,7 +145,7 @@ try {
     SANDBOX_APP_SECRET: appSecret,
     SANDBOX_ADMIN_PASSWORD: adminPassword,
   });
-  const gateway = start('gateway', ['--import', DEMO_CLOCK, 'dist/main.js'], {
+  const gateway = start('gateway', ['--import', DEMO_CLOCK, 'dist/bundle/gateway.js'], {
     DEMO_SANDBOX_CLOCK: `${sandboxUrl}/__sandbox/clock`,
     PORT: port,
     MANAGEMENT_PORT: managementPort,

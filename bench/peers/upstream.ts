@@ -3,7 +3,8 @@ import { assetsAnswer, ordersAnswer } from '../payloads.ts';
 import { serve } from './serve.ts';
 
 /**
- * The platform with fixed responses in the shapes of the interface, rendered once. `ent-<bytes>` has assets of that size. It counts its
+ * The platform with fixed responses in the shapes of the interface, rendered once. `ent-<bytes>` has assets of that size, and those of
+ * `ent-<bytes>-changing` have another number each time. It counts its
  * requests, so that the bench can tell which contender passed its cache.
  */
 
@@ -41,7 +42,18 @@ function assetsOf(url: string): Buffer {
   const bytes = /ent-(\d+)/.exec(url)?.[1] ?? '0';
   const known = assets.get(bytes) ?? assetsAnswer(Number(bytes)).body;
   assets.set(bytes, known);
-  return known;
+  return url.includes('-changing/') ? changed(known) : known;
+}
+
+const CHANGING = '"keyShellNumber":"';
+const DIGITS = 10;
+
+/** The first asset has the number of the request. */
+function changed(body: Buffer): Buffer {
+  const at = body.indexOf(CHANGING) + CHANGING.length;
+  const copy = Buffer.from(body);
+  copy.write(String(asked).padStart(DIGITS, '8'), at, 'latin1');
+  return copy;
 }
 
 function ordersOf(items: number): Buffer {

@@ -85,7 +85,7 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     'many failures',
     of({ requests: [['getAsset 504', 30]], attempts: [['listAssets timeout', 30]] }),
     'ServerErrors',
-    /^23 % .* getAsset 504 \(30\)/,
+    /^23 % .* getAsset 504 \(30\); failed attempts at the platform: listAssets timeout \(30\)$/,
   ],
   ['overload', of({ overload: 'event-loop' }), 'Overloaded', /event-loop/],
   [
@@ -105,6 +105,16 @@ it.each(cases)('G12 %s needs attention, with its cause and its runbook', (_, fou
   expect(found.map((each) => each.alert)).toEqual([alert]);
   expect(`${found[0]?.title}: ${found[0]?.detail}`).toMatch(text);
   expect(alerts).toContain(alert);
+});
+
+it('G12 no replica is called silent while Redis takes no reports', () => {
+  const full: ReplicaState = { ...well, redis: { status: 'down', reason: 'OOM' } };
+  const silent = { ...well, id: 'two', at: NOW - 60_000 };
+  const found = attentionFor({ states: [full, silent], others: 'seen' }, none, NOW);
+  expect(found.map(({ title }) => title)).toEqual([
+    'The shared Redis cannot be used by 1 of 2 replicas',
+    'The other replicas cannot be seen',
+  ]);
 });
 
 it('nothing needs attention where all is well', () => {

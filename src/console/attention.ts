@@ -132,7 +132,7 @@ function failures(states: readonly ReplicaState[]): Attention[] {
     found.push({
       level: 'act',
       title: `${Math.round((100 * count) / total)} % of requests failed in the last minute`,
-      detail: `${count} of ${total}, most of them ${most(failed)}; attempts at the platform: ${most(states.flatMap(({ attempts }) => attempts))}`,
+      detail: `${count} of ${total}, most of them ${most(failed)}; failed attempts at the platform: ${most(failedAttempts(states))}`,
       section: 'now',
       alert: 'ServerErrors',
     });
@@ -146,7 +146,7 @@ function circuits(states: readonly ReplicaState[]): Attention[] {
   // The token endpoint has an entry of its own.
   open.delete('tokens');
   if (open.size === 0) return [];
-  const failed = states.flatMap(({ attempts }) => attempts).filter(([key]) => !key.endsWith(' success'));
+  const failed = failedAttempts(states);
   return [
     {
       level: 'act',
@@ -170,8 +170,10 @@ function sharedRedis(states: readonly ReplicaState[]): Attention[] {
 }
 
 function replicas(states: readonly ReplicaState[], others: Seen['others'], now: number): Attention[] {
+  // Without Redis, or while it refuses writes, no replica can report.
+  const isBlind = others === 'away' || states[0]?.redis.status === 'down';
   const found: Attention[] = states
-    .filter(({ at }) => now - at > SILENT_MS)
+    .filter(({ at }) => !isBlind && now - at > SILENT_MS)
     .map(({ id, at }) => ({
       level: 'watch',
       title: `Replica ${id} is silent`,
@@ -187,14 +189,18 @@ function replicas(states: readonly ReplicaState[], others: Seen['others'], now: 
       detail: [...versions].join(', '),
       section: 'now',
     });
-  if (others === 'away')
+  if (isBlind)
     found.push({
       level: 'watch',
-      title: 'Only this replica can be seen',
+      title: 'The other replicas cannot be seen',
       detail: 'Replicas report to each other through the shared Redis',
       section: 'now',
     });
   return found;
+}
+
+function failedAttempts(states: readonly ReplicaState[]): (readonly [string, number])[] {
+  return states.flatMap(({ attempts }) => attempts).filter(([key]) => !key.endsWith(' success'));
 }
 
 function callers(states: readonly ReplicaState[]): Attention[] {

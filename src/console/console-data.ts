@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamGaps } from '../upstream/gaps.ts';
 import { attentionFor } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
+import { RecentJobs } from './recent-jobs.ts';
 import { Replicas, SILENT_MS } from './replicas.ts';
 import { viewOf } from './view.ts';
 
@@ -12,6 +13,7 @@ export class ConsoleData {
     private readonly replicas: Replicas,
     private readonly doubts: DoubtedOrders,
     private readonly gaps: UpstreamGaps,
+    private readonly jobs: RecentJobs,
   ) {}
 
   /** Undefined where there is no such data. Rejects where a store does not answer. */
@@ -21,6 +23,8 @@ export class ConsoleData {
         return this.#state(query.get('replica'));
       case '/orders':
         return this.doubts.list();
+      case '/jobs':
+        return this.jobs.list(query.get('rows'));
       case '/gaps':
         return this.gaps.list().then((items) => ({ items }));
       default:
@@ -30,10 +34,11 @@ export class ConsoleData {
 
   /** Of all replicas together, or of one. */
   async #state(replica: string | null): Promise<object> {
-    const [seen, doubts, gaps] = await Promise.all([
+    const [seen, doubts, gaps, jobs] = await Promise.all([
       this.replicas.all(),
       this.doubts.count(),
       this.gaps.list(),
+      this.jobs.running(),
     ]);
     const now = Date.now();
     const { states, others } = seen;
@@ -45,6 +50,7 @@ export class ConsoleData {
       attention: attentionFor(seen, doubts, now),
       inDoubt: doubts.count ?? null,
       gaps: gaps.length,
+      jobs: jobs ?? null,
       replicas: states.map((state) => {
         const { id, version, startedAt, at, draining, overload, inFlight, memoryBytes, redis, orders } =
           state;

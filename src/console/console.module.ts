@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
+import { JobsModule } from '../jobs/jobs.module.ts';
 import { HttpModule } from '../http/http.module.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
@@ -11,6 +12,7 @@ import { DoubtedOrders } from './doubts.ts';
 import { Parts } from './parts.ts';
 import { Callers } from './callers.ts';
 import { Replica } from './replica.ts';
+import { RecentJobs } from './recent-jobs.ts';
 import { Replicas } from './replicas.ts';
 import { TrafficHistory } from './traffic.ts';
 
@@ -19,11 +21,22 @@ import { TrafficHistory } from './traffic.ts';
   imports: [
     CallerModule,
     HttpModule,
+    JobsModule,
     OrderLedgerModule,
     ReconciliationModule,
     TokenModule,
     UpstreamClientModule,
   ],
-  providers: [TrafficHistory, Parts, Callers, Replica, Replicas, DoubtedOrders, ConsoleData, Console],
+  providers: [
+    TrafficHistory,
+    Parts,
+    Callers,
+    Replica,
+    Replicas,
+    DoubtedOrders,
+    RecentJobs,
+    ConsoleData,
+    Console,
+  ],
 })
 export class ConsoleModule {}

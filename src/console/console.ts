@@ -24,6 +24,7 @@ const HEADERS = {
 /** Operations of the API that the page may call, below `/console/api`: they go the same way as on the public listener. */
 const OPERATIONS: readonly RegExp[] = [
   /^GET \/v1\/callers\/me$/,
+  /^DELETE \/v1\/jobs\/[^/?]+$/,
   /^POST \/v1\/license-orders\/[^/?]+\/[^/?]+\/settlement$/,
 ];
 

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 export type Buckets = readonly number[];
 
 /** Cumulative numbers of this process at one moment, by the joined values of the labels. */
-export interface Counts {
+export interface TrafficCounts {
   /** performance.now() */
   readonly at: number;
   readonly requests: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ interface Sample {
   readonly value: number;
 }
 
-export async function readCounts(registry: Registry): Promise<Counts> {
+export async function readCounts(registry: Registry): Promise<TrafficCounts> {
   const samplesOf = async (name: string): Promise<readonly Sample[]> => {
     const metric = await registry.getSingleMetric(name)?.get();
     return (metric?.values ?? []) as readonly Sample[];

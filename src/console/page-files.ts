@@ -13,7 +13,18 @@ const FILES: Readonly<Record<string, string>> = {
   '/': 'index.html',
   ...Object.fromEntries(
     [
-      ...['console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'now.js', 'orders.js', 'settle.js'],
+      ...[
+        'console.css',
+        'icon.svg',
+        'console.js',
+        'dom.js',
+        'format.js',
+        'now.js',
+        'orders.js',
+        'settle.js',
+        'jobs.js',
+        'dialog.js',
+      ],
       ...['tables.js', 'credential.js'],
     ].map((name) => [`/${name}`, name]),
   ),

@@ -58,8 +58,8 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
   }
 
   async #report(): Promise<void> {
-    const { sealer, configured } = this.redis;
-    if (!sealer || !configured || this.redis.status !== 'up') return;
+    const { sealer } = this.redis;
+    if (!sealer) return;
     const { id } = this.replica;
     const sealed = sealer.seal(JSON.stringify(await this.replica.state()), `${this.#key}:${id}`);
     await this.redis.run(async (client) => {

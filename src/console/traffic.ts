@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import { CallerLimits } from '../caller/caller-limits.ts';
-import { added, addedBuckets, type Buckets, type Counts, readCounts, sumOfBuckets } from './counts.ts';
+import { added, addedBuckets, type Buckets, type TrafficCounts, readCounts, sumOfBuckets } from './counts.ts';
 
 /** Every replica takes its samples at whole multiples of this time, so that samples of replicas can be added. */
 export const SAMPLE_MS = 5_000;
@@ -43,7 +43,7 @@ export interface Traffic {
 }
 
 interface Taken {
-  readonly counts: Counts;
+  readonly counts: TrafficCounts;
   readonly calls: Calls;
 }
 

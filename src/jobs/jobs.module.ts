@@ -41,5 +41,6 @@ import { RedisJobStore } from './redis-job-store.ts';
         redis.configured ? new RedisJobStore(redis, environmentName(baseUrl)) : new MemoryJobStore(),
     },
   ],
+  exports: [JOB_STORE, JobsService],
 })
 export class JobsModule {}

@@ -19,7 +19,7 @@ it('leaves out what JSON leaves out', () => {
 
 it('tells different payloads apart', () => {
   const fingerprints = new Fingerprints([]);
-  const of = (value: unknown) => fingerprints.of(value)[0];
+  const of = (value: unknown) => fingerprints.of(canonical(value))[0];
   const distinct = [
     { a: '1' },
     { a: 1 },

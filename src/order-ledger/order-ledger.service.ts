@@ -5,7 +5,7 @@ import { freshBytes } from '../shared/random-bytes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import type { SendOnce } from '../upstream/upstream-path.ts';
 import type { SyncMode } from '../upstream/wire/words.ts';
-import { Fingerprints } from './fingerprint.ts';
+import { canonical, Fingerprints } from './fingerprint.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import {
   CARRIED_OUT,
@@ -23,6 +23,8 @@ import { endOf } from './write-outcome.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
+/** So long after it was asked for, a beginning is leave to send. The exchange sends within 100 ms of the same moment, or not at all. */
+const FRESH_MS = 50;
 /** With these reasons, a write may be recorded that has not begun. */
 const OPEN: ReadonlySet<string> = new Set(['refused', 'unacknowledged']);
 
@@ -35,8 +37,8 @@ export interface OrderWrite {
   readonly channelOrderId: string;
   readonly syncMode: SyncMode;
   readonly ordered: readonly OrderedItem[];
-  /** What was asked for: another payload under the same number is refused. */
-  readonly payload: unknown;
+  /** What was asked for, as canonical JSON: another payload under the same number is refused. */
+  readonly payloadText: string;
   readonly idempotencyKey: string | undefined;
   readonly deadlineMs: number;
   readonly search?: NonNullable<Details['order']>['search'];
@@ -87,7 +89,7 @@ export class OrderLedger {
       ...(search && { search }),
     };
     const details: Details = { caller, order };
-    const begin = this.#beginOf(write, orderName(channelCode, channelOrderId), details);
+    const begin = this.#beginOf(write, orderName(channelCode, channelOrderId), write.payloadText, details);
     const begun = await this.#begin(
       idempotencyKey === undefined ? begin : { ...begin, alias: aliasOf(caller, idempotencyKey) },
     );
@@ -100,7 +102,7 @@ export class OrderLedger {
     const placed = (items: readonly PlacedItem[]): Details => ({ caller, order: { ...order, items } });
     const done: State = syncMode === 'sync' ? 'succeeded' : 'accepted';
     const once: SendOnce = {
-      confirm: () => this.#confirm(begin),
+      confirm: () => this.#confirm(begin, begun.askedAt),
       late: (outcome) => {
         const { state, items, answer } =
           'data' in outcome
@@ -132,7 +134,7 @@ export class OrderLedger {
   ): Promise<{ readonly answer: KeptAnswer; readonly replayed: boolean }> {
     const { caller } = write;
     const alias = aliasOf(caller, write.idempotencyKey);
-    const begin = { ...this.#beginOf(write, keyedName(write), { caller }), alias };
+    const begin = { ...this.#beginOf(write, keyedName(write), canonical(write.payload), { caller }), alias };
     const begun = await this.#begin(begin);
     if (begun.kind !== 'begun') {
       const record = this.#there(begun);
@@ -163,25 +165,33 @@ export class OrderLedger {
     return (await this.keeper.store.read(keyedName(write))) !== undefined;
   }
 
-  #beginOf(write: OrderWrite | KeyedWrite, name: string, details: Details): Begin {
+  #beginOf(
+    { deadlineMs }: OrderWrite | KeyedWrite,
+    name: string,
+    payloadText: string,
+    details: Details,
+  ): Begin {
     return {
       name,
       owner: freshBytes(16).toString('base64url'),
-      fingerprints: this.#fingerprints.of(write.payload),
-      leaseMs: write.deadlineMs + LEASE_REST_MS,
+      fingerprints: this.#fingerprints.of(payloadText),
+      leaseMs: deadlineMs + LEASE_REST_MS,
       details,
     };
   }
 
   /** The same owner tries twice: the store may have begun the write, and only its response got lost. */
-  async #begin(begin: Begin): Promise<Begun> {
+  async #begin(begin: Begin): Promise<Begun & { readonly askedAt: number }> {
     let mayBeRecorded = false;
+    let askedAt = performance.now();
     try {
-      return await this.keeper.store.begin(begin).catch((error: unknown) => {
+      const begun = await this.keeper.store.begin(begin).catch((error: unknown) => {
         if (!(error instanceof OrderLedgerUnavailable && error.reason === 'away')) throw error;
         mayBeRecorded = true;
+        askedAt = performance.now();
         return this.keeper.store.begin(begin);
       });
+      return { ...begun, askedAt };
     } catch (error) {
       // This frees its number now, and not only at the end of the lease.
       if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
@@ -190,9 +200,14 @@ export class OrderLedger {
     }
   }
 
-  /** Right before the first byte: this owner still has the record, and its lease has not ended. */
-  async #confirm(begin: Begin): Promise<void> {
-    if (!(await this.keeper.store.holds(begin.name, begin.owner))) throw new OrderLedgerUnavailable('away');
+  /**
+   * Right before the first byte: this owner still has the record, and its lease has not ended. A beginning that was asked for a moment ago
+   * says so too. Resolves with the time from which that counts.
+   */
+  async #confirm({ name, owner }: Begin, askedAt: number): Promise<number> {
+    if (performance.now() - askedAt <= FRESH_MS) return askedAt;
+    if (!(await this.keeper.store.holds(name, owner))) throw new OrderLedgerUnavailable('away');
+    return performance.now();
   }
 
   #there(begun: Exclude<Begun, { kind: 'begun' }>): LedgerRecord {

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { getMetadataStorage } from 'class-validator';
 import fc from 'fast-check';
+import { canonical } from '../order-ledger/fingerprint.ts';
 import { parseJson } from '../shared/json.ts';
 import { IncompleteAnswer } from '../upstream/wire/reader.ts';
 import { DeleteAssetDto, DeleteProductDto, NewBuyDto, PlaceOrderDto } from './dto/license-order.dto.ts';
@@ -209,6 +210,16 @@ describe('an order on the wire', () => {
         expect(onTheWire({ ...top, items }, unit)).toEqual({ ...top, orderList });
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it('is in alphabetical order, so that its text is its fingerprint too', () => {
+    fc.assert(
+      fc.property(orderOf(true), ({ items, ...top }) => {
+        const text = JSON.stringify(toBatchOrder({ ...top, items } as unknown as PlaceOrderDto, 'ms'));
+        expect(text).toBe(canonical(JSON.parse(text)));
+      }),
+      { numRuns: 50 },
     );
   });
 

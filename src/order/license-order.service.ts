@@ -42,6 +42,8 @@ export class LicenseOrderService {
     idempotencyKey: string | undefined,
   ): Promise<PlacedOrder> {
     const body = toBatchOrder(order, this.config.timestampUnit);
+    // Once, for the platform and for the fingerprint. The mapper writes fields in alphabetical order, as the fingerprint needs them.
+    const bodyText = JSON.stringify(body);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
     // While the platform does not work, or where an id does not belong to the caller, a new order leaves no record. A repeat still
@@ -55,14 +57,14 @@ export class LicenseOrderService {
       syncMode,
       ordered: orderedItems(order),
       // Without the application's key, because a new key does not make it another order.
-      payload: { body },
+      payloadText: `{"body":${bodyText}}`,
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
       search: searchOf(order),
     };
     const { result, replayed } = await this.ledger.order(write, (once) =>
       this.#withNumbersBound(call, order, () =>
-        this.upstream.call('batchOrder', call, { query, body, once }, (data, notes) =>
+        this.upstream.call('batchOrder', call, { query, body, bodyText, once }, (data, notes) =>
           toPlacedItems(data, body, notes),
         ),
       ),

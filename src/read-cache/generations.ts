@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
@@ -38,6 +39,9 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
+  #settling: Promise<void> = Promise.resolve();
+  /** Begins after {@link #settling}: writes that end until then share it. */
+  #nextSettling: Promise<void> | undefined;
   #isLookingUp = false;
   /** The next command, sent once Redis has replied to the current one. */
   #next: Lookup | undefined;
@@ -92,7 +96,7 @@ export class Generations implements OnModuleInit {
     }
     const write = ++this.#writes;
     for (const tag of tags) this.#owed.set(tag, write);
-    await this.#settle().catch((error: unknown) => {
+    await this.#settleTogether().catch((error: unknown) => {
       this.log.warn(
         { event: 'cache-not-advanced', reason: (error as Error).name },
         'Redis did not store the invalidation of a write; other replicas may serve old responses until the end of their lifetime',
@@ -132,6 +136,21 @@ export class Generations implements OnModuleInit {
     }
     this.#isLookingUp = false;
     if (this.#next) this.#lookUpAtEndOfTurn();
+  }
+
+  /**
+   * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
+   * after the last of them has ended, so no read finds a response that was fetched before it.
+   */
+  #settleTogether(): Promise<void> {
+    this.#nextSettling ??= this.#settling
+      .catch(() => undefined)
+      .then(() => endOfTurn())
+      .then(() => {
+        this.#nextSettling = undefined;
+        return (this.#settling = this.#settle());
+      });
+    return this.#nextSettling;
   }
 
   async #settle(): Promise<void> {

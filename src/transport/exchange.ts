@@ -12,9 +12,10 @@ declare module 'axios' {
     abandon?: AbortSignal;
     /**
      * For a request that must not be sent twice: called on a connected socket, right before the first byte. Where it rejects, the
-     * call fails with that error. An answer after the deadline is kept: {@link TransportError.late}.
+     * call fails with that error. Resolves with the `performance.now()` from which the confirmation counts. An answer after the deadline
+     * is kept: {@link TransportError.late}.
      */
-    confirm?: () => Promise<void>;
+    confirm?: () => Promise<number>;
   }
 }
 
@@ -79,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#fail('timeout');
   }
 
-  /** `confirm` has resolved, at that `performance.now()`. This is valid for a moment only. */
+  /** `confirm` has resolved with that time. This is valid for a moment only. */
   confirmed(at: number | undefined): void {
     this.#confirmedAt = at;
   }

@@ -45,11 +45,11 @@ interface Call {
   readonly via?: Route;
   readonly url?: string;
   readonly timeout?: number;
-  readonly confirm?: () => Promise<void>;
+  readonly confirm?: () => Promise<number>;
   readonly underWay?: Set<Ending>;
 }
 
-const yes = () => Promise.resolve();
+const yes = () => Promise.resolve(performance.now());
 
 /** Sends an order as the upstream client does. */
 function place({ via = limited(8), url = '/order', timeout = LONG_MS, confirm = yes, underWay }: Call = {}) {
@@ -92,6 +92,7 @@ describe('before the first byte', () => {
       // Gives unwanted bytes time to arrive.
       await sleep(50);
       expect(server.connections[0]?.bytes).toBe('');
+      return performance.now();
     };
     expect((await place({ confirm })).status).toBe(200);
     expect(asked).toBe(1);
@@ -119,12 +120,12 @@ describe('before the first byte', () => {
   });
 
   it('a request whose time runs out during confirm is not sent, even if confirm allows it', async () => {
-    const asked = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<number>();
     const underWay = new Set<Ending>();
     const call = failureOf(place({ timeout: 50, confirm: () => asked.promise, underWay }));
     expect(await call).toMatchObject({ kind: 'timeout', sent: false });
     expect(underWay.size).toBe(0);
-    asked.resolve();
+    asked.resolve(performance.now());
     await until(() => server.connections.length === 1);
     await gone(server.connections[0]);
     expect(server.requests).toEqual([]);
@@ -132,7 +133,7 @@ describe('before the first byte', () => {
 
   it('P8 a confirmation older than 100 ms is not valid: the process was busy in between', async () => {
     const confirm = () => {
-      const given = Promise.resolve();
+      const given = Promise.resolve(performance.now());
       // Blocks after the call got the confirmation and before it has written.
       void given.then(() => undefined).then(() => queueMicrotask(() => blockFor(150)));
       return given;
@@ -153,6 +154,7 @@ describe('before the first byte', () => {
     const confirm = async () => {
       await until(() => server.connections.length === 1);
       await sleep(100);
+      return performance.now();
     };
     expect(await failureOf(place({ confirm }))).toMatchObject({ kind: 'unreachable', sent: false });
     await gone(server.connections[0]);
@@ -325,6 +327,7 @@ describe('behind TLS', () => {
       await until(() => secure.connections.length === 1);
       await sleep(50);
       expect(secure.connections[0]?.bytes).toBe('');
+      return performance.now();
     };
     const via = limited(2, secure.origin);
     for (let each = 0; each < 3; each++) {

@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net';
-import { type buildConnector, Client, type Dispatcher } from 'undici';
+import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
 import type { Ending, Exchange } from './exchange.ts';
 
 /** How many late answers the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
 const MAX_LATE = 256;
+
+/** Of the class that the client takes for no failure. */
+const ANSWERED = new errors.InformationalError('the exchange has its answer');
 
 interface Limits {
   /** Exchanges whose callers wait. More exchanges queue, each until its own deadline. */
@@ -62,9 +65,10 @@ export class OwnConnections {
     exchange.onResult = (how) => {
       exchange.onResult = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
-      // After the send the client owns the connection and ends it with the exchange. After an answer it would do so by an error
-      // that no code reads and that costs as much as the rest of the connection, so the connection is closed here.
-      if (!isSent || how === 'answer') own?.destroy();
+      // After the send the client owns the connection and ends it with the exchange. After an answer it would make errors for that,
+      // which no code reads and which cost as much as the rest of the connection, so the connection is closed here with one for all.
+      if (!isSent) own?.destroy();
+      else if (how === 'answer') own?.destroy(ANSWERED);
       this.#leave();
     };
     const send = async (socket: Socket): Promise<void> => {
@@ -101,8 +105,7 @@ export class OwnConnections {
 
 async function confirm(exchange: Exchange): Promise<void> {
   try {
-    // The time is taken before any other step can run.
-    exchange.confirmed(await exchange.config.confirm?.().then(() => performance.now()));
+    exchange.confirmed(await exchange.config.confirm?.());
   } catch (error) {
     exchange.refused(error);
   }

@@ -8,6 +8,8 @@ export interface UpstreamRequest {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
+  /** The body as JSON, where the calling code has made it already. */
+  readonly bodyText?: string;
   /** For orders only: only their connections support it. */
   readonly once?: SendOnce;
 }
@@ -16,9 +18,10 @@ export interface UpstreamRequest {
 export interface SendOnce {
   /**
    * Called on a connected socket, right before the first byte, for every attempt. Where it rejects, nothing is sent, and the call
-   * fails with that error. An allowed request is sent within 100 ms, or not at all.
+   * fails with that error. Resolves with the `performance.now()` at which sending was allowed at the latest: the request is sent within
+   * 100 ms of it, or not at all.
    */
-  confirm(): Promise<void>;
+  confirm(): Promise<number>;
   /**
    * Receives the outcome of the call after its deadline: the decoded data, or the error. Called at most once, and only if the call
    * itself ended with a `timeout` after bytes were sent. Must not throw.

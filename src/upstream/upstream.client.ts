@@ -71,7 +71,7 @@ export class UpstreamClient {
     const attempt: Attempt = {
       operation,
       request,
-      body: request.body && JSON.stringify(request.body),
+      body: request.bodyText ?? (request.body && JSON.stringify(request.body)),
       deadline: performance.now() + this.exchange.timeFor(operation),
       abandon: operation.effect === 'read' ? context.abandon : undefined,
       context,

@@ -234,6 +234,13 @@ const cases: readonly Case[] = [
     labels: { reason: 'unavailable' },
     summary: 'The public keys of the JWT issuer cannot be read (unavailable)',
   },
+  {
+    alert: 'ImportStuck',
+    fires: { 'gateway_jobs_idle_seconds{instance="a"}': '0+15x120' },
+    silent: { 'gateway_jobs_idle_seconds{instance="a"}': '0+15x36 0+15x84' },
+    at: '12m',
+    summary: 'An import of members has made no progress for 12m 0s',
+  },
 ];
 
 const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };

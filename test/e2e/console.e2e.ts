@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { startBrowser } from '../support/browser.ts';
-import { newApiKey } from '../support/canary.ts';
+import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -13,7 +13,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 
 const DESKTOP = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
-const SECTIONS = ['now', 'orders', 'gaps', 'callers'] as const;
+const SECTIONS = ['now', 'orders', 'gaps', 'jobs', 'callers'] as const;
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
 let sandbox: TestSandbox;
@@ -161,7 +161,7 @@ describe('G12 orders in doubt', () => {
     for (const [credential, fault] of [
       ['two words', 'no spaces'],
       [newApiKey().key, 'does not know this credential'],
-      [fleet.keys['reader'] as string, 'reader may not settle orders'],
+      [fleet.keys['reader'] as string, 'reader may not do this'],
     ] as const) {
       await field.fill(credential);
       await next.click();
@@ -212,7 +212,7 @@ describe('G12 orders in doubt', () => {
     await page.keyboard.press('Enter');
     await page.getByText('As the caller fleet').waitFor();
     await page.keyboard.press('Escape');
-    await page.locator('#settle').waitFor({ state: 'hidden' });
+    await page.locator('#dialog').waitFor({ state: 'hidden' });
     expect(await isFocused(button)).toBe(true);
     expect(
       await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
@@ -251,6 +251,45 @@ it('G12 gaps are a table to copy, and callers show who is refused and what is le
     expect(state).not.toContain(secret);
 });
 
+describe('G12 jobs', () => {
+  const importOf = async (rows: readonly string[]): Promise<string> => {
+    const response = await fetch(`${fleet.gateways[0]?.url}/v1/enterprises/ent-harbour/member-imports`, {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key, 'content-type': 'text/csv' },
+      body: ['account,password,name', ...rows, ''].join('\r\n'),
+    });
+    expect(response.status).toBe(202);
+    return ((await response.json()) as { jobId: string }).jobId;
+  };
+  const person = (account: string) => `${account},${newSecret('m')},Name`;
+
+  it('show progress and failed rows without accounts', async () => {
+    const jobId = await importOf([person('newcomer1'), person('anna')]);
+    await section('jobs', 'Jobs');
+    const job = page.getByRole('row').filter({ hasText: jobId });
+    await job.filter({ hasText: 'completed' }).filter({ hasText: '2 of 2' }).waitFor();
+    await job.getByRole('button', { name: 'Show failed rows' }).click();
+    const failed = page.getByRole('region', { name: 'Failed rows' });
+    await failed.getByRole('row', { name: /^2 failed/ }).waitFor();
+    expect(await page.locator('main').innerText()).not.toContain('anna');
+  });
+
+  it('are cancelled with a credential, after a confirmation', async () => {
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 2_000 } });
+    const jobId = await importOf(Array.from({ length: 1_000 }, (_, index) => person(`many${index}`)));
+    await section('jobs', 'Jobs');
+    const job = page.getByRole('row').filter({ hasText: jobId });
+    await job.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByLabel('with the scope members:write').fill(fleet.key);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByText('What was sent is finished, and stays.').waitFor();
+    await page.getByRole('button', { name: 'Yes, cancel the job' }).click();
+    await job.filter({ hasText: 'cancelled' }).waitFor();
+    expect((await fleet.get(1, `/v1/jobs/${jobId}`)).body['state']).toBe('cancelled');
+    await sandbox.reset();
+  });
+});
+
 describe('G12 for every operator', () => {
   it.each([
     ['light', DESKTOP, true],
@@ -262,7 +301,13 @@ describe('G12 for every operator', () => {
     async (colorScheme, viewport, isSearched) => {
       await context.close();
       await open({ colorScheme, viewport });
-      const titles = { now: 'Now', orders: 'Orders in doubt', gaps: 'Gaps', callers: 'Callers' };
+      const titles = {
+        now: 'Now',
+        orders: 'Orders in doubt',
+        gaps: 'Gaps',
+        jobs: 'Jobs',
+        callers: 'Callers',
+      };
       for (const name of SECTIONS) {
         await section(name, titles[name]);
         await page.locator('main .panel').first().waitFor();

@@ -427,7 +427,7 @@ describe('a settlement', () => {
       channelOrderId: number,
       syncMode: 'sync',
       ordered: [{ sequence: 1, orderType: 'new_buy', enterpriseGlobalId: null }],
-      payload: {},
+      payloadText: '{}',
       idempotencyKey: undefined,
       deadlineMs: 10_000,
     } as const;

@@ -103,7 +103,7 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
           orderType: 'new_buy',
           enterpriseGlobalId: search?.enterpriseGlobalId ?? null,
         })),
-        payload: body,
+        payloadText: JSON.stringify(body),
         idempotencyKey: undefined,
         deadlineMs: 10_000,
         ...(search && { search }),

@@ -33,14 +33,16 @@ async function start(environment: Record<string, string> = {}): Promise<TestGate
 const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '1500' };
 const everything = new Set(['*']);
 
+const allowed = () => Promise.resolve(performance.now());
+
 /** Allows the send, and records what the client reports. */
 class Witness implements SendOnce {
   confirmed = 0;
   readonly outcomes: LateOutcome[] = [];
   readonly told = Promise.withResolvers<LateOutcome>();
-  onConfirm: () => Promise<void> = () => Promise.resolve();
+  onConfirm: () => Promise<number> = allowed;
 
-  confirm(): Promise<void> {
+  confirm(): Promise<number> {
     this.confirmed++;
     return this.onConfirm();
   }
@@ -111,7 +113,7 @@ it('may be refused for the further attempt', async () => {
   await sandbox.fault({ operation: order.upstream, action: { code: '60000' } });
   const once = new Witness();
   const refusal = new Error('lost the lease');
-  once.onConfirm = () => (once.confirmed === 1 ? Promise.resolve() : Promise.reject(refusal));
+  once.onConfirm = () => (once.confirmed === 1 ? allowed() : Promise.reject(refusal));
   expect(await failureOf(place(gateway, once))).toBe(refusal);
   expect(await orders()).toHaveLength(1);
 });
@@ -121,7 +123,7 @@ it('P8 is not sent when the process was paused after the confirmation: 503, and 
   await place(gateway, new Witness());
   const once = new Witness();
   once.onConfirm = () => {
-    const given = Promise.resolve();
+    const given = allowed();
     void given
       .then(() => undefined)
       .then(() => {

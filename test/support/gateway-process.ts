@@ -24,6 +24,8 @@ export interface GatewayProcess {
 interface How {
   /** Preloads disturb.ts, for {@link GatewayProcess.disturb}. */
   readonly disturbed?: boolean;
+  /** As `npm start` runs it, instead of file by file: some tests change single files. */
+  readonly bundled?: boolean;
   /** Further options of Node. */
   readonly nodeOptions?: string;
   /** The limit of open files. */
@@ -34,10 +36,12 @@ interface How {
   readonly logFile?: string;
 }
 
+const SHIPPED = ['--enable-source-maps', 'dist/bundle/gateway.js'];
+
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, nodeOptions = '', maxFiles, group, logFile }: How = {},
+  { disturbed = false, bundled = false, nodeOptions = '', maxFiles, group, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
@@ -49,17 +53,21 @@ export async function startGatewayProcess(
     'exec "$@"',
   ].join(' && ');
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
-  const child = spawn('sh', ['-c', start, 'sh', process.execPath, 'dist/main.js'], {
-    env: {
-      PATH: process.env['PATH'],
-      PORT: '0',
-      MANAGEMENT_PORT: '0',
-      ...environment,
-      ...keeping,
-      NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
+  const child = spawn(
+    'sh',
+    ['-c', start, 'sh', process.execPath, ...(bundled ? SHIPPED : ['dist/main.js'])],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+        ...environment,
+        ...keeping,
+        NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
+      },
+      stdio: ['ignore', sink, sink, 'ipc'],
     },
-    stdio: ['ignore', sink, sink, 'ipc'],
-  });
+  );
   if (typeof sink === 'number') closeSync(sink);
   let piped = '';
   child.stdout?.on('data', (chunk: Buffer) => (piped += chunk.toString()));

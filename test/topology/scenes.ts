@@ -115,13 +115,14 @@ const TAKEN_METRIC = 'gateway_order_store_stopped{reason="none"}';
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
 
-/** How long orders were down in `ready`, at the gateway with the longest time. */
+/** How long orders were down in `ready` without a break, at the gateway with the longest time. */
 function downSince(site: Site, since: number): { gateways: number; seconds: number } {
   const lengths = site.gateways.map((gateway) => {
     const changes = site.readyChanges.filter((change) => change.gateway === gateway && change.at >= since);
-    const down = changes.find(({ orders }) => orders === 'down');
-    const up = changes.findLast(({ orders }) => orders === 'up');
-    return down && up && up.at > down.at ? (up.at - down.at) / 1_000 : 0;
+    let longest = 0;
+    for (const [index, { orders, at }] of changes.entries())
+      if (orders === 'down') longest = Math.max(longest, ((changes[index + 1]?.at ?? at) - at) / 1_000);
+    return longest;
   });
   return { gateways: lengths.filter((length) => length > 0).length, seconds: rounded(Math.max(...lengths)) };
 }
@@ -157,21 +158,22 @@ async function switchOver(site: Site, name: string, size: Size): Promise<Played>
 }
 
 /** The master and one gateway reach only each other, while both sides get the same orders. `with` is on their side. */
-async function split(
-  site: Site,
-  name: string,
-  { orders }: Size,
-  along: (replicas: readonly Node[]) => readonly Node[],
-): Promise<Played> {
+async function split(site: Site, name: string, { orders }: Size, withReplica: boolean): Promise<Played> {
   const master = await site.store.master();
-  const island = [master, ...along(await site.store.replicas())];
+  const [replica] = await site.store.replicas();
+  // By the sentinel the gateway finds the master again after a timeout. Two sentinels outside choose another master.
+  const island = [
+    master.host,
+    ...(withReplica && replica ? [replica.host, ...site.store.sentinels.slice(0, 1)] : []),
+  ];
   const inside = 0;
   const outside = site.gateways.filter((gateway) => gateway !== inside);
   const names = Array.from({ length: orders * 2 }, (_, index) => `${name}-${index}`);
   const at = performance.now();
-  site.network.isolate(site.hostOf(inside), ...island.map(({ host }) => host));
+  site.network.isolate(site.hostOf(inside), ...island);
   const ending = new AbortController();
   let insidePlaced = 0;
+  let firstInside = Infinity;
   const onIsland = Promise.all(
     names.map(async (channelOrderId, index) => {
       await sleep(index * 20);
@@ -179,6 +181,7 @@ async function split(
         const answer = await site.place(inside, channelOrderId);
         if (isSuccess(answer)) {
           insidePlaced++;
+          firstInside = Math.min(firstInside, performance.now());
           return;
         }
         await sleep(100);
@@ -188,11 +191,14 @@ async function split(
   await Promise.all(
     names.map(async (channelOrderId, index) => {
       await sleep(index * 20);
-      await site.submit(channelOrderId, { at: outside, ...(island.length > 1 && { tries: 10 }) });
+      await site.submit(channelOrderId, { at: outside, ...(withReplica && { tries: 10 }) });
     }),
   );
   // With a replica it goes on once the others count as gone.
-  if (island.length > 1) await until('the island takes orders', () => insidePlaced > 0);
+  if (withReplica) {
+    await until('the island takes orders', () => insidePlaced > 0);
+    await until('another is the master outside', async () => (await site.store.master()) !== master);
+  }
   const first = site.placed
     .filter(({ gateway, began }) => gateway !== inside && began > at)
     .reduce((least, { ended }) => Math.min(least, ended), Infinity);
@@ -200,8 +206,10 @@ async function split(
   await onIsland;
   const saidInside = await site.ready(inside);
   site.network.mend();
+  const after = (time: number) => (Number.isFinite(time) ? rounded((time - at) / 1_000) : 'none');
   const figures = {
-    'first order after': Number.isFinite(first) ? rounded((first - at) / 1_000) : 'none',
+    'first order after': after(first),
+    'first on the island after': after(firstInside),
     'placed on the island': insidePlaced,
     'ready on the island': saidInside,
   };
@@ -211,7 +219,7 @@ async function split(
       await Promise.all(site.gateways.map((gateway) => site.submit(channelOrderId, { at: [gateway] })));
     return { figures };
   }
-  const faults = island.length > 1 ? [] : ['a master without a replica took orders'];
+  const faults = withReplica ? [] : ['a master without a replica took orders'];
   // The next master does not know what the island has placed.
   await joined(site);
   await site.allAre('down');
@@ -254,10 +262,19 @@ async function mute(site: Site, name: string, { orders }: Size): Promise<Played>
   site.network.mend();
   await whole(site);
   for (const channelOrderId of names) await site.submit(channelOrderId);
-  const refused = answers.filter(isDenial).length;
-  if (sent > 0 || answers.some(isSuccess))
-    faults.push(`${sent} orders were sent that only the master knew of`);
-  return { figures: { refused: `${refused} of ${names.length}` }, faults };
+  if (sent > 0) faults.push(`${sent} orders were sent that only the master knew of`);
+  // Refused, or still in progress by the record that only the master has.
+  const others = answers.filter(({ status }) => status !== 503 && status !== 409);
+  if (others.length > 0) faults.push(`${others.length} callers were told something else`);
+  const inProgress = answers.filter(({ status }) => status === 409).length;
+  return {
+    figures: {
+      sent,
+      refused: `${answers.length - inProgress - others.length} of ${names.length}`,
+      'in progress': inProgress,
+    },
+    faults,
+  };
 }
 
 /** Every gateway refuses orders, sends nothing, and says so in a line and a metric. */
@@ -437,12 +454,12 @@ export const scenes = {
   'split brain': {
     what: 'the master and a gateway are cut off from everything else',
     on: several,
-    play: (site, name, size) => split(site, name, size, () => []),
+    play: (site, name, size) => split(site, name, size, false),
   },
   'split brain with a replica': {
-    what: 'the master, a replica and a gateway are cut off from everything else',
+    what: 'the master, a replica, a sentinel and a gateway are cut off from everything else',
     on: ['sentinel'],
-    play: (site, name, size) => split(site, name, size, (replicas) => replicas.slice(0, 1)),
+    play: (site, name, size) => split(site, name, size, true),
   },
   'replicas cut off': {
     what: 'nothing gets through from the master to its replicas',

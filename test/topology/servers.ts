@@ -120,6 +120,8 @@ export class Node {
       ['masteruser', credentials.internal.user],
       ['masterauth', credentials.internal.password],
       ['repl-ping-replica-period', '1'],
+      // Else a replica that is cut off counts as connected for a minute.
+      ['repl-timeout', '5'],
       ...credentials.tls,
       ...credentials.users(GATEWAY_MAY),
       ...settings,
@@ -198,6 +200,8 @@ export interface OrderStore {
   readonly url: string;
   readonly credentials: Credentials;
   readonly nodes: readonly Node[];
+  /** The machines of the sentinels. */
+  readonly sentinels: readonly Host[];
   /** The master of the orders, as the other servers see it; a server that is cut off may also believe to be it. */
   master(): Promise<Node>;
   /** All servers that can replace it. */
@@ -224,8 +228,9 @@ export async function startSentinelStore(network: Network): Promise<OrderStore> 
   const nodes = [first, ...others];
   await until('the replicas follow', async () => (await followers(first)) === REPLICAS);
   const sentinels: RunningSentinelProcess[] = [];
-  for (let index = 0; index < SENTINELS; index++)
-    sentinels.push(await startSentinelProcess(`127.0.3.${index + 1}`, network, credentials, first.port));
+  const machines = Array.from({ length: SENTINELS }, (_, index): Host => `127.0.3.${index + 1}`);
+  for (const host of machines)
+    sentinels.push(await startSentinelProcess(host, network, credentials, first.port));
   await until('the sentinels know each other and the replicas', async () => {
     const told = await Promise.all(sentinels.map((sentinel) => sentinel.status()));
     return told.every((text) => text.includes(`status=ok`) && text.includes(`slaves=2,sentinels=3`));
@@ -237,6 +242,7 @@ export async function startSentinelStore(network: Network): Promise<OrderStore> 
     url: `rediss-sentinel://${userInfo}@${hosts}?sentinelMasterId=main&sentinelUsername=${gateway.user}&sentinelPassword=${gateway.password}`,
     credentials,
     nodes,
+    sentinels: machines,
     master: async () => {
       const ports = await Promise.all(sentinels.map((sentinel) => sentinel.masterPort()));
       const most = [...Map.groupBy(ports, (port) => port)].find(([, same]) => same.length > SENTINELS / 2);
@@ -397,6 +403,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
     url: `rediss-cluster://${credentials.userInfo}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`,
     credentials,
     nodes,
+    sentinels: [],
     master: async () => (await shard())[0] as Node,
     replicas: async () => (await shard()).slice(1),
     switchOver: async () => {
@@ -424,6 +431,7 @@ export async function startSingleStore(
     url: `rediss://${credentials.userInfo}@127.0.0.1:${node.port}`,
     credentials,
     nodes: [node],
+    sentinels: [],
     master: () => Promise.resolve(node),
     replicas: () => Promise.resolve([]),
     switchOver: () => Promise.reject(new Error('there is no other')),

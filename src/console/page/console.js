@@ -1,6 +1,7 @@
 /** The operator's console: asks for the state every two seconds while it can be seen, and shows the section that the address names. */
 import { h, show } from './dom.js';
 import { time } from './format.js';
+import { jobs, openCancellation } from './jobs.js';
 import { now } from './now.js';
 import { orders } from './orders.js';
 import { openSettlement } from './settle.js';
@@ -14,6 +15,7 @@ const sections = {
   now: { title: 'Now', render: now },
   orders: { title: 'Orders in doubt', render: orders, path: 'orders', count: ({ inDoubt }) => inDoubt },
   gaps: { title: 'Gaps', render: gaps, path: 'gaps', count: ({ gaps: number }) => number },
+  jobs: { title: 'Jobs', render: jobs, path: 'jobs', count: ({ jobs: running }) => running },
   callers: { title: 'Callers', render: callers },
 };
 
@@ -22,6 +24,8 @@ let state;
 let data;
 let section = current();
 let replica = '';
+/** The job whose failed rows are shown. */
+let job = '';
 let isPaused = false;
 let lastAnswer;
 let asking;
@@ -44,7 +48,7 @@ async function refresh() {
   try {
     const [newState, newData] = await Promise.all([
       read(`state?replica=${encodeURIComponent(replica)}`),
-      path ? read(path) : undefined,
+      path ? read(path === 'jobs' ? `jobs?rows=${encodeURIComponent(job)}` : path) : undefined,
     ]);
     if (newState) [state, lastAnswer] = [newState, Date.now()];
     if (asked === section) data = newData;
@@ -132,8 +136,18 @@ document.addEventListener('click', ({ target }) => {
     const order = data.items.find(
       (each) => `${each.channelCode} ${each.channelOrderId}` === button.dataset.order,
     );
-    if (order) openSettlement(byId('settle'), order, refresh);
+    if (order) openSettlement(byId('dialog'), order, refresh);
   }
+  if (button?.dataset.action === 'rows') {
+    job = job === button.dataset.job ? '' : button.dataset.job;
+    void refresh();
+  }
+  if (button?.dataset.action === 'cancel')
+    openCancellation(
+      byId('dialog'),
+      data.items.find(({ jobId }) => jobId === button.dataset.job),
+      refresh,
+    );
 });
 
 void follow();

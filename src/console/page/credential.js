@@ -4,17 +4,17 @@ let kept;
 const headersFor = (text) =>
   text.startsWith('lgw_') ? { 'x-api-key': text } : { authorization: `Bearer ${text}` };
 
-/** The caller of the kept credential; undefined where there is none. */
-export function caller() {
-  return kept?.caller;
+/** The caller of the kept credential; undefined where there is none with this scope. */
+export function caller(scope) {
+  return kept?.scopes.includes(scope) ? kept.caller : undefined;
 }
 
 export function forget() {
   kept = undefined;
 }
 
-/** Keeps the credential if it may settle orders. Returns what is wrong with it, or undefined. */
-export async function use(text) {
+/** Keeps the credential if it has this scope. Returns what is wrong with it, or undefined. */
+export async function use(text, scope) {
   const trimmed = text.trim().replace(/^(x-api-key:|authorization:\s*bearer|bearer)\s*/i, '');
   if (!/^[\x21-\x7e]+$/.test(trimmed))
     return 'An API key or a token has letters, digits and signs only, and no spaces.';
@@ -22,9 +22,9 @@ export async function use(text) {
   const body = await response.json();
   if (response.status === 401) return 'The gateway does not know this credential.';
   if (!response.ok) return body.detail ?? body.title;
-  if (!body.scopes.includes('orders:settle'))
-    return `The caller ${body.name} may not settle orders: it lacks the scope orders:settle.`;
-  kept = { text: trimmed, caller: body.name };
+  if (!body.scopes.includes(scope))
+    return `The caller ${body.name} may not do this: it lacks the scope ${scope}.`;
+  kept = { text: trimmed, caller: body.name, scopes: body.scopes };
   return undefined;
 }
 

@@ -1,72 +1,21 @@
 /** The dialog that settles an order: the credential, what was found, and a confirmation that repeats what it means. */
-import { call, caller, forget, use } from './credential.js';
-import { h, show } from './dom.js';
+import { call, caller, forget } from './credential.js';
+import { dialogOf, faultIn } from './dialog.js';
+import { h } from './dom.js';
 import { duration, time } from './format.js';
 
 /** As the API has it: earlier, the platform may still place the order. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
 
-/** `done` is called after a settlement. */
-export function openSettlement(dialog, order, done) {
-  const draft = { as: undefined, reason: '', licenseOrders: {} };
-  const title = () => h('h2', { id: 'settle-title' }, `Settle order ${order.channelOrderId}`);
-  const fault = (text) => h('p', { class: 'fault', role: 'alert' }, text);
-  const close = () => dialog.close();
-  /** Shows one step; `submit` returns what is wrong, or nothing. */
-  const step = (children, submit, buttons) => {
-    const form = h(
-      'form',
-      { method: 'dialog' },
-      title(),
-      ...children,
-      fault(''),
-      h('div', { class: 'buttons' }, buttons),
-    );
-    form.addEventListener('submit', async (event) => {
-      event.preventDefault();
-      const wrong = await submit(new FormData(form)).catch(
-        () => 'The gateway does not answer. Nothing is known to have changed.',
-      );
-      if (wrong) show(form.querySelector('.fault'), wrong);
-    });
-    dialog.replaceChildren(form);
-    form.querySelector('input:not([type=radio]):not([disabled]), input:not([disabled]), button')?.focus();
-  };
-  const cancel = () => {
-    const button = h('button', { type: 'button' }, 'Cancel');
-    button.addEventListener('click', close);
-    return button;
-  };
-  const back = (to) => {
-    const button = h('button', { type: 'button' }, 'Back');
-    button.addEventListener('click', to);
-    return button;
-  };
+const SCOPE = 'orders:settle';
 
-  const askCredential = () =>
-    step(
-      [
-        h('label', { for: 'credential' }, 'API key or token of a caller with the scope orders:settle'),
-        h('input', {
-          id: 'credential',
-          name: 'credential',
-          type: 'password',
-          autocomplete: 'off',
-          spellcheck: 'false',
-        }),
-        h(
-          'p',
-          { class: 'quiet' },
-          'It stays in the memory of this tab until you close or reload it. The log names this caller.',
-        ),
-      ],
-      async (form) => {
-        const wrong = await use(String(form.get('credential')));
-        if (!wrong) askResult();
-        return wrong;
-      },
-      [h('button', { type: 'submit', class: 'main' }, 'Go on'), cancel()],
-    );
+/** `done` is called after a settlement. */
+export function openSettlement(place, order, done) {
+  const draft = { as: undefined, reason: '', licenseOrders: {} };
+  const { step, askCredential, cancel, back, close } = dialogOf(
+    place,
+    `Settle order ${order.channelOrderId}`,
+  );
 
   const askResult = () => {
     const possibleAt = order.submittedAt + NOT_PLACED_AFTER_MS;
@@ -74,11 +23,11 @@ export function openSettlement(dialog, order, done) {
     const other = h('button', { type: 'button', class: 'link' }, 'use another credential');
     other.addEventListener('click', () => {
       forget();
-      askCredential();
+      askCredential(SCOPE, askResult);
     });
     step(
       [
-        h('p', { class: 'quiet' }, `As the caller ${caller()}; `, other),
+        h('p', { class: 'quiet' }, `As the caller ${caller(SCOPE)}; `, other),
         h(
           'fieldset',
           {},
@@ -212,22 +161,15 @@ export function openSettlement(dialog, order, done) {
       ...{ as: draft.as, reason: draft.reason },
       ...(found.length > 0 && { items: found }),
     });
-    if (!ok)
-      return [
-        body.title,
-        body.detail,
-        ...(body.errors ?? []).map((each) => `${each.pointer}: ${each.detail}`),
-      ]
-        .filter(Boolean)
-        .join(': ');
+    if (!ok) return faultIn(body);
     close();
     void done();
     return undefined;
   };
 
-  if (caller() === undefined) askCredential();
+  if (caller(SCOPE) === undefined) askCredential(SCOPE, askResult);
   else askResult();
-  dialog.showModal();
+  place.showModal();
 }
 
 function choice(value, text, draft, disabled = false) {

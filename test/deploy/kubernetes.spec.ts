@@ -1,0 +1,250 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
+import { parseAllDocuments } from 'yaml';
+import { loadConfig } from '../../src/config/app-config.ts';
+import { type Container, containersOf, kustomize, type Manifest } from './kustomize.ts';
+
+/** The manifests of deploy/kubernetes against the schemas of Kubernetes' API, and what the schemas do not say. */
+
+const OVERLAYS = ['sandbox', 'production'] as const;
+const folderOf = (overlay: string) => join('deploy/kubernetes/overlays', overlay);
+
+interface Pod {
+  readonly serviceAccountName?: string;
+  readonly automountServiceAccountToken?: boolean;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly securityContext: Record<string, unknown>;
+  readonly containers: readonly Container[];
+  readonly volumes?: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[];
+}
+
+interface Workload extends Manifest {
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector?: { readonly matchLabels: Record<string, string> };
+    readonly template: { readonly metadata: { readonly labels: Record<string, string> }; readonly spec: Pod };
+  };
+}
+
+const isWorkload = (manifest: Manifest): manifest is Workload => containersOf(manifest).length > 0;
+const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
+/** The module that has the schema of an object, and its types. */
+const moduleOf = ({ apiVersion }: Manifest) =>
+  `kubernetes-models/${apiVersion.replace(/\.k8s\.io\//, '.k8s.io/')}`;
+
+function find<T extends Manifest>(all: readonly Manifest[], kind: string, name = 'gateway'): T {
+  const found = all.find((each) => each.kind === kind && each.metadata.name === name);
+  if (!found) throw new Error(`there is no ${kind} ${name}`);
+  return found as T;
+}
+
+describe.each(OVERLAYS)('the overlay %s', (overlay) => {
+  const all = kustomize(folderOf(overlay));
+  const workloads = all.filter(isWorkload);
+  const pods = workloads.map((each) => [nameOf(each), each.spec.template.spec] as const);
+
+  it.each(all.map((each) => [nameOf(each), each] as const))(
+    '%s fits the schema of its kind',
+    async (_, manifest) => {
+      const models = (await import(moduleOf(manifest))) as Record<
+        string,
+        new (of: object) => { validate(): void }
+      >;
+      const Model = models[manifest.kind];
+      if (!Model) throw new Error(`no schema for ${manifest.apiVersion} ${manifest.kind}`);
+      expect(() => new Model(manifest).validate()).not.toThrow();
+    },
+  );
+
+  it('has no field that its kind does not have', () => {
+    expect(unknownFields(all)).toEqual([]);
+  });
+
+  it('has each object once', () => {
+    expect(new Set(all.map(nameOf)).size).toBe(all.length);
+  });
+
+  it.each(pods)('%s runs without root and without rights', (_, pod) => {
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(pod.automountServiceAccountToken).toBe(false);
+    for (const container of pod.containers)
+      expect(container['securityContext']).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+  });
+
+  it.each(pods)('%s says what it needs, and how much memory at most', (_, pod) => {
+    for (const container of pod.containers)
+      expect(container['resources']).toMatchObject({
+        requests: { cpu: expect.any(String), memory: expect.any(String) },
+        limits: { memory: expect.any(String) },
+      });
+  });
+
+  it.each(workloads.filter(({ kind }) => kind !== 'Job').map((each) => [nameOf(each), each] as const))(
+    '%s is probed, and selected by its own labels',
+    (_, { spec }) => {
+      for (const container of spec.template.spec.containers) {
+        expect(container).toMatchObject({ livenessProbe: {}, readinessProbe: {} });
+        // A probe of health in the gateway is answered while it is under load.
+        expect(container['livenessProbe']).not.toEqual(container['readinessProbe']);
+      }
+      expect(spec.template.metadata.labels).toMatchObject(spec.selector?.matchLabels ?? { app: 'none' });
+    },
+  );
+
+  it.each(workloads.map((each) => [nameOf(each), each] as const))(
+    '%s has a NetworkPolicy of its own',
+    (_, { spec }) => {
+      const policies = all.filter(({ kind }) => kind === 'NetworkPolicy');
+      const own = policies.filter(
+        ({ spec: policy }) =>
+          (policy as { podSelector: { matchLabels?: { app?: string } } }).podSelector.matchLabels?.app ===
+          spec.template.metadata.labels['app'],
+      );
+      expect(own).toHaveLength(1);
+      expect(policies.map(nameOf)).toContain('NetworkPolicy nothing');
+    },
+  );
+
+  it('has secrets as files, and none in a variable', () => {
+    expect(JSON.stringify(all)).not.toMatch(/secretKeyRef|secretRef/);
+    for (const { spec } of workloads)
+      for (const { securityContext } of [spec.template.spec])
+        expect(securityContext['fsGroup']).toBeDefined();
+  });
+
+  it('gives the gateway time to end: preStop and the process fit into the grace period', () => {
+    const { terminationGracePeriodSeconds = 30, containers } = find<Workload>(all, 'Deployment').spec.template
+      .spec;
+    const { lifecycle } = containers[0] as unknown as {
+      lifecycle: { preStop: { exec: { command: string[] } } };
+    };
+    const [, seconds] = lifecycle.preStop.exec.command;
+    const exit = /const TERM: Ending = \{.*exitMs: ([\d_]+)/.exec(
+      readFileSync('src/http/shutdown.ts', 'utf8'),
+    )?.[1];
+    const processMs = Number(exit?.replaceAll('_', ''));
+    expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(Number(seconds) * 1_000 + processMs);
+  });
+
+  it('keeps replicas of the gateway during a disruption', () => {
+    const { replicas } = find<Workload>(all, 'Deployment').spec;
+    const { spec: budget } = find<Manifest & { spec: { minAvailable: number } }>(all, 'PodDisruptionBudget');
+    const { spec: scaler } = find<Manifest & { spec: { minReplicas: number; maxReplicas: number } }>(
+      all,
+      'HorizontalPodAutoscaler',
+    );
+    expect(replicas).toBe(2);
+    expect(budget.minAvailable).toBeLessThan(scaler.minReplicas);
+    expect(scaler.maxReplicas).toBeGreaterThanOrEqual(scaler.minReplicas);
+  });
+
+  it('has a volume for the order store, which never loses or evicts', () => {
+    const store = find<Workload & { spec: { volumeClaimTemplates: Manifest[] } }>(
+      all,
+      'StatefulSet',
+      'order-store',
+    );
+    expect(store.spec.volumeClaimTemplates).toHaveLength(1);
+    const [redis] = store.spec.template.spec.containers as unknown as { args: string[] }[];
+    const args = redis?.args.join(' ') ?? '';
+    for (const rule of [
+      '--appendonly yes',
+      '--appendfsync always',
+      '--maxmemory-policy noeviction',
+      '--dir /data',
+    ])
+      expect(args).toContain(rule);
+  });
+
+  it('has images by digest, but for those that the Dockerfile builds', () => {
+    const compose = readFileSync('docker-compose.yml', 'utf8');
+    const images = new Set(workloads.flatMap(containersOf).map(({ image }) => image));
+    for (const image of images) {
+      if (image.includes('@sha256:')) expect(compose).toContain(image);
+      else expect(image).toMatch(/^licensing-gateway(-sandbox)?:/);
+    }
+  });
+
+  it('has settings that the gateway starts with', () => {
+    const { data } = find<Manifest & { data: Record<string, string> }>(all, 'ConfigMap');
+    // The secrets' files are not in the repository: values of the same form take their places.
+    const secrets: Record<string, string> = {
+      UPSTREAM_APP_KEY: 'key',
+      UPSTREAM_APP_SECRET: 'secret',
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+      REDIS_URL: 'redis://redis:6379',
+      GUARD_REDIS_URL: 'redis://order-store:6379',
+    };
+    const environment = Object.fromEntries(
+      Object.entries(data).map(([name, value]) => {
+        const plain = name.replace(/_FILE$/, '');
+        return plain in secrets ? [plain, secrets[plain]] : [name, value];
+      }),
+    );
+    const config = loadConfig(environment);
+    expect(config.listen).toMatchObject({
+      host: '0.0.0.0',
+      port: 3000,
+      managementHost: '0.0.0.0',
+      managementPort: 9464,
+    });
+    expect(config.orderStore.init).toBe('manual');
+  });
+
+  it('is what kubectl makes of it, where kubectl is installed', () => {
+    const { error, status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folderOf(overlay)], {
+      encoding: 'utf8',
+    });
+    if (error || /unknown field|json: cannot unmarshal/.test(stderr)) {
+      process.stderr.write(
+        `\nNOT COMPARED with kubectl kustomize: ${error ? 'there is no kubectl' : 'kubectl is too old'}\n`,
+      );
+      return;
+    }
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const byName = (of: readonly Manifest[]) => of.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    const made = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+    expect(byName(all)).toEqual(byName(made));
+  });
+});
+
+/** What TypeScript says about the objects as literals of their kinds: a schema tolerates fields that it does not know. */
+function unknownFields(all: readonly Manifest[]): string[] {
+  const file = join(process.cwd(), 'manifests.virtual.ts');
+  const source = all
+    .map(
+      (each, index) =>
+        `import type { I${each.kind} as K${index} } from '${moduleOf(each)}';\nexport const m${index}: K${index} = ${JSON.stringify(each)};`,
+    )
+    .join('\n');
+  const options: ts.CompilerOptions = {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2024,
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: [],
+  };
+  const host = ts.createCompilerHost(options);
+  const ofFiles = ts.createCompilerHost(options);
+  host.getSourceFile = (name, ...rest) =>
+    name === file
+      ? ts.createSourceFile(name, source, ts.ScriptTarget.ES2024)
+      : ofFiles.getSourceFile(name, ...rest);
+  host.fileExists = (name) => name === file || ofFiles.fileExists(name);
+  host.readFile = (name) => (name === file ? source : ofFiles.readFile(name));
+  return ts
+    .getPreEmitDiagnostics(ts.createProgram([file], options, host))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+}
