@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -74,7 +75,7 @@ export async function* csvRows(bytes: AsyncIterable<Buffer>, columns: FileColumn
     if (!header) yield { row: 0, faults: [{ detail: EMPTY }] };
   } catch (error) {
     if (error instanceof ProblemException) throw error;
-    yield { row: header ? row + 1 : 0, faults: [{ detail: detailOf(error) }] };
+    yield { row: rowOf(error), faults: [{ detail: detailOf(error) }] };
   }
 }
 
@@ -128,15 +129,47 @@ async function untilNewLine(
   return { head, rest };
 }
 
+/** A byte that is not UTF-8, in that line; 0 is the first. */
+class NotUtf8 extends Error {
+  override readonly name = 'NotUtf8';
+
+  constructor(readonly line: number) {
+    super('not UTF-8');
+  }
+}
+
 async function* asUtf8(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
+  let line = 0;
   for (let chunk: Buffer | undefined = head; chunk;) {
-    decoder.decode(chunk, { stream: true });
+    try {
+      decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new NotUtf8(line + oddLine(chunk));
+    }
     yield chunk;
+    for (const byte of chunk) if (byte === NEW_LINE) line++;
     const next = await rest.next();
     chunk = next.done ? undefined : next.value;
   }
-  decoder.decode();
+  try {
+    decoder.decode();
+  } catch {
+    throw new NotUtf8(line);
+  }
+}
+
+/** The line of a chunk that is not UTF-8. The first one may begin within a character. */
+function oddLine(chunk: Buffer): number {
+  let line = 0;
+  for (let end = chunk.indexOf(NEW_LINE); end >= 0;) {
+    const next = chunk.indexOf(NEW_LINE, end + 1);
+    line++;
+    if (!isUtf8(chunk.subarray(end + 1, next < 0 ? chunk.length : next)) && next >= 0) return line;
+    if (next < 0) return isUtf8(chunk.subarray(end + 1)) ? 0 : line;
+    end = next;
+  }
+  return 0;
 }
 
 /** Why the file is none of the kind that it should be, by its first bytes. */
@@ -175,13 +208,19 @@ function valuesOf(header: readonly string[], cells: readonly string[]): Record<s
   return values;
 }
 
+/** The row that could not be read. Rows before it may not have been given out yet. */
+function rowOf(error: unknown): number {
+  if (error instanceof NotUtf8) return error.line;
+  return error instanceof CsvError ? Number(error['records'] ?? 0) : 0;
+}
+
 function detailOf(error: unknown): string {
   if (error instanceof CsvError) {
     if (error.code === 'CSV_MAX_RECORD_SIZE') return TOO_LONG;
     if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'has a quote that is not closed';
     return 'is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end';
   }
-  if (error instanceof TypeError) return 'must be in UTF-8';
+  if (error instanceof NotUtf8) return 'must be in UTF-8';
   throw error;
 }
 

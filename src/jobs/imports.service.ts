@@ -17,7 +17,7 @@ import {
   unpacked,
   type WaitingRow,
 } from './job-record.ts';
-import type { JobStore } from './job-store.ts';
+import type { JobStore, Reservation } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
 import { toJob } from './job.mapper.ts';
 import { MemberDirectory } from './member-directory.ts';
@@ -81,15 +81,15 @@ export class ImportsService {
   ): Promise<JobDto> {
     const { call, enterpriseGlobalId } = request;
     const jobId = await this.#newId(request.idempotencyKey);
-    const reserved = await this.store.reserve({
+    const room: Reservation = {
       ...{ jobId, enterpriseGlobalId, caller: call.caller.name },
       bytes: Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE),
-    });
-    if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId);
-    if (reserved.kind === 'full') throw full(reserved.of);
+    };
+    await this.#reserve(room);
     try {
       const file = await this.#read(request, wanted);
       if (options.deletes) await this.#plan(request, file, options, user);
+      await this.#reserve(room);
       const definition: JobDefinition = {
         ...{ jobId, enterpriseGlobalId, caller: call.caller.name, user, requestId: call.requestId },
         ...options,
@@ -101,6 +101,12 @@ export class ImportsService {
       await this.store.release(jobId).catch(() => undefined);
       throw error;
     }
+  }
+
+  async #reserve(room: Reservation): Promise<void> {
+    const reserved = await this.store.reserve(room);
+    if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId);
+    if (reserved.kind === 'full') throw full(reserved.of);
   }
 
   #read({ file }: ImportRequest, wanted?: ReadonlySet<string>): Promise<CheckedFile> {

@@ -40,6 +40,13 @@ redis.call('HSET', KEYS[1], ARGV[1], cjson.encode({
 }))
 return {'reserved'}`);
 
+/** KEYS: slots, job, waiting, results. ARGV: id. */
+export const RELEASE = new Script(`
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('DEL', KEYS[3], KEYS[4])
+return 1`);
+
 /**
  * KEYS: slots, job, unfinished, all, of the enterprise, waiting, results. ARGV: id, definition, chunks, rows, bytes, waiting life, job
  * life, slot life. Answers 0 where the room is not reserved any more.

@@ -10,8 +10,8 @@ export const WAITING_MS = 24 * 3_600_000;
 export const MOST_OF_CALLER = 5;
 /** The part of the store's memory that all jobs together may take. */
 export const PART_OF_STORE = 0.1;
-/** For this time room stays reserved while the file is read. */
-export const RESERVED_MS = 120_000;
+/** For this time room stays reserved while the file is read, which takes less; a process may die meanwhile. */
+export const RESERVED_MS = 30_000;
 
 /** The room that an import needs, before its file is read. */
 export interface Reservation {
@@ -69,8 +69,9 @@ export interface JobQuery {
  * with {@link JobStoreUnavailable}, nothing may be sent.
  */
 export interface JobStore {
+  /** The same job may reserve again, to have its room for longer. */
   reserve(wanted: Reservation): Promise<Reserved>;
-  /** The file was refused: its room is free again. */
+  /** The file was refused: its room is free again. Without effect where there is a job, also one whose creation got no response. */
   release(jobId: string): Promise<void>;
   /** Whether there is a job of this id; its request may be repeated. */
   create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord>;

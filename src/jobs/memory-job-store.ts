@@ -61,7 +61,9 @@ export class MemoryJobStore implements JobStore {
   }
 
   release(jobId: string): Promise<void> {
-    return now(() => void this.#slots.delete(jobId));
+    return now(() => {
+      if (!this.#jobs.has(jobId)) this.#slots.delete(jobId);
+    });
   }
 
   create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord> {

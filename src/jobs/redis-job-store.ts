@@ -3,7 +3,18 @@ import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import { countList, countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
-import { BEGIN_CALL, CANCEL, CLAIM, CREATE, FINISH, PREPARED, RENEW, RESERVE, SAVE } from './job-scripts.ts';
+import {
+  BEGIN_CALL,
+  CANCEL,
+  CLAIM,
+  CREATE,
+  FINISH,
+  PREPARED,
+  RELEASE,
+  RENEW,
+  RESERVE,
+  SAVE,
+} from './job-scripts.ts';
 import {
   type ChunkChange,
   type Claimed,
@@ -61,12 +72,10 @@ export class RedisJobStore implements JobStore {
   }
 
   async release(jobId: string): Promise<void> {
-    await this.#ask((client) =>
-      Promise.all([
-        client.hdel(this.#slots, jobId),
-        client.del(this.#of('waiting', jobId)),
-        client.del(this.#of('results', jobId)),
-      ]),
+    await this.#run(
+      RELEASE,
+      [this.#slots, ...(['job', 'waiting', 'results'] as const).map((kind) => this.#of(kind, jobId))],
+      [jobId],
     );
   }
 

@@ -130,7 +130,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
         expect(found.get(account)).toMatchObject({ memberGlobalId, departmentId: '10' });
   });
 
-  it('updates what differs, leaves passwords alone, and deletes who is missing, as the plan says', async () => {
+  it('J3 updates what differs, leaves passwords alone, and deletes who is missing, as the plan says', async () => {
     await sandbox.reset();
     await ended(await post(file(newRows('old', 5))));
     const rows = [
@@ -168,7 +168,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect(deleted.map(({ row }) => row)).toEqual(surplus.map(() => null));
   });
 
-  it('refuses a second import of the enterprise while one runs, and cancels it', async () => {
+  it('J2 refuses a second import of the enterprise while one runs, and cancels it', async () => {
     await sandbox.reset();
     await sandbox.fault({ operation: 'addMembers', action: { delayMs: 300 } });
     const first = await post(file(newRows('slow', 900)));
@@ -205,7 +205,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect(await ended(again)).toMatchObject({ state: 'succeeded', total: 1, succeeded: 1 });
   });
 
-  it('hides jobs of other enterprises like jobs that do not exist', async () => {
+  it('J4 hides jobs of other enterprises like jobs that do not exist', async () => {
     await sandbox.reset();
     const job = await ended(await post(file(newRows('mine', 1))));
     const key = gateway.keys['other'];
@@ -232,5 +232,97 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect((await gateway.get('/v1/jobs?enterpriseGlobalId=ent-harbour', { key })).status).toBe(403);
     const own = await gateway.get('/v1/jobs?state=succeeded&enterpriseGlobalId=ent-harbour');
     expect((own.body['items'] as { jobId: string }[])[0]).toMatchObject({ jobId: job['jobId'] });
+  });
+
+  const good = 'zoe,first-login-1,Zoe,,,';
+  const bytes = (...parts: (string | number[])[]) =>
+    Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  it.each<[string, string | Buffer, readonly object[]]>([
+    [
+      'an encoding other than UTF-8',
+      bytes(`${HEADER}\n`, [0x7a, 0xf6], ',x1234567,Z,,,\n'),
+      [{ row: 1, detail: 'must be in UTF-8' }],
+    ],
+    ['UTF-16', bytes([0xff, 0xfe], 'a'), [{ row: 0, detail: 'must be in UTF-8, and is in UTF-16' }]],
+    [
+      'a zip',
+      bytes('PK', [3, 4], 'xl/workbook'),
+      [{ row: 0, detail: expect.stringContaining('zip archive') }],
+    ],
+    [
+      'an open quote',
+      file(['"zoe,first-login-1,Zoe,,,']),
+      [{ row: 1, detail: 'has a quote that is not closed' }],
+    ],
+    [
+      'a quote inside',
+      file(['z"oe,first-login-1,Zoe,,,']),
+      [{ row: 1, detail: expect.stringContaining('is not CSV') }],
+    ],
+    ['no header', file([], good), [{ row: 0, column: 'zoe', detail: expect.anything() }]],
+    [
+      'a column too few',
+      file([good], 'account,password,departmentId,remark,passwordMobile,x'),
+      [
+        { row: 0, column: 'x', detail: expect.stringContaining('is not one of') },
+        { row: 0, column: 'name', detail: 'is required' },
+      ],
+    ],
+    ['a cell too many', file([`${good},`]), [{ row: 1, detail: 'must have 6 cells, like the header' }]],
+    [
+      'an account twice',
+      file([good, 'max,first-login-2,Max,,,', good]),
+      [{ row: 3, column: 'account', detail: 'must not be given twice: row 1 has it too' }],
+    ],
+    [
+      'wrong values',
+      file(['z e,first-login-1,Zoe,ten,,', ',,,,,']),
+      [
+        { row: 1, column: 'departmentId', detail: expect.anything() },
+        { row: 1, column: 'account', detail: 'must be 1 to 62 letters and digits' },
+        { row: 2, column: 'name', detail: expect.stringContaining('is required') },
+        { row: 2, column: 'account', detail: expect.stringContaining('is required') },
+        { row: 2, column: 'password', detail: expect.stringContaining('is required') },
+      ],
+    ],
+    [
+      'a row of 1 MB',
+      file([`zoe,first-login-1,${'Z'.repeat(1_048_576)},,,`]),
+      [{ row: 1, detail: 'must have at most 16384 bytes' }],
+    ],
+    ['nothing', '\n', [{ row: 0, detail: 'must have at least one row' }]],
+    ['a header only', file([]), [{ row: 0, detail: 'must have at least one row' }]],
+  ])('J1 refuses %s, and sends nothing', async (_, body, errors) => {
+    await sandbox.reset();
+    const answer = await post(body);
+    expect([answer.status, answer.body['code']]).toEqual([400, 'validation-failed']);
+    expect(answer.body['errors']).toEqual(expect.arrayContaining([...errors]));
+    expect(await sandbox.calls()).toEqual([]);
+  });
+
+  it('J1 reads a byte order mark, semicolons, quotes and NDJSON', async () => {
+    await sandbox.reset();
+    const semicolons = '\ufeffname;account;password\r\n"Zoe; ""Z""";zoe;first-login-1\r\n';
+    expect(await ended(await post(semicolons))).toMatchObject({ state: 'succeeded', total: 1 });
+    expect((await members()).get('zoe')).toMatchObject({ name: 'Zoe; "Z"' });
+    const ndjson = { 'content-type': 'application/x-ndjson' };
+    const json = await post(
+      '{"account":"max","password":"first-login-2","name":"Max","departmentId":10}\n\n',
+      '',
+      ndjson,
+    );
+    expect(await ended(json)).toMatchObject({ state: 'succeeded', total: 1 });
+    const wrong = await post('{"account":"ida","account":"eva"}\n[]\n', '', ndjson);
+    expect(wrong.body['errors']).toEqual([
+      { row: 1, column: 'account', detail: 'must be given once' },
+      { row: 2, detail: 'must be a JSON object' },
+    ]);
+  });
+
+  it('J1 refuses a file of another type before it reads it', async () => {
+    await sandbox.reset();
+    for (const type of ['application/json', 'text/csv; charset=latin1', 'application/zip'])
+      expect((await post('{}', '', { 'content-type': type })).status).toBe(415);
+    expect(await sandbox.calls()).toEqual([]);
   });
 });

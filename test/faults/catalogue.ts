@@ -1055,6 +1055,33 @@ export const sections: readonly CatalogueSection[] = [
       },
     ],
   },
+  {
+    title: 'Imports',
+    rows: [
+      {
+        id: 'J1',
+        fault:
+          'a file that is not what it should be: encoding, quotes, header, duplicate accounts, size, a zip, nothing',
+        holds: 'a precise response with row and column before there is a job, and nothing is sent',
+      },
+      {
+        id: 'J2',
+        fault: 'a second import of an enterprise while one runs',
+        holds: '409 with the id of the job that runs',
+      },
+      {
+        id: 'J3',
+        fault: 'an incomplete file would delete many members',
+        holds:
+          'more than `maxDeletes` is 422 with the number, and nothing is sent; the acting user is never deleted',
+      },
+      {
+        id: 'J4',
+        fault: 'a job of an enterprise that the caller was not granted',
+        holds: 'the same response as for a job that does not exist',
+      },
+    ],
+  },
 ];
 
 /** Why a row is not tested, or undefined if it is. */

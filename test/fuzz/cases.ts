@@ -30,7 +30,16 @@ interface Fault {
 
 /** Headers that a response of every operation may have (docs/api.md, section 1, and HTTP itself). */
 const COMMON_HEADERS = new Set([
-  ...['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'x-request-id', 'cache-control'],
+  ...[
+    'content-type',
+    'content-length',
+    'transfer-encoding',
+    'date',
+    'connection',
+    'keep-alive',
+    'x-request-id',
+    'cache-control',
+  ],
   ...['server-timing', 'retry-after', 'allow', 'vary', 'ratelimit', 'ratelimit-policy', 'www-authenticate'],
 ]);
 

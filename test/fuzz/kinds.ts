@@ -10,6 +10,7 @@ import {
   toSent,
   validRequest,
   type Who,
+  takesFile,
 } from './requests.ts';
 import type { Sent } from './stage.ts';
 
@@ -106,7 +107,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     weight: 1,
     cases: (route, known) => {
       // On a GET it has no meaning (RFC 9110, section 9.3.1), and is ignored.
-      if (bodySchemaOf(route) || route.method === 'GET') return undefined;
+      if (bodySchemaOf(route) || takesFile(route) || route.method === 'GET') return undefined;
       return fc
         .tuple(validRequest(route, known), pick<unknown>({}, [], 'x', 0, { page: 1 }))
         .map(([draft, body]) => caseOf({ ...draft, body }, 'a body', { ...INVALID, place: '' }));
@@ -237,9 +238,14 @@ export const kinds: Readonly<Record<string, Kind>> = {
         !/enterpriseGlobalId|channelCode|X-Acting-User|PlaceOrder|BindCustomer/.test(names)
       )
         return undefined;
-      return validRequest(route, known).map((draft) =>
-        caseOf({ ...draft, who: 'stranger' }, 'nothing granted', { status: [403], code: ['forbidden'] }),
-      );
+      // Without a name the list is that of the caller's own enterprises, of which there are none.
+      const isNamed = ({ query }: Draft) =>
+        route.operation.operationId !== 'listJobs' || query.some(([name]) => name === 'enterpriseGlobalId');
+      return validRequest(route, known)
+        .filter(isNamed)
+        .map((draft) =>
+          caseOf({ ...draft, who: 'stranger' }, 'nothing granted', { status: [403], code: ['forbidden'] }),
+        );
     },
   },
 

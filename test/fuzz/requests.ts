@@ -32,6 +32,22 @@ export function bodySchemaOf({ operation }: DocumentedRoute): Schema | undefined
   return media?.schema;
 }
 
+/** Whether the body is a file. */
+export function takesFile({ operation }: DocumentedRoute): boolean {
+  return operation.requestBody?.content['text/csv'] !== undefined;
+}
+
+/** Whether a success is a stream and no JSON. */
+function streams({ operation }: DocumentedRoute): boolean {
+  const { content } = operation.responses['200'] ?? {};
+  return content !== undefined && ['text/csv', 'text/event-stream'].some((type) => type in content);
+}
+
+/** A file that an import accepts. */
+const FILE = fc
+  .stringMatching(/^[a-z0-9]{12,20}$/)
+  .map((account) => `account,password,name\n${account},fuzz-password-1,Fuzz\n`);
+
 export function needsKey({ operation }: DocumentedRoute): boolean {
   return (operation.security ?? []).length > 0;
 }
@@ -81,11 +97,13 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
     headers: fc.record(
       {
         ...ANYWHERE,
+        // Others are refused.
+        ...(streams(route) && { Accept: fc.constantFrom('*/*', 'text/html, */*;q=0.1') }),
         ...Object.fromEntries(headers.map(({ name }) => [name, HEADER_VALUES[name] ?? fc.constant('x')])),
       },
       { requiredKeys: headers.filter(({ required }) => required).map(({ name }) => name) as never[] },
     ),
-    body: body ? fitting(body, known) : fc.constant(undefined),
+    body: body ? fitting(body, known) : takesFile(route) ? FILE : fc.constant(undefined),
   }) as fc.Arbitrary<Draft>;
 }
 
@@ -97,12 +115,15 @@ export function toSent(draft: Draft, raw?: string | Buffer): Sent {
   const query = draft.query
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join('&');
-  const body = raw ?? (draft.body === undefined ? undefined : JSON.stringify(draft.body));
+  const isFile = takesFile(draft.route) && typeof draft.body === 'string';
+  const body =
+    raw ??
+    (draft.body === undefined || isFile ? (draft.body as string | undefined) : JSON.stringify(draft.body));
   return {
     method: draft.route.method,
     target: query === '' ? path : `${path}?${query}`,
     headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(body !== undefined && { 'content-type': isFile ? 'text/csv' : 'application/json' }),
       ...lowerCased(draft.headers),
     },
     body,

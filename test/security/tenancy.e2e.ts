@@ -81,6 +81,14 @@ const ownOperations: readonly Request[] = [
     path: '/v1/license-orders/crm/SO-T/settlement',
     body: { as: 'succeeded', reason: 'seen at the platform' },
   },
+  { id: 'importMembers', method: 'POST', path: '/v1/enterprises/ent-harbour/member-imports' },
+  { id: 'exportMembers', method: 'GET', path: '/v1/enterprises/ent-harbour/members/export' },
+  { id: 'listJobs', method: 'GET', path: '/v1/jobs?enterpriseGlobalId=ent-harbour' },
+  { id: 'getJob', method: 'GET', path: '/v1/jobs/none' },
+  { id: 'watchJob', method: 'GET', path: '/v1/jobs/none/events' },
+  { id: 'getJobRows', method: 'GET', path: '/v1/jobs/none/rows' },
+  { id: 'retryJob', method: 'POST', path: '/v1/jobs/none/retry' },
+  { id: 'cancelJob', method: 'DELETE', path: '/v1/jobs/none' },
   { id: 'createSession', method: 'POST', path: '/v1/sessions', body: {} },
   { id: 'getSession', method: 'GET', path: '/v1/sessions/current' },
   { id: 'deleteSession', method: 'DELETE', path: '/v1/sessions/current' },
@@ -126,15 +134,19 @@ const cases = requests.flatMap((request) =>
 
 /** Frozen: these name neither enterprise nor channel nor user. Scopes and the platform's rights bound them. */
 const NAMING_NOBODY = [
+  'cancelJob',
   'createEnterprise',
   'createSession',
   'deleteSession',
   'getCaller',
+  'getJob',
+  'getJobRows',
   'getSession',
   'listGaps',
   'listOrders',
   'reserveAssetNums',
   'updateCustomer',
+  'watchJob',
 ];
 
 describe('S1 a tenant that the caller was not granted', () => {
