@@ -1,8 +1,9 @@
 interface Known {
   readonly etag: string;
-  readonly value: object;
-  /** Of the text that it was read from. */
   readonly length: number;
+  /** The text, until it is asked for once: most reads are never the same again, and a text costs nothing to keep. */
+  text: string | undefined;
+  value: object | undefined;
 }
 
 /** The latest reads with their ETags, so that an unchanged one is a 304 without a body. Bounded by the length of their texts. */
@@ -15,21 +16,27 @@ export class Etags {
     this.#room = room;
   }
 
-  get(key: string): Known | undefined {
-    const known = this.#known.get(key);
-    if (known) {
-      // The map keeps the order of insertion: the first is the one that was not used for longest.
-      this.#known.delete(key);
-      this.#known.set(key, known);
-    }
-    return known;
+  etagOf(key: string): string | undefined {
+    return this.#known.get(key)?.etag;
   }
 
-  /** The value is frozen, since every later caller gets the same one. */
-  set(key: string, etag: string, value: object, length: number): void {
+  /** The unchanged content, frozen, since every later caller gets the same object. */
+  value(key: string): object | undefined {
+    const known = this.#known.get(key);
+    if (!known) return undefined;
+    // The map keeps the order of insertion: the first is the one that was not used for longest.
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    if (known.text !== undefined) known.value = frozen(JSON.parse(known.text) as object);
+    known.text = undefined;
+    return known.value;
+  }
+
+  set(key: string, etag: string, text: string): void {
     this.#drop(key);
+    const { length } = text;
     if (length > this.#room) return;
-    this.#known.set(key, { etag, value: frozen(value), length });
+    this.#known.set(key, { etag, length, text, value: undefined });
     this.#length += length;
     for (const oldest of this.#known.keys()) {
       if (this.#length <= this.#room) break;

@@ -74,11 +74,23 @@ const KEPT_CHARACTERS = 4_000_000;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
 
-const facts = new WeakMap<object, ResponseFacts>();
+/** What came with the results, as it came: most callers never ask. */
+const came = new WeakMap<object, { response: Response; requestId: string; attempts: number }>();
 
 /** What came with a result of this client: status, request id, ETag. Undefined for what is no such result. */
 export function responseOf(result: object): ResponseFacts | undefined {
-  return facts.get(result);
+  const known = came.get(result);
+  if (!known) return undefined;
+  const { status, headers } = known.response;
+  const age = headers.get('age');
+  return {
+    status,
+    requestId: headers.get('x-request-id') ?? known.requestId,
+    etag: headers.get('etag') ?? undefined,
+    age: age === null ? undefined : Number(age),
+    replayed: headers.get('idempotent-replayed') === 'true',
+    attempts: known.attempts,
+  };
 }
 
 /** Makes the calls: one request after the other until there is a result, or an error that says what is known. */
@@ -160,8 +172,8 @@ export class Exchange {
     ) => new GatewayUnreachable(why, call, { ...more, sent: more.sent || inDoubt, order });
 
     const key = `${headers['x-acting-user'] ?? ''} ${headers['x-session-id'] ?? ''} ${url}`;
-    const known = operation.method === 'GET' ? this.#etags.get(key) : undefined;
-    if (known) headers['if-none-match'] = known.etag;
+    const etag = operation.method === 'GET' ? this.#etags.etagOf(key) : undefined;
+    if (etag !== undefined) headers['if-none-match'] = etag;
     let response: Response;
     let text: string;
     let sending = false;
@@ -193,16 +205,22 @@ export class Exchange {
       );
     }
     const { status } = response;
-    if (status === 304 && known) return this.#noted(known.value, response, call);
+    // Another call may have taken its place meanwhile: then it is the newer content.
+    const unchanged = status === 304 ? this.#etags.value(key) : undefined;
+    if (unchanged) {
+      came.set(unchanged, { response, requestId, attempts: attempt });
+      return unchanged;
+    }
     if (status === 204) return undefined;
     const answer = parsed(text);
     if (answer === undefined)
       return unreachable(`An answer (${status}) that is not the gateway's`, { sent: true, status });
     if ((status >= 200 && status < 300) || operation.answers?.includes(status)) {
       const value = answer as object;
-      const etag = response.headers.get('etag');
-      if (operation.method === 'GET' && etag !== null) this.#etags.set(key, etag, value, text.length);
-      return this.#noted(value, response, call);
+      const newEtag = response.headers.get('etag');
+      if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
+      came.set(value, { response, requestId, attempts: attempt });
+      return value;
     }
     const problem = problemBodyOf(status, answer, requestId);
     if (problem === undefined)
@@ -213,23 +231,6 @@ export class Exchange {
       retryAfterMs: retryAfterOf(response.headers.get('retry-after')),
       order,
     });
-  }
-
-  #noted(
-    value: object,
-    { status, headers }: Response,
-    { requestId, attempts }: { requestId: string; attempts: number },
-  ): object {
-    const age = headers.get('age');
-    facts.set(value, {
-      status,
-      requestId: headers.get('x-request-id') ?? requestId,
-      etag: headers.get('etag') ?? undefined,
-      age: age === null ? undefined : Number(age),
-      replayed: headers.get('idempotent-replayed') === 'true',
-      attempts,
-    });
-    return value;
   }
 
   async #authenticate(headers: Record<string, string>): Promise<void> {

@@ -82,6 +82,8 @@ interface Started {
 }
 
 const START_MS = 60_000;
+/** `npm ci` brings it: the tests of a caller may run on an older one. */
+const PINNED_NODE = 'node_modules/.bin/node';
 
 /** Starts the emulated platform on a free port. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -236,7 +238,7 @@ function write(path: string, content: object): void {
 function homeOf({ home = process.env['LICENSING_GATEWAY_HOME'] }: Checkout): string {
   const own = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
   const found = home ?? own;
-  for (const path of ['sandbox/main.ts', 'dist/main.js']) {
+  for (const path of ['sandbox/main.ts', 'dist/main.js', PINNED_NODE]) {
     if (!existsSync(join(found, path)))
       throw new Error(
         `${join(found, path)} is missing: LICENSING_GATEWAY_HOME, or the option home, is a checkout of the gateway in which \`npm ci\` and \`npm run build\` have run`,
@@ -252,8 +254,7 @@ async function launch(
   ready: RegExp,
   environment: Record<string, string>,
 ): Promise<Started> {
-  const pinned = join(home, 'node_modules/.bin/node');
-  const child = spawn(existsSync(pinned) ? pinned : process.execPath, [program], {
+  const child = spawn(join(home, PINNED_NODE), [program], {
     cwd: home,
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

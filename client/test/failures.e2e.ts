@@ -1,3 +1,4 @@
+import { context, createContextKey, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
 import { TestGateway } from '../../test/support/gateway.ts';
@@ -347,6 +348,35 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       'made-by-the-caller',
     ]);
     expect(new Set(server.requests.slice(0, 3).map(({ body }) => body))).toEqual(new Set(['{"size":1}']));
+  });
+
+  it('the trace of the caller goes along, where its process has OpenTelemetry', async () => {
+    server.play({ status: 200 }, { status: 200 }, { status: 200 });
+    await licensing.health.live();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const key = createContextKey('trace');
+    propagation.setGlobalPropagator({
+      inject: (active, carrier, setter) => setter.set(carrier, 'traceparent', String(active.getValue(key))),
+      extract: (active) => active,
+      fields: () => ['traceparent'],
+    });
+    const active = ROOT_CONTEXT.setValue(key, traceparent);
+    context.setGlobalContextManager({
+      active: () => active,
+      with: (_, run, self, ...given) => run.call(self, ...given),
+      bind: (_, target) => target,
+      enable: () => context as never,
+      disable: () => context as never,
+    });
+    await licensing.health.live();
+    context.disable();
+    propagation.disable();
+    await licensing.health.live();
+    expect(server.requests.map(({ headers }) => headers['traceparent'])).toEqual([
+      undefined,
+      traceparent,
+      undefined,
+    ]);
   });
 
   it('there are at most three attempts, and none of what is not retryable', async () => {
