@@ -77,10 +77,13 @@ const ANYWHERE: Readonly<Record<string, fc.Arbitrary<string>>> = {
   'X-Forwarded-For': fc.constantFrom('127.0.0.1', "'; drop", '::1, 10.0.0.1'),
 };
 
+/** Parameters of an import that are allowed only together; they would delete the members that other requests name. */
+const TOGETHER: ReadonlySet<string> = new Set(['deleteMissing', 'maxDeletes', 'keep']);
+
 /** Requests that the document allows. */
 export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary<Draft> {
   const body = bodySchemaOf(route);
-  const query = parametersOf(route, 'query');
+  const query = parametersOf(route, 'query').filter(({ name }) => !TOGETHER.has(name));
   const text = ({ name, schema = { type: 'string' } }: Parameter) => fitting(schema, known, name).map(String);
   const both = 'X-Session-Id' in HEADER_VALUES ? parametersOf(route, 'header') : [];
   // Both together are a contradiction.
