@@ -161,6 +161,10 @@ async function switchOver(site: Site, name: string, size: Size): Promise<Played>
 async function split(site: Site, name: string, { orders }: Size, withReplica: boolean): Promise<Played> {
   const master = await site.store.master();
   const [replica] = await site.store.replicas();
+  // By default a replica that is cut off counts as connected for a minute.
+  if (withReplica)
+    for (const node of site.store.nodes)
+      await node.ask((client) => client.config('SET', 'repl-timeout', '5'));
   // By the sentinel the gateway finds the master again after a timeout. Two sentinels outside choose another master.
   const island = [
     master.host,
