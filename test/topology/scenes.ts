@@ -97,6 +97,12 @@ async function amid(
 async function whole(site: Site): Promise<void> {
   await joined(site);
   await site.allAre('up');
+  // A gateway notices within two seconds that a replica is back. Until then the other replicas are enough for it, and a failover may lose
+  // what they alone have.
+  await until('every gateway waits for every replica', async () => {
+    const { length } = await site.store.replicas();
+    return site.gateways.every((gateway) => site.replicasKnownTo(gateway) === length);
+  });
 }
 
 async function joined(site: Site): Promise<void> {
