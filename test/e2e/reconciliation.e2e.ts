@@ -37,7 +37,7 @@ beforeAll(async () => {
   redis = await startRedis();
 });
 beforeEach(async () => {
-  sandbox.reset();
+  await sandbox.reset();
   // A gateway looks for every order in doubt, also for those of an earlier test.
   await ask(redis, (client) => client.flushall());
 });
