@@ -91,7 +91,7 @@ for (let round = -2; round < ROUNDS; round++) {
 }
 server.kill();
 
-/** The least of all rounds: whatever else the machine does only adds to it. */
+/** The least of all rounds, because the machine's other work only adds to the time. */
 const least = (name: string) => Math.min(...(costs.get(name) ?? []));
 const hand = least('by hand');
 for (const name of Object.keys(ways))

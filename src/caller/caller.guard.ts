@@ -22,7 +22,7 @@ export class CallerGuard implements CanActivate {
     request.state.operation = policy.operationId;
     request.state.policy = policy;
     if (policy.scope === 'public') return true;
-    const { caller, requestId, trace } = request.state;
+    const { caller, requestId, trace, generations } = request.state;
     if (!caller) throw new ProblemException('unauthenticated');
     const needed = policy.scope === 'none' ? [] : [policy.scope];
     for (const scope of [...needed, ...(policy.alsoScopes?.(request.body) ?? [])]) {
@@ -30,7 +30,7 @@ export class CallerGuard implements CanActivate {
         throw new ProblemException('forbidden', { detail: `The scope ${scope} is needed.` });
     }
     assertOwn(caller, [request.params, request.query, request.body, ...orderCustomers(request.body)]);
-    request.state.call = { requestId, trace, caller, upstreamMs: 0 };
+    request.state.call = { requestId, trace, caller, generations, upstreamMs: 0 };
     return true;
   }
 }

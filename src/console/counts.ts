@@ -3,17 +3,23 @@ import type { Registry } from 'prom-client';
 /** Upper bounds of the latency buckets, in seconds: those of the metrics. The last bucket of {@link Buckets} has none. */
 export type Buckets = readonly number[];
 
-/** Cumulative numbers of this process at one moment, by the joined values of the labels. */
-export interface TrafficCounts {
-  /** performance.now() */
-  readonly at: number;
+/** Numbers by the joined values of the labels. */
+export interface TrafficAmounts {
+  /** By operation and status. */
   readonly requests: ReadonlyMap<string, number>;
   readonly latency: ReadonlyMap<string, Buckets>;
+  /** By operation and outcome. */
   readonly attempts: ReadonlyMap<string, number>;
   readonly attemptLatency: ReadonlyMap<string, Buckets>;
   readonly cache: ReadonlyMap<string, number>;
   readonly refused: ReadonlyMap<string, number>;
   readonly tokens: ReadonlyMap<string, number>;
+}
+
+/** What this process has counted up to one moment. */
+export interface TrafficCounts extends TrafficAmounts {
+  /** performance.now() */
+  readonly at: number;
 }
 
 interface Sample {

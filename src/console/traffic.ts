@@ -1,7 +1,15 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import { CallerLimits } from '../caller/caller-limits.ts';
-import { added, addedBuckets, type Buckets, type TrafficCounts, readCounts, sumOfBuckets } from './counts.ts';
+import {
+  added,
+  addedBuckets,
+  type Buckets,
+  readCounts,
+  sumOfBuckets,
+  type TrafficAmounts,
+  type TrafficCounts,
+} from './counts.ts';
 
 /** Every replica takes its samples at whole multiples of this time, so that samples of replicas can be added. */
 export const SAMPLE_MS = 5_000;
@@ -24,21 +32,11 @@ export interface Beat {
   readonly latency: Buckets;
 }
 
-/** What this process did lately. */
-export interface Traffic {
-  /** The seconds that `lastMinute` covers: fewer after the start. */
+/** What this process did lately: caches, refusals, tokens and calls of the last five minutes, the rest of the last one. */
+export interface Traffic extends TrafficAmounts {
+  /** The seconds that the last minute covers: fewer after the start. */
   readonly seconds: number;
   readonly beats: readonly Beat[];
-  /** By operation and status. */
-  readonly requests: ReadonlyMap<string, number>;
-  readonly latency: ReadonlyMap<string, Buckets>;
-  /** By operation and outcome. */
-  readonly attempts: ReadonlyMap<string, number>;
-  readonly attemptLatency: ReadonlyMap<string, Buckets>;
-  /** Of the last five minutes. */
-  readonly cache: ReadonlyMap<string, number>;
-  readonly refused: ReadonlyMap<string, number>;
-  readonly tokens: ReadonlyMap<string, number>;
   readonly calls: Calls;
 }
 

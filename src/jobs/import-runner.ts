@@ -33,7 +33,7 @@ export class ImportRunner {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Works on a job that no process has. Never fails: whatever stays undone is found again. */
+  /** Works on a job that no process has. Never fails: the dispatcher finds again what stays undone. */
   async run(store: JobStore, jobId: string, shutdown: AbortSignal): Promise<void> {
     const owner = randomUUID();
     const claimed = await store.claim(jobId, owner, LEASE_MS).catch(() => undefined);

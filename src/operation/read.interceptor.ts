@@ -46,7 +46,7 @@ export class ReadInterceptor implements NestInterceptor {
   }
 
   #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Served> {
-    const { call, policy, generations } = request.state;
+    const { call, policy } = request.state;
     if (!call || !policy) throw new Error('the caller guard has not run');
     const fresh = asksForFresh(request.headers['cache-control']);
     if (fresh) call.fresh = true;
@@ -65,7 +65,6 @@ export class ReadInterceptor implements NestInterceptor {
       params: request.params as object,
       query: request.query as object,
       call,
-      generations,
       lifeMs,
     };
     return this.cache.read(read, fresh, load);

@@ -5,10 +5,9 @@ import type { FastifyRequest } from 'fastify';
 import type { Span } from '@opentelemetry/api';
 import { traceContext, type TraceContext } from '../observability/trace-context.ts';
 import { contextOf } from '../observability/tracing.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { AskedGenerations, CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
-import type { AskedGenerations } from '../read-cache/read-keys.ts';
 
 /** A file in the body of a request, of which nothing has been read yet. */
 export interface RequestFile {
@@ -31,7 +30,7 @@ export interface RequestState {
   /** What the route declares; set by the caller guard. */
   policy?: OperationPolicy;
   /** Of a cached read: asked when the request arrived. */
-  generations?: Promise<AskedGenerations> | undefined;
+  generations?: AskedGenerations | undefined;
   /** Set by the caller guard when the caller may use the operation. */
   call?: CallContext;
   /** Set where the operation takes a file and the body has the type of one. */

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import type { AskedGenerations } from '../upstream/call-context.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { ResponseStore, type Content, type Entry, type ReadAnswer } from './response-store.ts';
 import { etagOf } from './etag.ts';
-import { type AskedGenerations, type Read, ReadKeys } from './read-keys.ts';
+import { type Read, ReadKeys } from './read-keys.ts';
 
 interface Found {
   readonly entry: Entry;
@@ -51,7 +52,7 @@ export class ReadCache {
    * Asks for the generations of a read that has arrived, before its handler runs, so that Redis replies to this and to the rate of its
    * caller at once. Undefined where the cache is off.
    */
-  ask(params: object): Promise<AskedGenerations> | undefined {
+  ask(params: object): AskedGenerations | undefined {
     return this.lifeOf(undefined) > 0 ? this.keys.ask(params) : undefined;
   }
 

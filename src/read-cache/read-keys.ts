@@ -1,11 +1,8 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { CallContext, Grants } from '../upstream/call-context.ts';
+import type { AskedGenerations, CallContext, Grants } from '../upstream/call-context.ts';
 import { Generations } from './generations.ts';
-
-/** Undefined where Redis is not available, and then nothing may be cached. */
-export type AskedGenerations = readonly string[] | undefined;
 
 /** One request for a cacheable read. */
 export interface Read {
@@ -13,8 +10,6 @@ export interface Read {
   readonly params: object;
   readonly query: object;
   readonly call: CallContext;
-  /** What {@link ReadKeys.ask} returned for it, where it was asked before; otherwise it is asked now. */
-  readonly generations?: Promise<AskedGenerations> | undefined;
   /** How long its response is kept. */
   readonly lifeMs: number;
 }
@@ -35,14 +30,17 @@ export class ReadKeys {
     this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
-  /** Asks for the generations of a read with this path. Never fails. */
-  ask(params: object): Promise<AskedGenerations> {
-    return this.generations.current(tagsOfRead(enterpriseOf(params)));
+  /** Asks for the generations of a read with this path. The words never fail. */
+  ask(params: object): AskedGenerations {
+    const enterprise = enterpriseOf(params);
+    return { enterprise, words: this.generations.current(tagsOfRead(enterprise)) };
   }
 
   /** Undefined where the generations are not available. */
-  async of({ operation, params, query, call, generations: asked }: Read): Promise<string | undefined> {
-    const generations = await (asked ?? this.ask(params));
+  async of({ operation, params, query, call }: Read): Promise<string | undefined> {
+    const asked = call.generations;
+    const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
+    const generations = await (isAsked ? asked : this.ask(params)).words;
     if (!generations) return undefined;
     const parts = [
       this.#environment,

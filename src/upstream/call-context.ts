@@ -23,6 +23,12 @@ export interface Grants {
   readonly users: ReadonlySet<string>;
 }
 
+/** Generations of the cached data of one enterprise, or of all where none is named; undefined without Redis, and then nothing may be cached. */
+export interface AskedGenerations {
+  readonly enterprise: string | undefined;
+  readonly words: Promise<readonly string[] | undefined>;
+}
+
 /** One request in the gateway: its caller and user, and its cost so far. */
 export interface CallContext {
   readonly requestId: string;
@@ -39,6 +45,8 @@ export interface CallContext {
   abandon?: AbortSignal;
   /** The caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
   fresh?: boolean;
+  /** Of cached reads: asked when the request arrived. All cached parts of the response use them. */
+  readonly generations?: AskedGenerations | undefined;
   /** When the platform was asked for the oldest cached part of the response; undefined where no part is cached. In ms since the epoch. */
   cachedAt?: number | undefined;
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { startBrowser } from '../support/browser.ts';
+import { newVisit, seriousFindings, startBrowser } from '../support/browser.ts';
 import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -44,8 +43,7 @@ afterAll(async () => {
 
 let context: BrowserContext;
 let page: Page;
-/** What the browser complained about: failures of the page, and violations of its policy. */
-let complaints: string[];
+let complaints: readonly string[];
 
 beforeEach(() => open({}));
 afterEach(async () => {
@@ -54,20 +52,12 @@ afterEach(async () => {
 });
 
 async function open(options: Parameters<Browser['newContext']>[0]): Promise<void> {
-  context = await browser.newContext({
+  const seen = {
     viewport: DESKTOP,
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
-  });
-  page = await context.newPage();
-  complaints = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => {
-    const isStatus = message
-      .text()
-      .startsWith('Failed to load resource: the server responded with a status of');
-    if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text());
-  });
+  };
+  ({ context, page, complaints } = await newVisit(browser, seen, ''));
   await page.goto(consoleUrl);
   await page.getByRole('heading', { name: 'Now' }).waitFor();
 }
@@ -315,13 +305,13 @@ describe('G12 for every operator', () => {
           name,
           viewport.width,
         ]);
-        if (isSearched) expect(await serious()).toEqual([]);
+        if (isSearched) expect(await seriousFindings(page)).toEqual([]);
       }
       const brightness = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string;
       expect(Number(/\d+/.exec(brightness)?.[0]) > 128).toBe(colorScheme === 'light');
       await section('orders', 'Orders in doubt');
       await page.getByRole('button', { name: 'Settle…' }).click();
-      if (isSearched) expect(await serious()).toEqual([]);
+      if (isSearched) expect(await seriousFindings(page)).toEqual([]);
     },
   );
 });
@@ -405,15 +395,4 @@ async function statusOf(
   response.resume();
   await once(response, 'end');
   return response.statusCode;
-}
-
-/** What axe finds that is serious or critical: the rule, and where. */
-async function serious(): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const results = (await page.evaluate('axe.run()')) as axe.AxeResults;
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
-    );
 }

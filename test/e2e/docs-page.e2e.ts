@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { prepareDemo } from '../../scripts/demo-state.ts';
-import { startBrowser } from '../support/browser.ts';
+import { newVisit, seriousFindings, startBrowser } from '../support/browser.ts';
 import { newApiKey } from '../support/canary.ts';
 import { routes } from '../support/contract.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -39,8 +38,7 @@ afterAll(async () => {
 
 let context: BrowserContext;
 let page: Page;
-/** What the console and the page complained about, without the statuses of responses that a test asked for. */
-let complaints: string[];
+let complaints: readonly string[];
 
 beforeEach(() => open({}));
 afterEach(async () => {
@@ -50,16 +48,8 @@ afterEach(async () => {
 
 /** A new visitor. */
 async function open(options: Parameters<Browser['newContext']>[0]): Promise<void> {
-  context = await browser.newContext({ viewport: DESKTOP, ...options });
-  page = await context.newPage();
-  complaints = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => {
-    const isStatus = message
-      .text()
-      .startsWith('Failed to load resource: the server responded with a status of 4');
-    if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text());
-  });
+  // Tests ask for refusals.
+  ({ context, page, complaints } = await newVisit(browser, { viewport: DESKTOP, ...options }, '4'));
   await page.goto(`${url}/`);
   await page.locator('.opblock').first().waitFor();
 }
@@ -268,9 +258,9 @@ describe('for every reader', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
       const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
       expect(background === 'rgb(255, 255, 255)').toBe(colorScheme === 'light');
-      expect(await serious()).toEqual([]);
+      expect(await seriousFindings(page)).toEqual([]);
       await page.locator('#authorize').click();
-      expect(await serious()).toEqual([]);
+      expect(await seriousFindings(page)).toEqual([]);
     },
   );
 
@@ -278,18 +268,7 @@ describe('for every reader', () => {
     '%s hinders nobody either',
     async (path) => {
       await page.goto(url + path);
-      expect(await serious()).toEqual([]);
+      expect(await seriousFindings(page)).toEqual([]);
     },
   );
 });
-
-/** What axe finds that is serious or critical: the rule, and where. */
-async function serious(within = 'html'): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const results = (await page.evaluate(`axe.run('${within}')`)) as axe.AxeResults;
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
-    );
-}

@@ -449,6 +449,18 @@ describe('the cache that replicas share', () => {
     expect((await read).status).toBe(200);
   });
 
+  it.each([
+    ['a miss', {}],
+    ['a read past the cache', fresh],
+  ])('asks for the generations once for %s, also where a page is made of a list', async (_, options) => {
+    const gateway = await shared();
+    // Makes the generations.
+    await gateway.get(`${ASSETS}?pageSize=1`);
+    await store.config('RESETSTAT');
+    expect((await gateway.get(`${ASSETS}?pageSize=2`, options)).status).toBe(200);
+    expect(/cmdstat_mget:calls=(\d+)/.exec(await store.info('commandstats'))?.[1]).toBe('1');
+  });
+
   it('is invalidated once for each order', async () => {
     const gateway = await shared();
     const monitor = await store.monitor();

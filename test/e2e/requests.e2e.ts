@@ -176,6 +176,7 @@ describe('logs and metrics', () => {
       time: expect.any(String),
       event: 'request',
       requestId: 'find-me',
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
       operation: 'findCustomers',
       status: 200,
       durationMs: expect.any(Number),

@@ -37,9 +37,9 @@ const parts: readonly Part[] = routes.flatMap(
       properties: Object.fromEntries(some.map(({ name, schema }) => [name, schema as Schema])),
       required: some.filter(({ required }) => required).map(({ name }) => name),
     });
-    const body = Object.values(requestBody?.content ?? {}).map(({ schema }) =>
-      part('body', schema as Schema),
-    );
+    // Files of rows are read as streams, row by row.
+    const { schema: json } = requestBody?.content['application/json'] ?? {};
+    const body = json ? [part('body', json as Schema)] : [];
     const query = named('query').length > 0 ? [part('query', objectOf(named('query')))] : [];
     const path = named('path').length > 0 ? [part('param', objectOf(named('path')))] : [];
     return [...body, ...query, ...path];

@@ -559,6 +559,8 @@ export const sections: readonly CatalogueSection[] = [
           'the master, a replica, a sentinel and a gateway are cut off from all other hosts for more than 15 seconds',
         holds:
           'no order is placed twice; what the side that is cut off has placed is missing at the next master: orders stop at every gateway, until an operator confirms with guard-init, which says how many are missing',
+        notHere:
+          "it takes a minute: `npm run topology -- --store sentinel --scene 'split brain with a replica'`",
       },
     ],
     after: TOPOLOGIES,

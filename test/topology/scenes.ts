@@ -97,6 +97,12 @@ async function amid(
 async function whole(site: Site): Promise<void> {
   await joined(site);
   await site.allAre('up');
+  // A gateway notices within two seconds that a replica is back. Until then the other replicas are enough for it, and a failover may lose
+  // what they alone have.
+  await until('every gateway waits for every replica', async () => {
+    const { length } = await site.store.replicas();
+    return site.gateways.every((gateway) => site.replicasKnownTo(gateway) === length);
+  });
 }
 
 async function joined(site: Site): Promise<void> {
@@ -161,6 +167,10 @@ async function switchOver(site: Site, name: string, size: Size): Promise<Played>
 async function split(site: Site, name: string, { orders }: Size, withReplica: boolean): Promise<Played> {
   const master = await site.store.master();
   const [replica] = await site.store.replicas();
+  // By default a replica that is cut off counts as connected for a minute.
+  if (withReplica)
+    for (const node of site.store.nodes)
+      await node.ask((client) => client.config('SET', 'repl-timeout', '5'));
   // By the sentinel the gateway finds the master again after a timeout. Two sentinels outside choose another master.
   const island = [
     master.host,

@@ -120,8 +120,6 @@ export class Node {
       ['masteruser', credentials.internal.user],
       ['masterauth', credentials.internal.password],
       ['repl-ping-replica-period', '1'],
-      // Else a replica that is cut off counts as connected for a minute.
-      ['repl-timeout', '5'],
       ...credentials.tls,
       ...credentials.users(GATEWAY_MAY),
       ...settings,

@@ -208,6 +208,14 @@ export class Site {
     return counts;
   }
 
+  /** The number of replicas that a gateway knows, and that have to have an order's record before it is sent. */
+  replicasKnownTo(gateway: number): number {
+    const told = this.gateway(gateway)
+      .output()
+      .match(/"event":"order-store-replicas","replicas":\d+/g);
+    return Number(told?.at(-1)?.split(':').at(-1) ?? Number.NaN);
+  }
+
   /** Of the line that begins with this text; NaN without one. */
   async metric(gateway: number, line: string): Promise<number> {
     const response = await fetch(`${this.gateway(gateway).managementUrl}/metrics`);

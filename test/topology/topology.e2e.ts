@@ -23,7 +23,6 @@ const rows: readonly (readonly [
     ['N6', 'replicas cut off'],
     ['N3', 'power cut'],
     ['R12', 'settings changed'],
-    ['N7', 'split brain with a replica'],
   ],
   ['cluster', ['N1', 'master killed'], ['N2', 'masters switched'], ['N5', 'split brain']],
   ['single', ['N4', 'clock steps'], ['R21', 'log cut'], ['R21', 'backup restored']],
