@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 import type * as Directory from '../../src/jobs/member-directory.ts';
 import type * as Imports from '../../src/jobs/imports.service.ts';
 import type * as Store from '../../src/jobs/redis-job-store.ts';
+import type { ActName } from './acts.ts';
 
 function built<T>(path: string): Promise<T> {
   return import(pathToFileURL(resolve('dist/jobs', path)).href) as Promise<T>;
@@ -44,35 +45,65 @@ async function inScripts(changes: readonly (readonly [string, string])[]): Promi
   );
 }
 
+interface Variant {
+  /** Acts that find it. */
+  readonly acts: readonly ActName[];
+  /** Applied to a gateway before it starts. */
+  readonly apply: () => Promise<void>;
+}
+
 export const variants = {
-  'no-record-before-sending': async () => {
-    const { RedisJobStore } = await built<typeof Store>('redis-job-store.js');
-    instead(RedisJobStore.prototype, 'begin', () => Promise.resolve('begun'));
+  'no-record-before-sending': {
+    acts: ['killed-before-the-record'],
+    apply: async () => {
+      const { RedisJobStore } = await built<typeof Store>('redis-job-store.js');
+      instead(RedisJobStore.prototype, 'begin', () => Promise.resolve('begun'));
+    },
   },
-  'no-lookup-after-a-lost-response': async () => {
-    const { MemberDirectory } = await built<typeof Directory>('member-directory.js');
-    instead(MemberDirectory.prototype, 'of', () => Promise.resolve(new Map()));
+  'no-lookup-after-a-lost-response': {
+    acts: ['lost-responses'],
+    apply: async () => {
+      const { MemberDirectory } = await built<typeof Directory>('member-directory.js');
+      instead(MemberDirectory.prototype, 'of', () => Promise.resolve(new Map()));
+    },
   },
-  'passwords-kept': () =>
-    inScripts([
-      ["redis.call('DEL', KEYS[2], KEYS[3])", "redis.call('DEL', KEYS[3])"],
-      ["redis.call('HDEL', KEYS[2], ARGV[2])\n", ''],
-    ]),
-  'two-imports-at-once': () =>
-    inScripts([["if slot.enterprise == ARGV[2] then return {'in-progress', all[at]} end", '']]),
-  'plan-not-bounded': async () => {
-    const { ImportsService } = await built<typeof Imports>('imports.service.js');
-    instead(ImportsService.prototype, 'importMembers', (goOn, [request, query]) =>
-      goOn(request, {
-        ...(query as object),
-        maxDeletes: (query as { maxDeletes?: number }).maxDeletes && 1_000_000,
-      }),
-    );
+  'passwords-kept': {
+    acts: ['passwords'],
+    apply: () =>
+      inScripts([
+        ["redis.call('DEL', KEYS[2], KEYS[3])", "redis.call('DEL', KEYS[3])"],
+        ["redis.call('HDEL', KEYS[2], ARGV[2])\n", ''],
+      ]),
   },
-};
+  'two-imports-at-once': {
+    acts: ['second-import'],
+    apply: () => inScripts([["if slot.enterprise == ARGV[2] then return {'in-progress', all[at]} end", '']]),
+  },
+  'plan-not-bounded': {
+    acts: ['bounded-deletes'],
+    apply: async () => {
+      const { ImportsService } = await built<typeof Imports>('imports.service.js');
+      instead(ImportsService.prototype, 'importMembers', (goOn, [request, query]) =>
+        goOn(request, { ...(query as object), maxDeletes: 1_000_000 }),
+      );
+    },
+  },
+  'plan-bounded-only-when-the-file-arrives': {
+    acts: ['bounded-deletes'],
+    apply: async () => {
+      const { RedisJobStore } = await built<typeof Store>('redis-job-store.js');
+      instead(RedisJobStore.prototype, 'create', (goOn, [definition, ...rest]) =>
+        goOn({ ...(definition as object), deletes: { most: 1_000_000, keep: [] } }, ...rest),
+      );
+    },
+  },
+} satisfies Record<string, Variant>;
+export type VariantName = keyof typeof variants;
+
+export const variantNames = Object.keys(variants) as VariantName[];
 
 const chosen = process.env['CHAOS_VARIANT'];
 if (chosen !== undefined) {
   await import('reflect-metadata');
-  await variants[chosen as keyof typeof variants]();
+  await variants[chosen as VariantName].apply();
 }
