@@ -3,8 +3,8 @@ import { newEncryptionKey } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
 import { startRedis } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
-import { JobQueue } from './job-queue.ts';
-import { serverOf } from './redis-client.ts';
+import { JobQueue } from '../redis/job-queue.ts';
+import { serverOf } from '../redis/redis-client.ts';
 
 const { atEnd } = endings();
 
