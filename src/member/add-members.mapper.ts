@@ -1,6 +1,7 @@
 import { Redactor } from '../observability/redactor.ts';
 import { cleanText } from '../shared/clean-text.ts';
-import { type ContractNotes, type Reader, readObject, ContractViolation } from '../upstream/wire/reader.ts';
+import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { type Reader, readObject } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   nullableOfNewMember,

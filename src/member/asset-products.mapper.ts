@@ -1,4 +1,5 @@
-import { type ContractNotes, type Reader, readObject, UnreadableTree } from '../upstream/wire/reader.ts';
+import { type ContractNotes, UnreadableTree } from '../upstream/wire/contract-notes.ts';
+import { type Reader, readObject } from '../upstream/wire/reader.ts';
 import { MAX_PACKAGE_LEVELS } from '../upstream/wire/instances.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';

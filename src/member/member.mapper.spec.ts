@@ -4,7 +4,8 @@ import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import fc from 'fast-check';
 import { parseJson } from '../shared/json.ts';
-import { Reader, ContractViolation } from '../upstream/wire/reader.ts';
+import { ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { Reader } from '../upstream/wire/reader.ts';
 import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import {

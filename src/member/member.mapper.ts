@@ -1,10 +1,5 @@
-import {
-  type ContractNotes,
-  Reader,
-  readList,
-  readObject,
-  ContractViolation,
-} from '../upstream/wire/reader.ts';
+import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { Reader, readList, readObject } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   nullableOfAssetNum,

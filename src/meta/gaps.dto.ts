@@ -2,7 +2,7 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { enumeration } from '../shared/enumeration.ts';
 import { Count, OpenWord, Time } from '../operation/answer-fields.ts';
 import { PageDto } from '../operation/page.dto.ts';
-import { gapKinds } from '../upstream/wire/reader.ts';
+import { gapKinds } from '../upstream/wire/contract-notes.ts';
 
 const kinds = enumeration(
   'GapKind',

@@ -4,7 +4,7 @@ import { getMetadataStorage } from 'class-validator';
 import fc from 'fast-check';
 import { canonical } from '../order-ledger/fingerprint.ts';
 import { parseJson } from '../shared/json.ts';
-import { IncompleteAnswer } from '../upstream/wire/reader.ts';
+import { IncompleteAnswer } from '../upstream/wire/contract-notes.ts';
 import { DeleteAssetDto, DeleteProductDto, NewBuyDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import {
   BoughtAssetDto,

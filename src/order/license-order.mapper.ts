@@ -1,7 +1,9 @@
 import type { PlacedItem } from '../order-ledger/ledger-record.ts';
-import type { ContractNotes, Reader } from '../upstream/wire/reader.ts';
+import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
+import type { Reader } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { IncompleteAnswer, readObject, ContractViolation } from '../upstream/wire/reader.ts';
+import { IncompleteAnswer, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { readObject } from '../upstream/wire/reader.ts';
 import type {
   WireBatchOrder,
   WireOrderAsset,

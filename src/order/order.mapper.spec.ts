@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../shared/json.ts';
-import { ContractNotes, ContractViolation, type GapKind } from '../upstream/wire/reader.ts';
+import { ContractNotes, ContractViolation, type GapKind } from '../upstream/wire/contract-notes.ts';
 import {
   toAssets,
   toCustomer,

@@ -1,11 +1,6 @@
 import { isJsonText, numberText } from '../shared/json.ts';
-import {
-  type ContractNotes,
-  type Reader,
-  readList,
-  readObject,
-  ContractViolation,
-} from '../upstream/wire/reader.ts';
+import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   nullableOfAsset,

@@ -14,7 +14,8 @@ import type {
 } from '../upstream/wire/member.ts';
 import type { WireAsset, WireCustomer } from '../upstream/wire/order.ts';
 import { readInstances } from '../upstream/wire/instances.ts';
-import { ContractViolation, Reader, readList } from '../upstream/wire/reader.ts';
+import { ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { Reader, readList } from '../upstream/wire/reader.ts';
 
 export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 

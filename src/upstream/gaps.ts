@@ -5,7 +5,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { UpstreamOperation } from './operations.ts';
-import { type ContractNotes, type GapKind, gapKinds } from './wire/reader.ts';
+import { type ContractNotes, type GapKind, gapKinds } from './wire/contract-notes.ts';
 
 /** A departure of the platform's answers from its interface, by name: never a value. Times are in ms since the epoch. */
 export interface Gap {

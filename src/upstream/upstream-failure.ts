@@ -1,6 +1,6 @@
 import type { LogFields, LoggedFailure } from '../problem/log-fields.ts';
 import type { UpstreamOperation } from './operations.ts';
-import { ContractViolation } from './wire/reader.ts';
+import { ContractViolation } from './wire/contract-notes.ts';
 
 /**
  * Why a call to the platform did not succeed:

@@ -11,7 +11,7 @@ import { type Result, type Sending, UpstreamExchange } from './upstream.exchange
 import { type UpstreamCode, upstreamCodes } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
-import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/reader.ts';
+import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/contract-notes.ts';
 
 /** Converts `data` of a success to a result; tolerated departures from the interface go to `notes`. */
 export type Decode<T> = (data: unknown, notes: ContractNotes) => T;

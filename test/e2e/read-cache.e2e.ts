@@ -313,7 +313,7 @@ describe('the cache of one process', () => {
     }
     expect(Math.min(...lifetimes)).toBeGreaterThan(150);
     // The median: a busy machine may delay some of them.
-    expect(lifetimes.toSorted((one, other) => one - other)[4]).toBeLessThan(320);
+    expect(lifetimes.toSorted((one, other) => one - other)[4]).toBeLessThan(1_000);
     expect(Math.max(...lifetimes) - Math.min(...lifetimes)).toBeGreaterThan(3);
   });
 

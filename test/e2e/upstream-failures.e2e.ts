@@ -237,7 +237,7 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
           },
       hasty,
     );
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });
 

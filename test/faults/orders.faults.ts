@@ -196,7 +196,7 @@ describe('in the order store', () => {
     const number = newNumber();
     const started = performance.now();
     expectRefused(await place(gateway, number));
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
     expect(await sends()).toBe(1);
     await comesBack(redis);
     await until('orders are placed', async () => (await place(gateway, number)).status === 201);
@@ -211,7 +211,7 @@ describe('in the order store', () => {
     const number = newNumber();
     const started = performance.now();
     expectRefused(await place(gateway, number));
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
     expect(await sends()).toBe(1);
     redis.thaw();
     await until('orders are placed', async () => (await place(gateway, number)).status === 201);

@@ -107,6 +107,18 @@ describe('a document', () => {
     expect(names.length).toBeGreaterThan(10);
     expect(names.filter((name) => !declared.has(name))).toEqual([]);
   });
+
+  it('of the architecture has every room, in the picture of the floors and in the table', () => {
+    const text = readFileSync('docs/architecture.md', 'utf8');
+    const [, picture = ''] = text.match(/```mermaid\nflowchart TB\n([^`]*)/) ?? [];
+    const table = text.split('\n').filter((line) => line.startsWith('| `'));
+    const rooms = globSync('src/*/').map((room) => basename(room));
+    expect(rooms.length).toBeGreaterThan(15);
+    expect(rooms.filter((room) => !new RegExp(String.raw`(?<![\w-])${room}(?![\w-])`).test(picture))).toEqual(
+      [],
+    );
+    expect(rooms.filter((room) => !table.some((line) => line.includes(`\`${room}\``)))).toEqual([]);
+  });
 });
 
 describe('what a comment cites', () => {

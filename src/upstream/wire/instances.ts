@@ -1,5 +1,6 @@
 import type { WireAssetProducts, WireMerchandiseInstance, WireProductInstance } from './member.ts';
-import { Reader, UnreadableTree } from './reader.ts';
+import { UnreadableTree } from './contract-notes.ts';
+import { Reader } from './reader.ts';
 
 /** The limit of nested packages. Packages of the platform have two or three levels. */
 export const MAX_PACKAGE_LEVELS = 16;

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { enumeration } from '../../shared/enumeration.ts';
 import { parseJson } from '../../shared/json.ts';
-import { ContractNotes, ContractViolation, type GapKind, Reader, readList, readObject } from './reader.ts';
+import { ContractNotes, ContractViolation, type GapKind } from './contract-notes.ts';
+import { Reader, readList, readObject } from './reader.ts';
 
 interface Wire {
   field: unknown;

@@ -1,73 +1,12 @@
-import { isJsonText, numberText } from '../../shared/json.ts';
+import { isJsonText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
+import { ContractViolation, type ContractNotes, type GapKind, UnreadableTree } from './contract-notes.ts';
+import { idText, longText, plain } from './scalars.ts';
 import { readTime, type TimestampUnit } from './time.ts';
 
-/** The platform's data does not have the shape of its interface. Names the location, never the value. */
-export class ContractViolation extends Error {
-  override readonly name = 'ContractViolation';
-
-  constructor(
-    readonly place: string,
-    expected: string,
-  ) {
-    super(`${place} is not ${expected}`);
-  }
-}
-
-/** The tree is too large, so the gateway reads nothing of the answer. */
-export class UnreadableTree extends ContractViolation {}
-
-/** The platform carried out the call, but its answer lacks the result of some parts; `matched` has the others, decoded. */
-export class IncompleteAnswer extends ContractViolation {
-  constructor(
-    place: string,
-    expected: string,
-    readonly matched: readonly unknown[],
-  ) {
-    super(place, expected);
-  }
-}
-
-/** How a usable answer departs from the interface (docs/api.md, section 7). */
-export const gapKinds = [
-  'unknown-field',
-  'unknown-word',
-  'wrong-type',
-  'null',
-  'empty',
-  'missing',
-  'time-unit',
-] as const;
-export type GapKind = (typeof gapKinds)[number];
-
-/** The departures of one answer, each once: its kind and the field's path (`data.list[].keyChipType`), never a value. */
-export class ContractNotes {
-  readonly #noted = new Map<string, { readonly path: string; readonly kind: GapKind }>();
-
-  add(path: string, kind: GapKind): void {
-    this.#noted.set(`${kind} ${path}`, { path, kind });
-  }
-
-  has(path: string, kind: GapKind): boolean {
-    return this.#noted.has(`${kind} ${path}`);
-  }
-
-  [Symbol.iterator](): Iterator<{ readonly path: string; readonly kind: GapKind }> {
-    return this.#noted.values();
-  }
-}
-
-/** Keys that could reach a prototype in a careless client of the gateway. */
-const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
-const MAX_ID = 128;
 /** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
-/** All of Unicode's category Cc. */
-// oxlint-disable-next-line no-control-regex
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-/** The largest int64, which some platforms use for "without an end". */
-const MAX_LONG = 9223372036854775807n;
 /** A time as text with its own time zone. */
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
@@ -197,15 +136,7 @@ export class Reader<Wire> implements Place {
     const value = this.#given(name);
     if (value === null) return null;
     if (value === '') return this.#not(name, 'empty');
-    const digits =
-      typeof value === 'number' && Number.isSafeInteger(value)
-        ? String(value)
-        : isJsonText(value)
-          ? value
-          : (numberText(value) ?? '');
-    if (!/^(0|-?[1-9]\d{0,18})$/.test(digits)) return this.#not(name, 'wrong-type');
-    const long = BigInt(digits);
-    return long <= MAX_LONG && long >= -MAX_LONG - 1n ? digits : this.#not(name, 'wrong-type');
+    return longText(value) ?? this.#not(name, 'wrong-type');
   }
 
   /** A timestamp as RFC 3339 in UTC with milliseconds. 0, an empty text and the largest long mean "none". */
@@ -390,30 +321,6 @@ export function readList<Wire, T>(
     }
   }
   return items;
-}
-
-function idText(value: unknown): string | undefined {
-  // Some platforms send an empty text for "none". requiredId refuses it.
-  if (isJsonText(value)) return isId(value) ? value : undefined;
-  const digits = numberText(value);
-  return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;
-}
-
-function isId(text: string): boolean {
-  if (CONTROL.test(text)) return false;
-  return text.length <= MAX_ID || (text.length <= 2 * MAX_ID && [...text].length <= MAX_ID);
-}
-
-/** Undoes the marking of numbers: exact integers beyond 2^53 become strings, other numbers numbers. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).filter(([key]) => !POLLUTING.has(key));
-    return Object.fromEntries(members.map(([key, member]) => [key, plain(member)]));
-  }
-  const digits = typeof value === 'string' ? numberText(value) : undefined;
-  if (digits === undefined) return value;
-  return /^-?\d+$/.test(digits) ? digits : Number(digits);
 }
 
 /** For operations without a payload: only the success counts, and `data` may be anything. */
