@@ -1,5 +1,5 @@
 import type { WireAnswer } from './classify.ts';
-import type { ContractNotes } from './wire/reader.ts';
+import type { ContractNotes } from './wire/contract-notes.ts';
 
 /** The bytes of a success, the result that was made of them, and how they departed from the interface. */
 export interface KnownAnswer {
