@@ -1,6 +1,6 @@
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import { text } from 'node:stream/consumers';
 import { newSecret } from '../test/support/canary.ts';
 import { Fleet } from '../test/support/fleet.ts';
 import { ask as askRedis } from '../test/support/redis.ts';
@@ -92,10 +92,15 @@ async function speed(): Promise<void> {
 }
 
 async function others(seconds: number): Promise<readonly Sample[]> {
-  const url = gatewayOf(fleet).url + ASSETS;
-  const workerData = { url, key: fleet.key, rate: OTHERS_PER_SECOND, seconds };
-  const [samples] = await once(new Worker(new URL('reader.ts', import.meta.url), { workerData }), 'message');
-  return samples as Sample[];
+  const child = spawn(
+    process.execPath,
+    ['--no-warnings', 'bench/reader.ts', String(OTHERS_PER_SECOND), String(seconds)],
+    {
+      env: { READER_URL: gatewayOf(fleet).url + ASSETS, READER_KEY: fleet.key },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  return JSON.parse(await text(child.stdout)) as Sample[];
 }
 
 /** What waits in Redis while the platform does not answer. */

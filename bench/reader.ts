@@ -1,8 +1,11 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { load } from './load.ts';
 
-/** Callers that read at a fixed rate, in a thread of their own so that the emulated platform does not delay them. Posts the samples. */
+/**
+ * Callers that read `READER_URL` at a fixed rate, in a process of their own so that the emulated platform does not delay them. Prints
+ * their samples as JSON.
+ */
 
-const { url, key, rate, seconds } = workerData as { url: string; key: string; rate: number; seconds: number };
-const send = () => fetch(url, { headers: { 'x-api-key': key } });
-parentPort?.postMessage(await load({ rate, seconds, send }));
+const { READER_URL = '', READER_KEY = '' } = process.env;
+const [rate, seconds] = process.argv.slice(2).map(Number);
+const send = () => fetch(READER_URL, { headers: { 'x-api-key': READER_KEY } });
+process.stdout.write(JSON.stringify(await load({ rate: rate ?? 0, seconds: seconds ?? 0, send })));
