@@ -78,13 +78,25 @@ export class MemberSearch {
     wanted: ListMembersQuery,
     fresh?: boolean,
   ): Promise<MemberPageDto> {
+    return this.shared.read(this.#pageSource(enterpriseGlobalId, wanted), call, fresh);
+  }
+
+  /** A page as the platform has it now. */
+  uncachedPage(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    return this.shared.readUncached(this.#pageSource(enterpriseGlobalId, wanted), call);
+  }
+
+  #pageSource(enterpriseGlobalId: string, wanted: ListMembersQuery): Source<MemberPageDto> {
     const { page, pageSize, departmentId, keyword } = wanted;
-    const source: Source<MemberPageDto> = {
+    return {
       operation: 'listMembers',
       ids: { enterpriseGlobalId },
       query: { departmentId, keyword, pageNum: String(page), pageSize: String(pageSize) },
       decode: (data, notes) => toMemberPage(data, wanted, this.config.timestampUnit, notes),
     };
-    return this.shared.read(source, call, fresh);
   }
 }

@@ -37,6 +37,15 @@ export class MemberService {
     return this.search.page(call, enterpriseGlobalId, wanted);
   }
 
+  /** The same from the platform itself, for readers who act on what is there now. */
+  listMembersUncached(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    return this.search.uncachedPage(call, enterpriseGlobalId, wanted);
+  }
+
   async getMember(call: CallContext, { enterpriseGlobalId, memberGlobalId }: MemberIds): Promise<MemberDto> {
     const member = await this.search.find(call, enterpriseGlobalId, memberGlobalId);
     if (!member) throw new ProblemException('member-not-found');

@@ -45,7 +45,7 @@ export class SharedReads {
   async read<T>(source: Source<T>, call: CallContext, fresh = call.fresh ?? false): Promise<T> {
     const { operation, ids, query, decode, result = operation } = source;
     const lifeMs = this.cache.lifeOf(undefined);
-    if (lifeMs === 0) return this.upstream.call(operation, call, { ids, query }, decode);
+    if (lifeMs === 0) return this.readUncached(source, call);
     const { enterpriseGlobalId = ids?.['enterpriseGlobalId'] } = source;
     const read = {
       operation: `source:${result}`,
@@ -63,6 +63,11 @@ export class SharedReads {
     });
     call.cachedAt = oldest(call.cachedAt, askedAt);
     return value.result;
+  }
+
+  /** Asks the platform itself: the result is neither taken from the cache nor kept in it. */
+  readUncached<T>({ operation, ids, query, decode }: Source<T>, call: CallContext): Promise<T> {
+    return this.upstream.call(operation, call, { ids, query }, decode);
   }
 
   /**
