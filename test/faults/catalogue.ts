@@ -821,6 +821,11 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'what answers the client package redirects it to another server',
         holds: 'it does not follow: the key stays',
       },
+      {
+        id: 'K48',
+        fault: 'a caller hangs up while the gateway verifies its token',
+        holds: 'the request counts against no limit of the caller, and the platform gets no call',
+      },
     ],
   },
   {
