@@ -2,8 +2,9 @@
  * Bundles the built gateway and its packages into one file, because Node needs most of its start for finding and reading thousands of
  * files. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads back to `src`.
  */
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { ownMap } from './own-map.ts';
 
 /** Packages that Nest loads only where they are installed. They are not. */
 const ABSENT = [
@@ -35,5 +36,7 @@ await build({
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
   },
 });
+const MAP = 'dist/bundle/gateway.js.map';
+writeFileSync(MAP, JSON.stringify(ownMap(JSON.parse(readFileSync(MAP, 'utf8')))));
 // Read beside the code.
 cpSync('dist/meta/page', 'dist/bundle/page', { recursive: true });

@@ -4,6 +4,8 @@ import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
+const MIB = 1024 * 1024;
+
 interface Document {
   readonly components: { readonly schemas: object };
 }
@@ -24,9 +26,11 @@ describe('the bundled gateway', () => {
 
   it('is what `npm start` and the image run', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
-    expect(scripts.start).toBe('exec node --enable-source-maps dist/bundle/gateway.js');
+    expect(scripts.start).toBe(
+      'exec node --enable-source-maps --max-semi-space-size=16 dist/bundle/gateway.js',
+    );
     expect(readFileSync('Dockerfile', 'utf8')).toContain(
-      'CMD ["node", "--enable-source-maps", "dist/bundle/gateway.js"]',
+      'CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "dist/bundle/gateway.js"]',
     );
   });
 
@@ -43,6 +47,14 @@ describe('the bundled gateway', () => {
       const response = await fetch(url + path);
       expect([path, response.status]).toEqual([path, 200]);
     }
+  });
+
+  it('P18 leaves most of its heap free, since its map has no packages', async () => {
+    const metrics = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
+    const oldMiB =
+      Number(/^nodejs_heap_space_size_used_bytes\{space="old"\} (\S+)/m.exec(metrics)?.[1]) / MIB;
+    expect(oldMiB).toBeGreaterThan(10);
+    expect(oldMiB).toBeLessThan(80);
   });
 
   it('names the sources in the stack of a failure', async () => {
