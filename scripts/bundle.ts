@@ -1,10 +1,12 @@
 /**
  * Bundles the built gateway and its packages into one file, because Node needs most of its start for finding and reading thousands of
- * files. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads back to `src`.
+ * files; and `guard-init` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
+ * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { ownMap } from './own-map.ts';
+import { sbomOf } from './sbom.ts';
 
 /** Packages that Nest loads only where they are installed. They are not. */
 const ABSENT = [
@@ -17,8 +19,13 @@ const ABSENT = [
   'class-transformer/storage',
 ];
 
-await build({
-  entryPoints: { gateway: 'dist/main.js' },
+/** Files that the API page serves as they are. Node finds them beside the bundle as it does in the repository. */
+const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'].map(
+  (name) => `node_modules/swagger-ui-dist/${name}`,
+);
+
+const { metafile } = await build({
+  entryPoints: { gateway: 'dist/main.js', 'guard-init': 'dist/order-ledger/guard-init.js' },
   outdir: 'dist/bundle',
   bundle: true,
   platform: 'node',
@@ -31,12 +38,16 @@ await build({
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'warning',
+  metafile: true,
   // For the packages that are CommonJS.
   banner: {
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
   },
 });
-const MAP = 'dist/bundle/gateway.js.map';
-writeFileSync(MAP, JSON.stringify(ownMap(JSON.parse(readFileSync(MAP, 'utf8')))));
+for (const map of ['dist/bundle/gateway.js.map', 'dist/bundle/guard-init.js.map'])
+  writeFileSync(map, JSON.stringify(ownMap(JSON.parse(readFileSync(map, 'utf8')))));
 // Read beside the code.
 cpSync('dist/meta/page', 'dist/bundle/page', { recursive: true });
+for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
+const files = [...Object.keys(metafile.inputs), ...SERVED];
+writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);

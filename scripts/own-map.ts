@@ -1,6 +1,7 @@
 /**
- * Leaves the packages out of a source map. Node decodes the whole map at the first stack that it shows, and keeps it: with the packages
- * that took 100 MiB, so that a gateway in a container of 512 MiB took its heap for full and refused every request.
+ * Leaves the places of packages out of a source map, and keeps their names. Node decodes the whole map at the first stack that it shows,
+ * and keeps it: with the packages that took 100 MiB, so that a gateway in a container of 512 MiB took its heap for full and refused every
+ * request.
  */
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -13,8 +14,6 @@ interface SourceMap {
 
 /** ECMA-426, section 4: a segment is the column, and where it has a source, the source, line and column; each as a difference. */
 export function ownMap({ version, sources, mappings }: SourceMap): SourceMap & { names: [] } {
-  const own = sources.filter((path) => !path.includes('node_modules/'));
-  const places = new Map(own.map((path, place) => [path, place]));
   const read = [0, 0, 0, 0];
   const written = [0, 0, 0, 0];
   let isOwn = false;
@@ -24,18 +23,17 @@ export function ownMap({ version, sources, mappings }: SourceMap): SourceMap & {
     for (const segment of line.split(',')) {
       const fields = decoded(segment).slice(0, 4);
       for (const [field, difference] of fields.entries()) read[field] = (read[field] ?? 0) + difference;
-      const place = fields.length < 4 ? undefined : places.get(sources[read[1] ?? 0] ?? '');
       const wasOwn = isOwn;
-      isOwn = place !== undefined;
+      isOwn = fields.length === 4 && !sources[read[1] ?? 0]?.includes('node_modules/');
       if (segment === '' || (!isOwn && !wasOwn)) continue;
       // The first segment of a package ends the last one before it.
-      const now = isOwn ? [read[0], place, read[2], read[3]] : [read[0]];
-      kept.push(now.map((value, field) => encoded((value ?? 0) - (written[field] ?? 0))).join(''));
-      for (const [field, value] of now.entries()) written[field] = value ?? 0;
+      const now = isOwn ? read : read.slice(0, 1);
+      kept.push(now.map((value, field) => encoded(value - (written[field] ?? 0))).join(''));
+      for (const [field, value] of now.entries()) written[field] = value;
     }
     return kept.join(',');
   });
-  return { version, sources: own, names: [], mappings: lines.join(';') };
+  return { version, sources, names: [], mappings: lines.join(';') };
 }
 
 function decoded(segment: string): number[] {

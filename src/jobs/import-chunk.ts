@@ -1,6 +1,8 @@
 import { AddMembersService } from '../member/add-members.service.ts';
 import { MemberService } from '../member/member.service.ts';
 import { describe } from '../member/member-failure.ts';
+import type { TraceContext } from '../observability/trace-context.ts';
+import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -35,6 +37,8 @@ export interface ChunkWork {
   readonly lease: ImportLease;
   readonly enterpriseGlobalId: string;
   readonly directory: MemberDirectory;
+  /** Of the request that wanted the import. */
+  readonly trace: TraceContext | undefined;
   readonly members: MemberService;
   readonly adding: AddMembersService;
   context(): Promise<CallContext>;
@@ -82,7 +86,7 @@ export class ImportChunk {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
       lease.assertHeld();
       if (Date.now() >= this.work.giveUpAt) return this.#giveUp();
-      const problem = await this.#attempt();
+      const problem = await inOwnTrace('import', () => this.#attempt(), this.work.trace);
       if (this.#open.size === 0 || (lease.isCancelled && !this.#isDoubtful)) return this.#save(false);
       if (problem && FINAL.has(problem.body.code)) {
         await this.#save(true);

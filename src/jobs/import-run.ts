@@ -1,3 +1,4 @@
+import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { Reach } from '../upstream/reach.ts';
@@ -26,7 +27,7 @@ const GIVE_UP_MS = 23.5 * 3_600_000;
 
 export type RunParts = Omit<
   ChunkWork,
-  'lease' | 'enterpriseGlobalId' | 'context' | 'giveUpAt' | 'written'
+  'lease' | 'enterpriseGlobalId' | 'trace' | 'context' | 'giveUpAt' | 'written'
 > & {
   readonly users: JobUsers;
   written(enterpriseGlobalId: string): Promise<void>;
@@ -56,6 +57,7 @@ export class ImportRun {
       ...parts,
       lease,
       enterpriseGlobalId,
+      trace: definition.trace,
       context: () => parts.users.contextOf(definition, this.#reach),
       written: () => parts.written(enterpriseGlobalId),
       giveUpAt: createdAt + GIVE_UP_MS,
@@ -115,7 +117,12 @@ export class ImportRun {
       this.lease.assertHeld();
       try {
         const context = await this.#work.context();
-        const members = await this.parts.directory.all(context, this.#work.enterpriseGlobalId);
+        const { enterpriseGlobalId, trace } = this.#work;
+        const members = await inOwnTrace(
+          'import',
+          () => this.parts.directory.all(context, enterpriseGlobalId),
+          trace,
+        );
         this.#reach.add(
           'member',
           [...members.values()].map(({ memberGlobalId }) => memberGlobalId),

@@ -92,6 +92,7 @@ export class ImportsService {
       await this.#reserve(room);
       const definition: JobDefinition = {
         ...{ jobId, enterpriseGlobalId, caller: call.caller.name, user, requestId: call.requestId },
+        trace: call.trace,
         ...options,
       };
       const job = await this.store.create(definition, file.chunks, file.rows);

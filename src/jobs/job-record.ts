@@ -1,4 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { TraceContext } from '../observability/trace-context.ts';
 import type { ProblemBody } from '../problem/problem.exception.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 
@@ -51,6 +52,8 @@ export interface JobDefinition extends ImportOptions {
   readonly caller: string;
   readonly user: JobUser;
   readonly requestId: string;
+  /** Of the request, as the caller's other services see it. */
+  readonly trace?: TraceContext;
 }
 
 export interface JobRecord {

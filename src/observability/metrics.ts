@@ -156,7 +156,7 @@ export class Metrics {
   readonly #readCache = new TallyCounter(
     {
       name: 'gateway_read_cache_total',
-      help: 'Cacheable reads, by operation and result of the cache; `error`: the cache was not available',
+      help: 'Cacheable reads, by operation and result of the cache; `hit` includes responses made of cached lists; `error`: the cache was not available',
       registry: this.registry,
     },
     ['operation', 'result'],

@@ -3,6 +3,7 @@ import {
   createTraceState,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   type SpanOptions,
   SpanStatusCode,
   trace,
@@ -28,17 +29,10 @@ export function isCollecting(): boolean {
 
 /** Begins the first span of the gateway in a trace: `parent` is the caller's, undefined where the trace begins here. */
 export function firstSpan(name: string, options: SpanOptions, parent: TraceContext | undefined): Span {
-  const spanContext = parent && {
-    traceId: parent.traceId,
-    spanId: parent.spanId,
-    traceFlags: Number.parseInt(parent.flags, 16),
-    isRemote: true,
-    ...(parent.state !== undefined && { traceState: createTraceState(parent.state) }),
-  };
   return tracer.startSpan(
     name,
     options,
-    spanContext ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT,
+    parent ? trace.setSpanContext(ROOT_CONTEXT, spanContextOf(parent)) : ROOT_CONTEXT,
   );
 }
 
@@ -65,9 +59,18 @@ export function inSpan<T>(
   return ofSpan(tracer.startSpan(name, options), run);
 }
 
-/** Runs work of the background, which no request began, as a trace of its own. */
-export function inOwnTrace<T>(name: string, run: () => Promise<T>): Promise<T> {
-  return collecting ? ofSpan(tracer.startSpan(name, { root: true }), run) : run();
+/** Runs work of the background as a trace of its own, linked to the request that wanted it, where there was one. */
+export function inOwnTrace<T>(name: string, run: () => Promise<T>, request?: TraceContext): Promise<T> {
+  if (!collecting) return run();
+  const links = request ? [{ context: spanContextOf(request) }] : [];
+  return ofSpan(tracer.startSpan(name, { root: true, links }), run);
+}
+
+function spanContextOf({ traceId, spanId, flags, state }: TraceContext): SpanContext {
+  return {
+    ...{ traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true },
+    ...(state !== undefined && { traceState: createTraceState(state) }),
+  };
 }
 
 async function ofSpan<T>(span: Span, run: (span: Span) => Promise<T>): Promise<T> {

@@ -15,7 +15,7 @@ import { redisErrorReason } from '../redis/redis-error.ts';
 
 /**
  * `npm run guard-init [-- --yes]`: an operator confirms that the gateway may trust the order store with its present content. It is part of
- * the build, so that the image has it too (`node dist/order-ledger/guard-init.js`).
+ * the build, so that the image has it too (`node dist/bundle/guard-init.js`).
  */
 
 const OPTION = '--yes';

@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -10,51 +13,113 @@ interface Document {
   readonly components: { readonly schemas: object };
 }
 
+interface Sbom {
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+    readonly hashes: readonly { readonly content: string }[];
+  }[];
+}
+
+const read = <T>(path: string) => JSON.parse(readFileSync(path, 'utf8')) as T;
+
 /** What `npm start` and the image run: one file, with a map to the sources. */
 describe('the bundled gateway', () => {
+  /** What the image has, far from any other package. */
+  const image = mkdtempSync(join(tmpdir(), 'bundle-'));
   let sandbox: TestSandbox;
   let fleet: Fleet;
 
   beforeAll(async () => {
+    for (const path of ['package.json', 'CHANGELOG.md', 'dist/bundle'])
+      cpSync(path, join(image, path), { recursive: true });
     sandbox = await TestSandbox.start();
-    fleet = await Fleet.start(sandbox, 1, { how: { bundled: true }, environment: { DOCS: 'on' } });
+    fleet = await Fleet.start(sandbox, 1, {
+      how: { bundled: true, folder: image },
+      // Nothing listens there: the SDK is loaded all the same.
+      environment: { DOCS: 'on', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
+    });
   });
   afterAll(async () => {
     await fleet.stop();
     await sandbox.close();
+    rmSync(image, { recursive: true });
   });
 
   it('is what `npm start` and the image run', () => {
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+    const { scripts, version } = read<{ scripts: { start: string }; version: string }>('package.json');
     expect(scripts.start).toBe(
       'exec node --enable-source-maps --max-semi-space-size=16 dist/bundle/gateway.js',
     );
-    expect(readFileSync('Dockerfile', 'utf8')).toContain(
+    const dockerfile = readFileSync('Dockerfile', 'utf8');
+    expect(dockerfile).toContain(
       'CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "dist/bundle/gateway.js"]',
     );
+    expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
+    const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
+    expect(copied.slice(-2)).toEqual(['package.json CHANGELOG.md', '--from=build /app/dist/bundle']);
   });
 
   it('reads, orders, and shows its document and its page', async () => {
-    const read = await fleet.get(0, '/v1/enterprises/ent-harbour/assets');
-    expect(read.status).toBe(200);
+    const assets = await fleet.get(0, '/v1/enterprises/ent-harbour/assets');
+    expect(assets.status).toBe(200);
     const order = await fleet.post(0, '/v1/license-orders', orderOf('SO-bundle'));
     expect(order.status).toBe(201);
     const url = fleet.gateways[0]?.url;
     const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
-    const expected = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as Document;
+    const expected = read<Document>('config/openapi.json');
     expect(document.components.schemas).toEqual(expected.components.schemas);
-    for (const path of ['/docs', '/docs/swagger-ui-bundle.js', '/docs/page.js']) {
+    for (const path of ['/docs', '/docs/changelog', '/docs/swagger-ui-bundle.js', '/docs/page.js']) {
       const response = await fetch(url + path);
       expect([path, response.status]).toEqual([path, 200]);
     }
   });
 
-  it('P18 leaves most of its heap free, since its map has no packages', async () => {
+  it('P18 leaves most of its heap free, since its map has no places in packages', async () => {
     const metrics = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
     const oldMiB =
       Number(/^nodejs_heap_space_size_used_bytes\{space="old"\} (\S+)/m.exec(metrics)?.[1]) / MIB;
     expect(oldMiB).toBeGreaterThan(10);
     expect(oldMiB).toBeLessThan(80);
+  });
+
+  it('confirms the order store without other packages', () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--enable-source-maps', 'dist/bundle/guard-init.js', '--yes'],
+      { cwd: image, env: { PATH: process.env['PATH'], ...fleet.environment }, encoding: 'utf8' },
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Ready.');
+  });
+
+  it('has a list of its packages, complete and with the hashes of the lock file', () => {
+    const { components } = read<Sbom>(join(image, 'dist/bundle/sbom.cdx.json'));
+    const { packages } = read<{ packages: Record<string, { version: string; integrity?: string }> }>(
+      'package-lock.json',
+    );
+    const named = new Set(components.map(({ name }) => name));
+    const inside = new Set(['swagger-ui-dist']);
+    for (const file of ['gateway', 'guard-init'])
+      for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
+        const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
+        if (name !== undefined) inside.add(name);
+      }
+    // Some packages' own maps have sources of elsewhere.
+    const known = [...inside].filter((name) => Object.hasOwn(packages, `node_modules/${name}`));
+    expect(known.length).toBeGreaterThan(100);
+    expect(known.filter((name) => !named.has(name))).toEqual([]);
+    const { dependencies } = read<{ dependencies: object }>('package.json');
+    expect(Object.keys(dependencies).filter((name) => !named.has(name))).toEqual([]);
+    const locked = Object.entries(packages).map(([path, { version, integrity = '' }]) => {
+      const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+      return `${name} ${version} ${Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')}`;
+    });
+    for (const { name, version, purl, hashes } of components) {
+      expect(locked).toContain(`${name} ${version} ${hashes[0]?.content}`);
+      expect(decodeURIComponent(purl)).toBe(`pkg:npm/${name}@${version}`);
+    }
   });
 
   it('names the sources in the stack of a failure', async () => {

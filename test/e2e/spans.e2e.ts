@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newEncryptionKey } from '../support/canary.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Collector, type CollectedSpan } from '../support/collector.ts';
 import { endings } from '../support/endings.ts';
 import { order } from '../support/expected.ts';
@@ -110,6 +110,38 @@ describe('with a collector', () => {
     expect(call?.headers['traceparent']).toBe(`00-${trace}-${attempt?.spanId}-01`);
     expect(collector.resource).toMatchObject({ 'service.name': 'licensing-gateway' });
     expect(collector.resource).not.toHaveProperty('process.command_args');
+  });
+
+  it('the calls of an import are traces of their own, linked to the request that wanted it', async () => {
+    const file = ['account,password,name,departmentId', `traced1,${newSecret('m')},Name 1,10`, ''].join(
+      '\r\n',
+    );
+    const taken = await fetch(`${gateway.url}/v1/enterprises/ent-harbour/member-imports`, {
+      method: 'POST',
+      headers: { 'x-api-key': lender.key, 'content-type': 'text/csv', ...traced(trace) },
+      body: file,
+    });
+    expect(taken.status).toBe(202);
+    const request = (await spansOf(trace)).find(({ kind }) => kind === 2);
+    const linked = () =>
+      named(collector.spans, 'import').filter(({ links = [] }) =>
+        links.some(({ traceId, spanId }) => traceId === trace && spanId === request?.spanId),
+      );
+    const attemptOf = (operation: string) =>
+      linked()
+        .flatMap(({ traceId }) => collector.ofTrace(traceId))
+        .find(({ attributes }) => attributes['gateway.upstream.operation'] === operation);
+    await until('the members have their span', () => attemptOf('addMembers') !== undefined);
+    const [call] = await sandbox.journal('addMembers');
+    const { traceId, spanId } = attemptOf('addMembers') as CollectedSpan;
+    expect(traceId).not.toBe(trace);
+    expect(call?.headers['traceparent']).toBe(`00-${traceId}-${spanId}-01`);
+    // It is exported when the rows are recorded, after the call.
+    await until('the attempt leads to the request', () =>
+      linked().some((span) => span.traceId === traceId && !span.parentSpanId),
+    );
+    expect(attemptOf('listMembers')).toBeDefined();
+    expect(JSON.stringify(collector.spans)).not.toContain('traced1');
   });
 
   it('a refusal of the platform marks its attempt as failed, with the code', async () => {

@@ -50,6 +50,16 @@ which shows what the safeguard is worth (\`--variant\`):
 | \`split-brain\`: a replica is promoted while the old master goes on, and both get the same orders | 20 | 0 | \`wait-left-out\`: no acknowledgement of replicas | 20 |
 | \`gone-back\`: the store comes back with the data of an earlier time | 20 | 0 | \`count-not-compared\`: writes are not counted | 10, all that were lost |`;
 
+const IMPORT_CHAOS = `\`npm run chaos:imports\` kills three gateways and Redis under imports, and \`npm run chaos:imports -- --variants\` leaves one safeguard out after the other, each of which must be found:
+
+| act | the variant that it finds | what the variant does |
+| --- | --- | --- |
+| \`killed-before-the-record\`: all processes are killed when the platform has carried a call out | \`no-record-before-sending\` | members who were added count as failed |
+| \`lost-responses\`: the platform carries calls out and breaks the responses off | \`no-lookup-after-a-lost-response\` | members who were added count as failed |
+| \`passwords\`: one of two calls has its response | \`passwords-kept\` | the password of an added member waits on |
+| \`second-import\`: several imports of an enterprise at the same moment, by all processes | \`two-imports-at-once\` | two jobs of an enterprise run |
+| \`bounded-deletes\`: more members are missing than may be deleted, when the file arrives or only later | \`plan-not-bounded\`, \`plan-bounded-only-when-the-file-arrives\` | members are deleted |`;
+
 export const sections: readonly CatalogueSection[] = [
   {
     title: 'Upstream transport',
@@ -1093,7 +1103,20 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a job of an enterprise that the caller was not granted',
         holds: 'the same response as for a job that does not exist',
       },
+      {
+        id: 'J5',
+        fault:
+          'processes and Redis are killed under imports, and the platform breaks calls off before and after it carries them out, is slow, and refuses single rows',
+        holds:
+          'no member is added twice, each row has the result that the platform has, every job ends, its progress never goes back, and no password can be read or outlives its call',
+      },
+      {
+        id: 'J6',
+        fault: 'a process dies after it took a job from the queue, and before it has the lease of the job',
+        holds: 'another process takes the job within seconds',
+      },
     ],
+    after: IMPORT_CHAOS,
   },
 ];
 

@@ -11,6 +11,8 @@ export interface CollectedSpan {
   /** 2: of a server; 3: of a client. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** Spans of other traces. */
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
   /** 2: failed. */
   readonly status: number;
 }

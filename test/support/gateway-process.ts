@@ -26,6 +26,8 @@ interface How {
   readonly disturbed?: boolean;
   /** As `npm start` runs it, instead of file by file: some tests change single files. */
   readonly bundled?: boolean;
+  /** It runs in this folder, instead of the repository's. */
+  readonly folder?: string | undefined;
   /** Further options of Node. */
   readonly nodeOptions?: string;
   /** The limit of open files. */
@@ -41,7 +43,7 @@ const SHIPPED = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundl
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, bundled = false, nodeOptions = '', maxFiles, group, logFile }: How = {},
+  { disturbed = false, bundled = false, folder, nodeOptions = '', maxFiles, group, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
@@ -65,6 +67,7 @@ export async function startGatewayProcess(
         ...keeping,
         NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
       },
+      cwd: folder,
       stdio: ['ignore', sink, sink, 'ipc'],
     },
   );
