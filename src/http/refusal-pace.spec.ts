@@ -3,7 +3,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { RefusalPace } from './refusal-pace.ts';
 
-describe('K48 a caller that sends wrong requests one after another', () => {
+describe('K49 a caller that sends wrong requests one after another', () => {
   let metrics: Metrics;
   let pace: RefusalPace;
 

@@ -828,6 +828,11 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'K48',
+        fault: 'a caller hangs up while the gateway verifies its token',
+        holds: 'the request counts against no limit of the caller, and the platform gets no call',
+      },
+      {
+        id: 'K49',
         fault: 'a caller sends wrong requests one after another without end',
         holds:
           'beside other callers a hundred are refused at once, and then one in 5 ms: the others wait, and those that would wait for more than a second are 429; alone it does not wait',
@@ -1114,6 +1119,21 @@ export const sections: readonly CatalogueSection[] = [
         id: 'J6',
         fault: 'a process dies after it took a job from the queue, and before it has the lease of the job',
         holds: 'another process takes the job within seconds',
+      },
+      {
+        id: 'J7',
+        fault: 'imports would take more room than they may have: of a caller, of the store, or by one file',
+        holds: '503 or 413 before the file is read; an import that ends makes room for the next one',
+      },
+      {
+        id: 'J8',
+        fault: 'for a day the list of members cannot be read, or no process runs',
+        holds: 'rows that were sent are unknown, those that were not have failed, and the passwords are gone',
+      },
+      {
+        id: 'J9',
+        fault: 'the session of an import ends while it runs, or its caller is removed',
+        holds: 'the job fails with that problem and sends nothing further; what was sent has its result',
       },
     ],
     after: IMPORT_CHAOS,
