@@ -78,7 +78,7 @@ export class MemberDirectory {
     page: number,
     keyword?: string,
   ): Promise<{ items: readonly MemberDto[]; total: number }> {
-    return this.members.listMembers(call, enterpriseGlobalId, {
+    return this.members.listMembersUncached(call, enterpriseGlobalId, {
       page,
       pageSize: PAGE_SIZE,
       ...(keyword && { keyword }),

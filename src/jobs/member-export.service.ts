@@ -24,7 +24,7 @@ export class MemberExportService {
   async *all(call: CallContext, enterpriseGlobalId: string, filter: ExportQuery): AsyncGenerator<MemberDto> {
     for (let page = 1; page <= MAX_PAGES; page++) {
       const query = { ...filter, page, pageSize: PAGE_SIZE };
-      const { items, total } = await this.members.listMembers(call, enterpriseGlobalId, query);
+      const { items, total } = await this.members.listMembersUncached(call, enterpriseGlobalId, query);
       yield* items;
       if (items.length === 0 || page * PAGE_SIZE >= total) return;
     }

@@ -88,8 +88,8 @@ export class MemberAssetsController {
       { status: 200, description: 'Single products, and the trees of packages', type: AssetProductsDto },
     ],
   })
-  getAssetProducts(@Call() call: CallContext, @Param() { assetId }: AssetPath): Promise<AssetProductsDto> {
-    return this.assets.getAssetProducts(call, assetId);
+  getAssetProducts(@Call() call: CallContext, @Param() asset: AssetPath): Promise<AssetProductsDto> {
+    return this.assets.getAssetProducts(call, asset);
   }
 
   @Put('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')

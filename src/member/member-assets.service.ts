@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { pageOf } from '../operation/page.dto.ts';
-import { SharedReads } from '../read-cache/shared-reads.ts';
+import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
@@ -63,21 +63,26 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     fresh?: boolean,
   ): Promise<readonly AssetNumDto[]> {
-    const load = () =>
-      this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, toAssetNums);
-    return this.shared.read({ name: 'listAssetNums', enterpriseGlobalId }, call, load, fresh);
+    const ids = { enterpriseGlobalId };
+    return this.shared.read({ operation: 'listAssetNums', ids, decode: toAssetNums }, call, fresh);
   }
 
   allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
-    const load = () =>
-      this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, toLentLocks);
-    return this.shared.read({ name: 'listLentLocks', enterpriseGlobalId }, call, load);
+    const ids = { enterpriseGlobalId };
+    return this.shared.read({ operation: 'listLentLocks', ids, decode: toLentLocks }, call);
   }
 
-  getAssetProducts(call: CallContext, assetId: string): Promise<AssetProductsDto> {
-    return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>
-      toAssetProducts(data, this.config.timestampUnit, notes),
-    );
+  getAssetProducts(
+    call: CallContext,
+    { enterpriseGlobalId, assetId }: { readonly enterpriseGlobalId: string; readonly assetId: string },
+  ): Promise<AssetProductsDto> {
+    const source: Source<AssetProductsDto> = {
+      operation: 'listAssetProducts',
+      ids: { assetId },
+      enterpriseGlobalId,
+      decode: (data, notes) => toAssetProducts(data, this.config.timestampUnit, notes),
+    };
+    return this.shared.read(source, call);
   }
 
   lendAssets(

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { BoundedStore } from '../read-cache/bounded-store.ts';
-import { SharedReads } from '../read-cache/shared-reads.ts';
+import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { UpstreamClient } from '../upstream/upstream.client.ts';
-import type { MemberDto, MemberPageDto } from './dto/member.dto.ts';
+import type { ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
 import { toMemberPage } from './member.mapper.ts';
 
 /** As large as listMembers lets a caller have. */
@@ -28,7 +27,6 @@ export class MemberSearch {
   });
 
   constructor(
-    private readonly upstream: UpstreamClient,
     private readonly shared: SharedReads,
     private readonly config: UpstreamConfig,
   ) {}
@@ -53,7 +51,8 @@ export class MemberSearch {
   ): Promise<MemberDto | undefined> {
     const key = `${enterpriseGlobalId}\n${memberGlobalId}`;
     const look = async (number: number) => {
-      const page = await this.#page(call, enterpriseGlobalId, number, fresh);
+      const wanted = { page: number, pageSize: PAGE_SIZE };
+      const page = await this.page(call, enterpriseGlobalId, wanted, fresh);
       const member = page.items.find((each) => each.memberGlobalId === memberGlobalId);
       if (member) this.#pageOf.set(key, number);
       return { ...page, member };
@@ -72,17 +71,32 @@ export class MemberSearch {
     throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
   }
 
-  #page(
+  /** A page of the platform's list. `fresh`: bypasses the cache. */
+  page(
     call: CallContext,
     enterpriseGlobalId: string,
-    page: number,
-    fresh: boolean | undefined,
+    wanted: ListMembersQuery,
+    fresh?: boolean,
   ): Promise<MemberPageDto> {
-    const query = { pageNum: String(page), pageSize: String(PAGE_SIZE) };
-    const load = () =>
-      this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
-        toMemberPage(data, { page, pageSize: PAGE_SIZE }, this.config.timestampUnit, notes),
-      );
-    return this.shared.read({ name: 'listMembers', enterpriseGlobalId, query }, call, load, fresh);
+    return this.shared.read(this.#pageSource(enterpriseGlobalId, wanted), call, fresh);
+  }
+
+  /** A page as the platform has it now. */
+  uncachedPage(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    return this.shared.readUncached(this.#pageSource(enterpriseGlobalId, wanted), call);
+  }
+
+  #pageSource(enterpriseGlobalId: string, wanted: ListMembersQuery): Source<MemberPageDto> {
+    const { page, pageSize, departmentId, keyword } = wanted;
+    return {
+      operation: 'listMembers',
+      ids: { enterpriseGlobalId },
+      query: { departmentId, keyword, pageNum: String(page), pageSize: String(pageSize) },
+      decode: (data, notes) => toMemberPage(data, wanted, this.config.timestampUnit, notes),
+    };
   }
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
@@ -12,7 +11,7 @@ import type {
   ResetPasswordDto,
   UpdateMemberDto,
 } from './dto/member.dto.ts';
-import { toMemberPage, toMemberTerms } from './member.mapper.ts';
+import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 import { UnsettledDeletes } from './unsettled-deletes.ts';
 
@@ -26,7 +25,6 @@ interface MemberIds {
 export class MemberService {
   constructor(
     private readonly upstream: UpstreamClient,
-    private readonly config: UpstreamConfig,
     private readonly unsettled: UnsettledDeletes,
     private readonly search: MemberSearch,
   ) {}
@@ -36,11 +34,16 @@ export class MemberService {
     enterpriseGlobalId: string,
     wanted: ListMembersQuery,
   ): Promise<MemberPageDto> {
-    const { page, pageSize, departmentId, keyword } = wanted;
-    const query = { departmentId, keyword, pageNum: String(page), pageSize: String(pageSize) };
-    return this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
-      toMemberPage(data, wanted, this.config.timestampUnit, notes),
-    );
+    return this.search.page(call, enterpriseGlobalId, wanted);
+  }
+
+  /** The same from the platform itself, for readers who act on what is there now. */
+  listMembersUncached(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    wanted: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    return this.search.uncachedPage(call, enterpriseGlobalId, wanted);
   }
 
   async getMember(call: CallContext, { enterpriseGlobalId, memberGlobalId }: MemberIds): Promise<MemberDto> {

@@ -1,13 +1,21 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { asksForFresh, isNamed } from '../read-cache/etag.ts';
-import { ReadCache, type Served, tagged } from '../read-cache/read-cache.ts';
-import type { Content } from '../read-cache/response-store.ts';
+import { asksForFresh, etagOf, isNamed } from '../read-cache/etag.ts';
+import { ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Tenancy } from '../tenancy/tenancy.ts';
 import { pageLinks } from './page-links.ts';
+import { hasSameParts } from './same-parts.ts';
 
 type Handle = () => Promise<unknown>;
+
+/** A result as it is sent. Node sends a text together with the headers in one write, and bytes in a second one. */
+interface Response {
+  readonly result: unknown;
+  readonly body: string;
+  readonly etag: string;
+  readonly link: string | undefined;
+}
 
 /**
  * Around every read: serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304
@@ -31,8 +39,8 @@ export class ReadInterceptor implements NestInterceptor {
   }
 
   async #respond(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<string | undefined> {
-    const { answer, ageSeconds } = await this.#read(request, reply, handle);
-    const { body, etag, link } = answer;
+    const { value, ageSeconds } = await this.#read(request, reply, handle);
+    const { body, etag, link } = value;
     // The caller may keep the response, and has to ask with its ETag before each use.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (link !== undefined) void reply.header('link', link);
@@ -45,20 +53,21 @@ export class ReadInterceptor implements NestInterceptor {
     return body;
   }
 
-  #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Served> {
+  /** The response stays in this process: it is made of what Redis has. */
+  #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<Served<Response>> {
     const { call, policy } = request.state;
     if (!call || !policy) throw new Error('the caller guard has not run');
     const fresh = asksForFresh(request.headers['cache-control']);
     if (fresh) call.fresh = true;
-    const load = async () => {
-      const result = await handle();
-      return { ...contentOf(result, request.url), askedAt: call.cachedAt };
+    const load = async (held?: Response) => {
+      const value = responseOf(await handle(), request.url, held);
+      return { value, length: value.body.length, askedAt: call.cachedAt };
     };
     const lifeMs = this.cache.lifeOf(policy.cacheMs);
     if (lifeMs === 0) {
       // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
       call.abandon = hangUp(reply);
-      return load().then((content) => ({ answer: tagged(content), ...agedBy(content) }));
+      return load().then(({ value, askedAt }) => ({ value, ...agedBy(askedAt) }));
     }
     const read = {
       operation: policy.operationId,
@@ -72,7 +81,7 @@ export class ReadInterceptor implements NestInterceptor {
 }
 
 /** The `Age` of a response made from cached parts. */
-function agedBy({ askedAt }: { readonly askedAt?: number | undefined }): Pick<Served, 'ageSeconds'> {
+function agedBy(askedAt: number | undefined): Pick<Served<unknown>, 'ageSeconds'> {
   return askedAt === undefined ? {} : { ageSeconds: Math.max(0, Math.floor((Date.now() - askedAt) / 1000)) };
 }
 
@@ -85,6 +94,10 @@ function hangUp({ raw }: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-function contentOf(result: unknown, url: string): Content {
-  return { body: JSON.stringify(result), link: pageLinks(result, url) };
+/** `held` is the last response to an equal request. A result of the same parts gives the same response. */
+function responseOf(result: unknown, url: string, held?: Response): Response {
+  if (held && hasSameParts(held.result, result)) return held;
+  const body = JSON.stringify(result);
+  const etag = held?.body === body ? held.etag : etagOf(body);
+  return { result, body, etag, link: pageLinks(result, url) };
 }

@@ -3,26 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { ConfigError, OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { refusalOf } from '../redis/redis-error.ts';
-import { orderStoreRights, refusalsOf } from '../redis/rights.ts';
 import { Script } from '../redis/script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import type { KnownStore } from './redis-order-ledger.ts';
 import { storeKeys } from './store-keys.ts';
 import { makeEpoch } from './store-epoch.ts';
+import { StoreFitness } from './store-fitness.ts';
 import { type Remembered, StoreMemory } from './store-memory.ts';
-import { exchangedKeys, readStoreState, type StoreState, unreadableOrders } from './store-settings.ts';
 
-/** Settings change rarely, and reading them transfers some kB. */
-const SETTINGS_MS = 2_000;
 /** While no order comes, a trial write runs this often. */
 const TRIAL_MS = 2_000;
-/**
- * A replica that has just disconnected may have been promoted, for example by sentinels when an operator asks for a failover. Until all
- * replicas follow it, the old master and its other replicas acknowledge writes that will be lost. So for this time the gateway still
- * asks for its acknowledgement.
- */
-const GONE_REPLICA_MS = 15_000;
 /** The beginning of an operator's epoch, `operator:<ms>:<random>`: only a later one may replace a known epoch. */
 export const CONFIRMED = 'operator:';
 
@@ -58,28 +48,18 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 /**
  * Decides whether the order store can be trusted. Its epoch is a random value: a store that was emptied has lost it. Its count of begun
- * writes only rises: a store with a lower count was restored to an older state. Its settings must keep what is written. Where one of
+ * writes only rises: a store with a lower count was restored to an older state. It must be fit to keep what is written. Where one of
  * these is wrong, nothing is sent, and one line of the log says why.
  */
 @Injectable()
 export class StoreWatch implements KnownStore {
   readonly environment: string;
+  readonly #fitness: StoreFitness;
   #epoch: string | undefined;
   #count = 0;
-  #replicated = false;
-  #acknowledgements = 1;
-  /** When enough replicas were connected for the last time, and the history of the server then. */
-  #enough = { at: -Infinity, history: '' };
   #stopped: StopReason = 'away';
   #reported = '';
-  #warned: readonly string[] = [];
-  #replicas: number | undefined;
-  #settingsAt = -Infinity;
   #triedAt = -Infinity;
-  /** The rights that an order needs and that the user of Redis lacks. Records can be read all the same. */
-  #missingRights: readonly string[] = [];
-  /** Settings and keys are right. */
-  #isFit = false;
   readonly #unreadable = new Set<string>();
 
   constructor(
@@ -90,14 +70,15 @@ export class StoreWatch implements KnownStore {
     private readonly log: Log,
   ) {
     this.environment = environmentName(upstream.baseUrl);
+    this.#fitness = new StoreFitness(this.environment, config.encryptionKeys, redis, log);
   }
 
   get epoch(): string | undefined {
-    return this.#isFit ? this.#epoch : undefined;
+    return this.#fitness.isFit ? this.#epoch : undefined;
   }
 
   get lacksRights(): boolean {
-    return this.#missingRights.length > 0;
+    return this.#fitness.lacksRights;
   }
 
   get count(): number {
@@ -105,11 +86,11 @@ export class StoreWatch implements KnownStore {
   }
 
   get replicated(): boolean {
-    return this.#replicated;
+    return this.#fitness.replicated;
   }
 
   get acknowledgements(): number {
-    return this.#acknowledgements;
+    return this.#fitness.acknowledgements;
   }
 
   get stopped(): StopReason {
@@ -145,7 +126,7 @@ export class StoreWatch implements KnownStore {
   unacknowledged(): void {
     this.#refuses(
       'replicas',
-      `The order store has replicas and too few acknowledge what is written (${this.#acknowledgements} have to): orders are refused until they do`,
+      `The order store has replicas and too few acknowledge what is written (${this.acknowledgements} have to): orders are refused until they do`,
     );
   }
 
@@ -175,18 +156,18 @@ export class StoreWatch implements KnownStore {
    * began: their count is read before an order is taken.
    */
   async reconnected(): Promise<void> {
-    this.#isFit = false;
+    this.#fitness.doubt();
     await this.check();
   }
 
-  /** Checks epoch and count, and every {@link SETTINGS_MS} the settings. Rejects while the store is away. */
+  /** Checks epoch and count, and every two seconds the settings. Rejects while the store is away. */
   async check(atStart = false): Promise<void> {
     try {
-      const remembered = atStart || this.#isFit ? undefined : await this.memory.ofAll();
+      const remembered = atStart || this.#fitness.isFit ? undefined : await this.memory.ofAll();
       if (remembered) this.#learn(remembered);
-      if (atStart || !this.#isFit || performance.now() - this.#settingsAt >= SETTINGS_MS)
-        await this.#checkSettings(atStart);
-      if (this.#isFit && !this.lacksRights) await this.#findEpoch();
+      const unfit = atStart || this.#fitness.isDue ? await this.#fitness.check(atStart) : undefined;
+      if (unfit) this.#stop(unfit.reason, unfit.message);
+      if (this.#fitness.isFit && !this.lacksRights) await this.#findEpoch();
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       this.#stop('away', 'The order store is away: orders are refused until it is back');
@@ -197,95 +178,6 @@ export class StoreWatch implements KnownStore {
   #learn({ epoch, count }: Remembered): void {
     if (this.#epoch === undefined || isLater(epoch, this.#epoch)) [this.#epoch, this.#count] = [epoch, count];
     else if (epoch === this.#epoch) this.#count = Math.max(this.#count, count);
-  }
-
-  async #checkSettings(atStart: boolean): Promise<void> {
-    const found = await this.#stateOf();
-    if (atStart && found && found.refuse.length > 0)
-      throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
-    this.#missingRights = found && found.refuse.length > 0 ? [] : await this.#rightsThatAreMissing();
-    this.#settingsAt = performance.now();
-    if (!found || this.lacksRights) {
-      this.#stop(
-        'rights',
-        `The order store denies ${this.#missingRights.join(' and ')} to the user of GUARD_REDIS_URL: orders are refused until it has these rights`,
-      );
-      return;
-    }
-    this.#sayWeaknesses(found);
-    this.#replicated = found.replicated;
-    this.#countReplicas(found);
-    const isAlone = found.replicated && found.replicas === 0;
-    const faults = isAlone
-      ? [
-          ...found.refuse,
-          'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run guard-init` that there are none any more',
-        ]
-      : found.refuse;
-    if (faults.length > 0) {
-      this.#isFit = false;
-      this.#stop('settings', `The order store ${faults.join(', and ')}: orders are refused until then`);
-      return;
-    }
-    if (!this.#isFit) this.#isFit = await this.#checkKeys(atStart);
-  }
-
-  /** undefined: the user of Redis has no right to read it. */
-  async #stateOf(): Promise<StoreState | undefined> {
-    try {
-      return await readStoreState(this.redis, this.environment);
-    } catch (error) {
-      if (refusalOf(error) !== 'NOPERM') throw error;
-      return undefined;
-    }
-  }
-
-  /** Not asked of a replica: it refuses every write, and the client then connects again. */
-  async #rightsThatAreMissing(): Promise<readonly string[]> {
-    const rights = orderStoreRights(this.environment);
-    return (await this.redis.run((client) => refusalsOf(client, rights))).missing;
-  }
-
-  #countReplicas({ replicas, history }: StoreState): void {
-    const at = performance.now();
-    const isSame = history === this.#enough.history;
-    if (isSame && replicas < this.#acknowledgements && at - this.#enough.at < GONE_REPLICA_MS) return;
-    this.#acknowledgements = Math.max(1, replicas);
-    this.#enough = { at, history };
-  }
-
-  #sayWeaknesses({ warn, replicas, replicated }: StoreState): void {
-    for (const fault of warn.filter((each) => !this.#warned.includes(each)))
-      this.log.warn({ event: 'order-store-weak', fault }, `The order store ${fault}`);
-    this.#warned = warn;
-    if (replicas === this.#replicas) return;
-    this.#replicas = replicas;
-    const what = replicated
-      ? 'an order is sent once a replica has its record, and refused where none answers within 150 ms'
-      : 'an order is sent once this one server has its record, and what the server loses is lost';
-    this.log.info(
-      { event: 'order-store-replicas', replicas },
-      `The order store has ${replicas} replicas: ${what}`,
-    );
-  }
-
-  /** An order that the gateway cannot decrypt could be neither answered nor settled. */
-  async #checkKeys(atStart: boolean): Promise<boolean> {
-    const keys = this.config.encryptionKeys;
-    const exchanged = await exchangedKeys(this.redis, this.environment, keys);
-    if (exchanged.length > 0) {
-      const fault = `has another key under the id ${exchanged.join(' and ')} than the order store knows: put the old key back, and give the new one another id`;
-      if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
-      this.#stop('keys', `ENCRYPTION_KEYS ${fault}`);
-      return false;
-    }
-    const kids = keys.map(({ kid }) => kid);
-    const count = await unreadableOrders(this.redis, this.environment, kids);
-    if (count === 0) return true;
-    const fault = `lacks a key under which ${count} orders are sealed that are not settled: add it at the end`;
-    if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
-    this.log.error({ event: 'order-store-keys', count }, `ENCRYPTION_KEYS ${fault}`);
-    return true;
   }
 
   async #findEpoch(): Promise<void> {

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { SharedReads } from '../read-cache/shared-reads.ts';
+import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { UpstreamClient } from '../upstream/upstream.client.ts';
 import type { WireMerchandiseInstance, WireProductInstance } from '../upstream/wire/member.ts';
 import { readInstances } from '../upstream/wire/instances.ts';
 import type { Reader } from '../upstream/wire/reader.ts';
@@ -42,7 +41,6 @@ export interface InstalledProduct {
 @Injectable()
 export class AssetContents {
   constructor(
-    private readonly upstream: UpstreamClient,
     private readonly shared: SharedReads,
     private readonly config: UpstreamConfig,
   ) {}
@@ -77,13 +75,15 @@ export class AssetContents {
     assetId: string,
     fresh: boolean | undefined,
   ): Promise<readonly Instance[]> {
-    const source = { name: 'assetContents', enterpriseGlobalId, query: { assetId } };
-    const load = () =>
-      this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-        toInstances(data, this.config.timestampUnit),
-      );
+    const source: Source<readonly Instance[]> = {
+      operation: 'listAssetProducts',
+      ids: { assetId },
+      enterpriseGlobalId,
+      result: 'assetContents',
+      decode: (data) => toInstances(data, this.config.timestampUnit),
+    };
     try {
-      return await this.shared.read(source, call, load, fresh);
+      return await this.shared.read(source, call, fresh);
     } catch (error) {
       const problem = asProblem(error);
       if (problem instanceof ProblemException && GONE.has(problem.slug)) return [];

@@ -29,11 +29,6 @@ import {
   toReservedAssetNums,
 } from './order.mapper.ts';
 
-interface AssetList {
-  readonly source: Source;
-  readonly load: () => Promise<readonly AssetDto[]>;
-}
-
 /** The order module's operations except orders: map in, call, map out. */
 @Injectable()
 export class OrderService {
@@ -52,9 +47,8 @@ export class OrderService {
   async findCustomers(call: CallContext, wanted: FindCustomersQuery): Promise<CustomerPageDto> {
     const { channelCode, channelCustomerId, defaultOnly } = wanted;
     const query = { channelCode, channelCustomerId, defaultCustomer: defaultOnly ? 'Y' : 'N' };
-    const customers = await this.shared.read({ name: 'queryCustomers', query }, call, () =>
-      this.upstream.call('queryCustomers', call, { query }, toCustomers),
-    );
+    const source = { operation: 'queryCustomers', query, decode: toCustomers } as const;
+    const customers = await this.shared.read(source, call);
     // A channel has customers of several enterprises.
     const { enterprises } = call.caller.grants;
     return pageOf(
@@ -75,8 +69,7 @@ export class OrderService {
 
   /** All assets of an enterprise, fetched once for every operation that needs them. `fresh`: past the cache. */
   allAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<readonly AssetDto[]> {
-    const { source, load } = this.#assetList(call, enterpriseGlobalId);
-    return this.shared.read(source, call, load, fresh);
+    return this.shared.read(this.#assetList(enterpriseGlobalId), call, fresh);
   }
 
   async listAssets(
@@ -84,8 +77,7 @@ export class OrderService {
     enterpriseGlobalId: string,
     wanted: ListAssetsQuery,
   ): Promise<AssetPageDto> {
-    const list = this.#assetList(call, enterpriseGlobalId, wanted.extendCode);
-    const assets = await this.shared.read(list.source, call, list.load);
+    const assets = await this.shared.read(this.#assetList(enterpriseGlobalId, wanted.extendCode), call);
     return pageOf(
       assets.filter((asset) => isWanted(asset, wanted)),
       wanted,
@@ -93,8 +85,7 @@ export class OrderService {
   }
 
   async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: AssetParams): Promise<AssetDto> {
-    const { source, load } = this.#assetList(call, enterpriseGlobalId);
-    const asset = await this.shared.find(source, call, load, (assets) =>
+    const asset = await this.shared.find(this.#assetList(enterpriseGlobalId), call, (assets) =>
       assets.find((each) => each.assetId === assetId),
     );
     if (!asset) throw new ProblemException('asset-not-found');
@@ -102,14 +93,12 @@ export class OrderService {
   }
 
   /** All assets of an enterprise, fetched once for all filters and pages. */
-  #assetList(call: CallContext, enterpriseGlobalId: string, extendCode?: string): AssetList {
-    const query = { extendCode };
+  #assetList(enterpriseGlobalId: string, extendCode?: string): Source<readonly AssetDto[]> {
     return {
-      source: { name: 'listAssets', enterpriseGlobalId, query },
-      load: () =>
-        this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId }, query }, (data, notes) =>
-          toAssets(data, this.config.timestampUnit, notes),
-        ),
+      operation: 'listAssets',
+      ids: { enterpriseGlobalId },
+      query: { extendCode },
+      decode: (data, notes) => toAssets(data, this.config.timestampUnit, notes),
     };
   }
 

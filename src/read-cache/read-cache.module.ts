@@ -3,7 +3,8 @@ import { Module } from '@nestjs/common';
 import { Keyv } from 'keyv';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { ResponseStore, type Entry } from './response-store.ts';
+import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
+import { ResponseStore, type SharedEntry } from './response-store.ts';
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
@@ -26,21 +27,21 @@ function sharedStore(redis: SharedRedis, metrics: Metrics): Keyv[] {
   ];
 }
 
-/** One line of metadata, then the body unchanged. As a JSON field, every quote in the body would have to be escaped and parsed again. */
+/** The time of the entry, then its text unchanged. As a JSON field, every quote in the text would have to be escaped and parsed again. */
 function toText({ value }: { readonly value?: unknown }): string {
-  const { body, etag, link, askedAt } = value as Entry;
-  return `${JSON.stringify({ etag, link, askedAt })}\n${body}`;
+  const { text, askedAt } = value as SharedEntry;
+  return `${askedAt}\n${text}`;
 }
 
-function fromText<Value>(text: string): { value: Value } {
-  const end = text.indexOf('\n');
-  const head = JSON.parse(text.slice(0, end)) as Pick<Entry, 'etag' | 'link' | 'askedAt'>;
-  const entry: Entry = { ...head, body: text.slice(end + 1), parsed: {} };
+function fromText<Value>(stored: string): { value: Value } {
+  const end = stored.indexOf('\n');
+  const entry: SharedEntry = { askedAt: Number(stored.slice(0, end)), text: stored.slice(end + 1) };
   return { value: entry as Value };
 }
 
 @Module({
   imports: [
+    UpstreamClientModule,
     CacheModule.registerAsync({
       inject: [SharedRedis, Metrics],
       useFactory: (redis: SharedRedis, metrics: Metrics) => ({

@@ -11,7 +11,7 @@ import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { ResponseStore, type Content } from './response-store.ts';
+import { ResponseStore, type Content, type TextForm } from './response-store.ts';
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
@@ -19,6 +19,7 @@ import { RedisStore } from './redis-store.ts';
 
 const config = settings();
 const LIFE_MS = 60_000;
+const FORM: TextForm<string> = { toText: (value) => value, fromText: (text) => text };
 const noRedis = () => new SharedRedis(settings().redis, new RecordedLog().log, new Metrics());
 /** Configured, and never connected. */
 const someRedis = () => {
@@ -33,8 +34,8 @@ function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
   const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
-  const answers = new ResponseStore(cache, shared ? redis : noRedis(), { ttlMs: LIFE_MS });
-  return new ReadCache(answers, keys, new Metrics());
+  const store = new ResponseStore(cache, shared ? redis : noRedis(), { ttlMs: LIFE_MS });
+  return new ReadCache(store, keys, new Metrics());
 }
 
 function reading(
@@ -45,13 +46,15 @@ function reading(
   const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
   const caller = { name: 'c', grants };
   const call = { requestId: 'r', trace: newTrace(), caller, user, upstreamMs: 0 } as CallContext;
-  return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS };
+  return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS, form: FORM };
 }
+
+const contentOf = (value: string): Content<string> => ({ value, length: value.length });
 
 /** A platform that counts: its answers say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = (): Promise<Content> => Promise.resolve({ body: String(++calls).padEnd(size) });
+  const load = () => Promise.resolve(contentOf(String(++calls).padEnd(size)));
   return { load, calls: () => calls };
 }
 
@@ -126,7 +129,7 @@ describe('a cached answer', () => {
     const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
     const cache = cacheOf(broken);
     const { load, calls } = platform();
-    const read = async (fresh: boolean) => (await cache.read(reading(), fresh, load)).answer.body;
+    const read = async (fresh: boolean) => (await cache.read(reading(), fresh, load)).value;
     expect(await read(false)).toBe('1');
     expect(await read(false)).toBe('1');
     expect(await read(true)).toBe('2');
@@ -137,10 +140,10 @@ describe('a cached answer', () => {
 describe('a failure', () => {
   const failing = (slug: 'session-expired' | 'upstream-unavailable') => {
     let calls = 0;
-    const load = async (): Promise<Content> => {
+    const load = async () => {
       await wait(20);
       if (++calls === 1) throw new ProblemException(slug);
-      return { body: String(calls) };
+      return contentOf(String(calls));
     };
     return { load, calls: () => calls };
   };
@@ -154,7 +157,7 @@ describe('a failure', () => {
     ]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(calls()).toBe(1);
-    expect((await cache.read(reading(), false, load)).answer.body).toBe('2');
+    expect((await cache.read(reading(), false, load)).value).toBe('2');
   });
 
   it('of one session is its own', async () => {
@@ -215,23 +218,32 @@ describe('with Redis', () => {
     expect(() => store.clear()).toThrow('its entries expire');
   });
 
-  it('an answer that did not change is neither made nor stored again, and one that did is', async () => {
-    const unchanged = () => Promise.resolve({ body: 'the same' });
+  it('a value that did not change is not stored again, and one that did is', async () => {
+    const unchanged = () => Promise.resolve(contentOf('the same'));
     const { load: changed } = platform();
     const cache = cacheOf(new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined }), redis);
     const stored = async () => {
-      const [key = ''] = await direct.keys('r2:*');
+      const [key = ''] = await direct.keys('r3:*');
       return direct.get(key);
     };
-    const first = await cache.read(reading(), true, unchanged);
+    await cache.read(reading(), true, unchanged);
     await until('Redis has the answer', async () => (await stored()) !== null);
     const before = await stored();
-    const second = await cache.read(reading(), true, unchanged);
-    expect(second.answer).toMatchObject({ etag: first.answer.etag, body: first.answer.body });
+    await cache.read(reading(), true, unchanged);
     expect(await stored()).toBe(before);
-    const third = await cache.read(reading(), true, changed);
-    expect(third.answer.etag).not.toBe(first.answer.etag);
+    await cache.read(reading(), true, changed);
     await until('Redis has the changed answer', async () => (await stored()) !== before);
+  });
+
+  it('a value without a form for Redis stays in the process', async () => {
+    const shared = new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined });
+    const [cache, other] = [cacheOf(shared, redis), cacheOf(shared, redis)];
+    const { load, calls } = platform();
+    const { form: _, ...own } = { ...reading(), operation: 'own' };
+    const before = await direct.keys('r3:*');
+    for (const each of [cache, cache, other]) await each.read(own, false, load);
+    expect(calls()).toBe(2);
+    expect(await direct.keys('r3:*')).toEqual(before);
   });
 
   it('the store takes what does not open, or is of another type, for missing, and counts it', async () => {

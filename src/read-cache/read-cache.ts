@@ -3,49 +3,47 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { AskedGenerations } from '../upstream/call-context.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import { ResponseStore, type Content, type Entry, type ReadAnswer } from './response-store.ts';
-import { etagOf } from './etag.ts';
-import { type Read, ReadKeys } from './read-keys.ts';
+import { type Content, type Entry, type Keeping, ResponseStore } from './response-store.ts';
+import { type KeyParts, ReadKeys } from './read-keys.ts';
 
-interface Found {
-  readonly entry: Entry;
+/** One request for a cacheable read. */
+export interface Read<T> extends KeyParts, Keeping<T> {}
+
+interface Found<T> {
+  readonly entry: Entry<T>;
   readonly cached: boolean;
-  /** The content was made of parts that are cached themselves. */
+  /** The value was made of parts that are cached themselves. */
   readonly aged?: boolean;
 }
 
-/** A response, with its age where it was not made for this request. */
-export interface Served {
-  readonly answer: ReadAnswer;
+/** A value, with its age where it was not made for this request. */
+export interface Served<T> {
+  readonly value: T;
   readonly ageSeconds?: number;
-  /** When the platform was asked, where the answer was not made for this request. In ms since the epoch. */
+  /** When the platform was asked, where the value was not made for this request. In ms since the epoch. */
   readonly askedAt?: number;
 }
 
-export function tagged({ body, link, value }: Content): ReadAnswer {
-  return { body, link, etag: etagOf(body), parsed: { value } };
-}
-
-/** `askedAt`: that of the oldest part, where the content was made of cached parts. */
-type Load = () => Promise<Content & { readonly askedAt?: number | undefined }>;
+/** `held`: the cached value that the new one replaces. `askedAt`: that of the oldest part, where the value was made of cached parts. */
+type Load<T> = (held: T | undefined) => Promise<Content<T> & { readonly askedAt?: number | undefined }>;
 
 /**
- * Caches responses to reads for a few seconds: in the process, then in Redis. Equal reads at the same time share one call. Every
+ * Caches what reads give for a few seconds: in the process, then in Redis. Equal reads at the same time share one call. Every
  * failure of the cache is a miss.
  */
 @Injectable()
 export class ReadCache {
-  readonly #flights = new Map<string, Promise<Found>>();
+  readonly #flights = new Map<string, Promise<Found<unknown>>>();
 
   constructor(
-    private readonly answers: ResponseStore,
+    private readonly store: ResponseStore,
     private readonly keys: ReadKeys,
     private readonly metrics: Metrics,
   ) {}
 
   /** How long responses of an operation with that `cacheMs` are kept; 0: not at all. */
   lifeOf(cacheMs: number | undefined): number {
-    return this.answers.lifeOf(cacheMs);
+    return this.store.lifeOf(cacheMs);
   }
 
   /**
@@ -56,18 +54,18 @@ export class ReadCache {
     return this.lifeOf(undefined) > 0 ? this.keys.ask(params) : undefined;
   }
 
-  /** `fresh`: bypasses the cache and stores the new response. */
-  async read(read: Read, fresh: boolean, load: Load): Promise<Served> {
+  /** `fresh`: bypasses the cache and stores the new value. */
+  async read<T>(read: Read<T>, fresh: boolean, load: Load<T>): Promise<Served<T>> {
     const key = await this.keys.of(read);
     if (key === undefined) {
       this.metrics.readCache(read.operation, 'error');
-      return { answer: tagged(await load()) };
+      return { value: (await load(undefined)).value };
     }
     if (fresh) {
       this.metrics.readCache(read.operation, 'bypass');
-      return { answer: await this.#refresh(read, key, load) };
+      return { value: await this.#refresh(read, key, load) };
     }
-    const held = this.answers.getLocal(key);
+    const held = this.store.getLocal<T>(key);
     return held ? this.#hit(read, held) : this.#join(read, key, load);
   }
 
@@ -76,32 +74,32 @@ export class ReadCache {
     if (this.lifeOf(undefined) > 0) await this.keys.written(params);
   }
 
-  #hit({ operation }: Read, entry: Entry): Served {
+  #hit<T>({ operation }: Read<T>, { value, askedAt }: Entry<T>): Served<T> {
     this.metrics.readCache(operation, 'hit');
-    return { answer: entry, ageSeconds: ageOf(entry), askedAt: entry.askedAt };
+    return { value, askedAt, ageSeconds: ageOf(askedAt) };
   }
 
-  async #join(read: Read, key: string, load: Load): Promise<Served> {
-    const running = this.#flights.get(key);
+  async #join<T>(read: Read<T>, key: string, load: Load<T>): Promise<Served<T>> {
+    const running = this.#flights.get(key) as Promise<Found<T>> | undefined;
     const flight = running ?? this.#begin(read, key, load);
     const started = performance.now();
     const found = await flight.catch((error: unknown) => {
       if (running && isOfOneCaller(error)) return undefined;
       throw error;
     });
-    if (!found) return { answer: tagged(await load()) };
-    if (found.cached) return this.#hit(read, found.entry);
+    if (!found) return { value: (await load(undefined)).value };
+    if (found.cached || found.aged) return this.#hit(read, found.entry);
     this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
     if (running) read.call.upstreamMs += performance.now() - started;
-    return found.aged ? { answer: found.entry, ageSeconds: ageOf(found.entry) } : { answer: found.entry };
+    return { value: found.entry.value };
   }
 
-  /** One lookup and at most one call for all readers until the response is stored, so that no second call can start in between. */
-  #begin({ lifeMs }: Read, key: string, load: Load): Promise<Found> {
-    const flight = this.#find(key, lifeMs, load);
+  /** One lookup and at most one call for all readers until the value is stored, so that no second call can start in between. */
+  #begin<T>(read: Read<T>, key: string, load: Load<T>): Promise<Found<T>> {
+    const flight = this.#find(read, key, load);
     this.#flights.set(key, flight);
     void flight
-      .then((found) => (found.cached ? undefined : this.#keep(key, found, lifeMs)))
+      .then((found) => (found.cached ? undefined : this.#keep(read, key, found)))
       .catch(() => undefined)
       .finally(() => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key);
@@ -109,30 +107,33 @@ export class ReadCache {
     return flight;
   }
 
-  async #find(key: string, lifeMs: number, load: Load): Promise<Found> {
-    const held = await this.answers.get(key, lifeMs);
+  async #find<T>(read: Read<T>, key: string, load: Load<T>): Promise<Found<T>> {
+    const held = await this.store.get(key, read);
     return held ? { entry: held, cached: true } : { ...(await this.#ask(key, load)), cached: false };
   }
 
-  async #refresh({ lifeMs }: Read, key: string, load: Load): Promise<ReadAnswer> {
+  async #refresh<T>(read: Read<T>, key: string, load: Load<T>): Promise<T> {
     const asked = await this.#ask(key, load);
-    // A reader has seen this response now, so no reader may join an older call.
+    // A reader has seen this value now, so no reader may join an older call.
     this.#flights.delete(key);
-    void this.#keep(key, asked, lifeMs).catch(() => undefined);
-    return asked.entry;
+    void this.#keep(read, key, asked).catch(() => undefined);
+    return asked.entry.value;
   }
 
-  /** Content that was made of cached parts expires with the oldest of them. */
-  async #keep(key: string, { entry, aged }: Pick<Found, 'entry' | 'aged'>, lifeMs: number): Promise<void> {
+  /** What was made of cached parts expires with the oldest of them. */
+  async #keep<T>(
+    { lifeMs, form }: Read<T>,
+    key: string,
+    { entry, aged }: Pick<Found<T>, 'entry' | 'aged'>,
+  ): Promise<void> {
     const leftMs = aged ? Math.min(lifeMs, lifeMs - (Date.now() - entry.askedAt)) : lifeMs;
-    if (leftMs >= 1) await this.answers.keep(key, entry, leftMs);
+    if (leftMs >= 1) await this.store.keep(key, entry, { lifeMs: leftMs, form });
   }
 
-  async #ask(key: string, load: Load): Promise<{ entry: Entry; aged: boolean }> {
+  async #ask<T>(key: string, load: Load<T>): Promise<{ entry: Entry<T>; aged: boolean }> {
     const now = Date.now();
-    const content = await load();
-    const { askedAt = now } = content;
-    return { entry: this.answers.entryOf(key, content, askedAt), aged: askedAt < now };
+    const { value, length, askedAt = now } = await load(this.store.getLocal<T>(key)?.value);
+    return { entry: { value, length, askedAt }, aged: askedAt < now };
   }
 }
 
@@ -145,6 +146,6 @@ function isOfOneCaller(error: unknown): boolean {
   return problem instanceof ProblemException && problem.body.status === 401;
 }
 
-function ageOf({ askedAt }: Entry): number {
+function ageOf(askedAt: number): number {
   return Math.max(0, Math.floor((Date.now() - askedAt) / 1000));
 }

@@ -4,14 +4,12 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import type { AskedGenerations, CallContext, Grants } from '../upstream/call-context.ts';
 import { Generations } from './generations.ts';
 
-/** One request for a cacheable read. */
-export interface Read {
+/** One request for a cacheable read, as its key sees it. */
+export interface KeyParts {
   readonly operation: string;
   readonly params: object;
   readonly query: object;
   readonly call: CallContext;
-  /** How long its response is kept. */
-  readonly lifeMs: number;
 }
 
 /**
@@ -37,7 +35,7 @@ export class ReadKeys {
   }
 
   /** Undefined where the generations are not available. */
-  async of({ operation, params, query, call }: Read): Promise<string | undefined> {
+  async of({ operation, params, query, call }: KeyParts): Promise<string | undefined> {
     const asked = call.generations;
     const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
     const generations = await (isAsked ? asked : this.ask(params)).words;

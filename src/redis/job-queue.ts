@@ -22,6 +22,12 @@ export interface QueueSettings {
   readonly log: Log;
 }
 
+/**
+ * A worker that dies loses its task: the lock ends, and then a check of another worker finds it. The library's own times add up to more
+ * than a minute.
+ */
+const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5_000, runRetryDelay: 1_000 };
+
 interface OpenQueue<T> {
   readonly client: ReturnType<typeof queueClient>;
   readonly queue: Queue<T>;
@@ -79,7 +85,7 @@ export class JobQueue<T extends object> {
     const task = async ({ data }: Job<T>) => {
       await this.run(data);
     };
-    const worker = new bull.Worker<T>(name, task, { ...options, concurrency });
+    const worker = new bull.Worker<T>(name, task, { ...options, ...TAKEN_OVER, concurrency });
     const failed = (error: Error) => {
       log.debug({ event: 'queue-failed', queue: name, reason: redisErrorReason(error) }, 'A queue failed');
     };

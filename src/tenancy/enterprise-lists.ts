@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
-import type { ReadAnswer } from '../read-cache/response-store.ts';
+import type { TextForm } from '../read-cache/response-store.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { OwnKind } from '../upstream/reach.ts';
 import { type Asked, type Columns, PlatformLists } from './platform-lists.ts';
@@ -9,7 +9,7 @@ import { type Asked, type Columns, PlatformLists } from './platform-lists.ts';
 export class Listed {
   readonly #ids = new Map<string, ReadonlySet<string>>();
 
-  constructor(private readonly columns: Columns) {}
+  constructor(readonly columns: Columns) {}
 
   has(kind: OwnKind, id: string): boolean {
     return this.ids(kind).has(id);
@@ -30,6 +30,11 @@ export class Listed {
     });
   }
 }
+
+const FORM: TextForm<Listed> = {
+  toText: ({ columns }) => JSON.stringify(columns),
+  fromText: (text) => new Listed(JSON.parse(text) as Columns),
+};
 
 export interface Found {
   readonly listed: Listed;
@@ -55,8 +60,8 @@ export class EnterpriseLists {
 
   async read(asked: Asked, call: CallContext): Promise<Found> {
     if (this.cache.lifeOf(undefined) === 0) return { listed: await this.refreshed(asked, call), fresh: true };
-    const { answer, ageSeconds } = await this.#cached(asked, call, false);
-    return { listed: parsed(answer), fresh: ageSeconds === undefined };
+    const { value, ageSeconds } = await this.#cached(asked, call, false);
+    return { listed: value, fresh: ageSeconds === undefined };
   }
 
   /** Reads past the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */
@@ -84,8 +89,7 @@ export class EnterpriseLists {
 
   async #refresh(asked: Asked, call: CallContext): Promise<Listed> {
     if (this.cache.lifeOf(undefined) === 0) return new Listed(await this.platform.columns(asked, call));
-    const { answer } = await this.#cached(asked, call, true);
-    return parsed(answer);
+    return (await this.#cached(asked, call, true)).value;
   }
 
   #cached(asked: Asked, call: CallContext, fresh: boolean) {
@@ -96,14 +100,19 @@ export class EnterpriseLists {
       query: by,
       call,
       lifeMs: this.cache.lifeOf(undefined),
+      form: FORM,
     };
-    return this.cache.read(read, fresh, async () => ({
-      body: JSON.stringify(await this.platform.columns(asked, call)),
-    }));
+    return this.cache.read(read, fresh, async () => {
+      const columns = await this.platform.columns(asked, call);
+      return { value: new Listed(columns), length: lengthOf(columns) };
+    });
   }
 }
 
-/** Made once for all readers of an answer. */
-function parsed({ body, parsed: made }: ReadAnswer): Listed {
-  return (made.value ??= new Listed(JSON.parse(body) as Columns)) as Listed;
+/** About as long as its JSON. */
+function lengthOf(columns: Columns): number {
+  return Object.values(columns).reduce(
+    (sum, column) => sum + column.reduce((length, id) => length + (id?.length ?? 4) + 3, 0),
+    0,
+  );
 }

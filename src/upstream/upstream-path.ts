@@ -1,4 +1,5 @@
 import { ProblemException } from '../problem/problem.exception.ts';
+import type { LastAnswer } from './last-answer.ts';
 import { modulePrefix, type UpstreamOperation } from './operations.ts';
 
 /** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */
@@ -12,6 +13,8 @@ export interface UpstreamRequest {
   readonly bodyText?: string;
   /** For orders only: only their connections support it. */
   readonly once?: SendOnce;
+  /** For reads with the same path, query and user, and the same way to read the answer. */
+  readonly last?: LastAnswer;
 }
 
 /** For a call that must not be sent twice. */

@@ -14,7 +14,7 @@ import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
 import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/contract-notes.ts';
 
 /** Converts `data` of a success to a result; tolerated departures from the interface go to `notes`. */
-type Decode<T> = (data: unknown, notes: ContractNotes) => T;
+export type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt extends Sending {
   readonly context: CallContext;
@@ -140,17 +140,25 @@ export class UpstreamClient {
   }
 
   /** Returns the decoded data of a result, or throws its failure. */
-  #outcome<T>({ operation, user }: Attempt, result: Result, decode: Decode<T>): T {
-    if (result.kind === 'success' || isPartial(result, operation))
-      return this.#decoded(operation, result.data, decode);
+  #outcome<T>({ operation, request, user }: Attempt, result: Result, decode: Decode<T>): T {
+    if (result.known) {
+      this.gaps.add(operation, result.known.notes);
+      return result.known.result as T;
+    }
+    if (result.kind === 'success' || isPartial(result, operation)) {
+      const notes = new ContractNotes();
+      const decoded = this.#decoded(operation, result.data, decode, notes);
+      if (request.last && result.kind === 'success' && result.body)
+        request.last.known = { body: result.body, result: decoded, notes };
+      return decoded;
+    }
     const { code } = result.details;
     if (code !== undefined && !upstreamCodes.has(code)) this.metrics.unmappedCodes(operation.name, 1);
     const details = { ...result.details, actingAs: user?.kind };
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }
 
-  #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>): T {
-    const notes = new ContractNotes();
+  #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>, notes: ContractNotes): T {
     try {
       return decode(data, notes);
     } catch (error) {

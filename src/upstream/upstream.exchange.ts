@@ -12,6 +12,7 @@ import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
 import { classify, type Classified, type WireAnswer } from './classify.ts';
+import { isKnown, type KnownAnswer } from './last-answer.ts';
 import { secretValues } from '../shared/secret-fields.ts';
 import type { UpstreamOperation, UpstreamModule } from './operations.ts';
 import { TransportError } from '../transport/transport-error.ts';
@@ -36,6 +37,10 @@ export type Result = Classified & {
   readonly sent: boolean;
   /** For a {@link SendOnce} after its deadline: the later result. Does not reject. */
   readonly late?: Promise<Result>;
+  /** Of a success. */
+  readonly body?: Buffer;
+  /** Of a success with the same bytes as the last one: `data` was not read. */
+  readonly known?: KnownAnswer;
 };
 
 /**
@@ -124,7 +129,7 @@ export class UpstreamExchange {
       abandon,
       confirm: once && (() => once.confirm()),
     });
-    return resultOf(firstValueFrom(response), wire.redact);
+    return resultOf(firstValueFrom(response), wire.redact, request.last?.known);
   }
 }
 
@@ -147,11 +152,13 @@ function describe(span: Span, { name, method, path }: UpstreamOperation, result:
 async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
   redact: (text: string) => string,
+  known?: KnownAnswer,
 ): Promise<Result> {
   try {
-    const { status, headers, data } = await response;
-    const answer = { status, headers: headers as WireAnswer['headers'], body: data };
-    return { ...classify(answer, redact), sent: true };
+    const { status, headers, data: body } = await response;
+    const answer = { status, headers: headers as WireAnswer['headers'], body };
+    if (known && isKnown(known, answer)) return { kind: 'success', data: undefined, sent: true, known };
+    return { ...classify(answer, redact), sent: true, body };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;

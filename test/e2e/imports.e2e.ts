@@ -5,6 +5,7 @@ import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const IMPORTS = '/v1/enterprises/ent-harbour/member-imports';
 const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
 const CSV = { 'content-type': 'text/csv' };
@@ -166,6 +167,26 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect((await writes()).filter((operation) => operation === 'resetPassword')).toEqual([]);
     const deleted = await rowsOf(job, '?status=deleted');
     expect(deleted.map(({ row }) => row)).toEqual(surplus.map(() => null));
+  });
+
+  it('J3 compares with the members whom the platform has now, not with a cached list', async () => {
+    await sandbox.reset();
+    const caching = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' });
+    try {
+      const before = await caching.get(`${MEMBERS}?pageSize=200`);
+      const late = { account: 'late', password: newSecret('m'), name: 'Late' };
+      expect((await gateway.post(MEMBERS, { members: [late] })).status).toBe(201);
+      const cached = await caching.get(`${MEMBERS}?pageSize=200`);
+      expect([cached.headers.has('age'), cached.body['total']]).toEqual([true, before.body['total']]);
+      const body = file([`late,${newSecret('m')},Late,,,`]);
+      const query = '?mode=upsert&validateOnly=true';
+      const plan = await caching.request('POST', IMPORTS + query, { body, headers: CSV });
+      expect(plan.body).toMatchObject({ add: 0, update: 0, unchanged: 1 });
+      const { text } = await caching.get(`${MEMBERS}/export`, { headers: { accept: 'text/csv' } });
+      expect(text).toContain('late@harbour');
+    } finally {
+      await caching.stop();
+    }
   });
 
   it('J2 refuses a second import of the enterprise while one runs, and cancels it', async () => {

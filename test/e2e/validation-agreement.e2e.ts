@@ -9,11 +9,12 @@ import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operati
 import { ProblemException } from '../../src/problem/problem.exception.ts';
 import { readRequestBody } from '../../src/validation/request-body.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
+import { fitting, type Schema } from '../fuzz/generate.ts';
+import { textOfChanged } from '../support/changed-json.ts';
 import { routes } from '../support/contract.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { validatedByReference } from '../support/reference-validation.ts';
 import { TestSandbox } from '../support/sandbox.ts';
-import { type Schema, textOfChanged, valueOf } from '../support/schema-values.ts';
 
 /** A body, a query or the parameters of a path: each part of a request with a DTO class. */
 interface Part {
@@ -125,7 +126,7 @@ it.each(parts)('compiled validation and class-validator agree on the $name', ({ 
   let accepted = 0;
   let refused = 0;
   fc.assert(
-    fc.property(textOfChanged(valueOf(schema)), (json) => {
+    fc.property(textOfChanged(fitting(schema)), (json) => {
       const outcome = outcomeOf(compiled, read(json), metadata);
       const expected = outcomeOf(validatedByReference, read(json), metadata);
       if ('given' in outcome) accepted++;

@@ -50,6 +50,16 @@ which shows what the safeguard is worth (\`--variant\`):
 | \`split-brain\`: a replica is promoted while the old master goes on, and both get the same orders | 20 | 0 | \`wait-left-out\`: no acknowledgement of replicas | 20 |
 | \`gone-back\`: the store comes back with the data of an earlier time | 20 | 0 | \`count-not-compared\`: writes are not counted | 10, all that were lost |`;
 
+const IMPORT_CHAOS = `\`npm run chaos:imports\` kills three gateways and Redis under imports, and \`npm run chaos:imports -- --variants\` leaves one safeguard out after the other, each of which must be found:
+
+| act | the variant that it finds | what the variant does |
+| --- | --- | --- |
+| \`killed-before-the-record\`: all processes are killed when the platform has carried a call out | \`no-record-before-sending\` | members who were added count as failed |
+| \`lost-responses\`: the platform carries calls out and breaks the responses off | \`no-lookup-after-a-lost-response\` | members who were added count as failed |
+| \`passwords\`: one of two calls has its response | \`passwords-kept\` | the password of an added member waits on |
+| \`second-import\`: several imports of an enterprise at the same moment, by all processes | \`two-imports-at-once\` | two jobs of an enterprise run |
+| \`bounded-deletes\`: more members are missing than may be deleted, when the file arrives or only later | \`plan-not-bounded\`, \`plan-bounded-only-when-the-file-arrives\` | members are deleted |`;
+
 export const sections: readonly CatalogueSection[] = [
   {
     title: 'Upstream transport',
@@ -642,6 +652,11 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'wrong configuration',
         holds: 'the start is refused with the name of the variable, not its value',
       },
+      {
+        id: 'P18',
+        fault: 'a container of 512 MiB',
+        holds: 'the gateway that is shipped uses a fifth of the heap that Node gives it there, and serves',
+      },
     ],
   },
   {
@@ -810,6 +825,17 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K47',
         fault: 'what answers the client package redirects it to another server',
         holds: 'it does not follow: the key stays',
+      },
+      {
+        id: 'K48',
+        fault: 'a caller hangs up while the gateway verifies its token',
+        holds: 'the request counts against no limit of the caller, and the platform gets no call',
+      },
+      {
+        id: 'K49',
+        fault: 'a caller sends wrong requests one after another without end',
+        holds:
+          'beside other callers a hundred are refused at once, and then one in 5 ms: the others wait, and those that would wait for more than a second are 429; alone it does not wait',
       },
     ],
   },
@@ -1082,7 +1108,35 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a job of an enterprise that the caller was not granted',
         holds: 'the same response as for a job that does not exist',
       },
+      {
+        id: 'J5',
+        fault:
+          'processes and Redis are killed under imports, and the platform breaks calls off before and after it carries them out, is slow, and refuses single rows',
+        holds:
+          'no member is added twice, each row has the result that the platform has, every job ends, its progress never goes back, and no password can be read or outlives its call',
+      },
+      {
+        id: 'J6',
+        fault: 'a process dies after it took a job from the queue, and before it has the lease of the job',
+        holds: 'another process takes the job within seconds',
+      },
+      {
+        id: 'J7',
+        fault: 'imports would take more room than they may have: of a caller, of the store, or by one file',
+        holds: '503 or 413 before the file is read; an import that ends makes room for the next one',
+      },
+      {
+        id: 'J8',
+        fault: 'for a day the list of members cannot be read, or no process runs',
+        holds: 'rows that were sent are unknown, those that were not have failed, and the passwords are gone',
+      },
+      {
+        id: 'J9',
+        fault: 'the session of an import ends while it runs, or its caller is removed',
+        holds: 'the job fails with that problem and sends nothing further; what was sent has its result',
+      },
     ],
+    after: IMPORT_CHAOS,
   },
 ];
 

@@ -1,4 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { get, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -274,6 +277,31 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     expect(issuer.requests.length - before).toBeLessThanOrEqual(3);
     expect((await send(await issuer.token(CALLER))).status).toBe(200);
   });
+});
+
+it('K48 a caller that hangs up while its token is verified is not counted, and its call is not made', async () => {
+  const limited = { name: 'portal', enterprises: ['*'], rateLimit: { requests: 2, perSeconds: 3_600 } };
+  const own = await TestGateway.start(sandbox, issuer.environment, [limited]);
+  const [asked, given] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  issuer.answer = async (response) => {
+    asked.resolve();
+    await given.promise;
+    handsOut(response);
+  };
+  const token = await issuer.token(CALLER);
+  const connected = once(own.app.getHttpServer() as Server, 'connection') as Promise<[Socket]>;
+  const caller = get(`${own.url}${ASSETS}`, { agent: false, headers: { authorization: `Bearer ${token}` } });
+  caller.on('error', () => undefined);
+  const [socket] = await connected;
+  await asked.promise;
+  const ended = once(socket, 'close');
+  caller.destroy();
+  await ended;
+  given.resolve();
+  const { status, headers } = await send(token, ASSETS, own);
+  expect([status, headers.get('ratelimit')]).toEqual([200, expect.stringContaining('r=1;')]);
+  expect(await sandbox.journal('listAssets')).toHaveLength(1);
+  await own.stop();
 });
 
 describe('without the keys of the issuer', () => {

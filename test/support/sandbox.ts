@@ -56,8 +56,14 @@ export class TestSandbox {
     return this.#control('POST', '/reset', body);
   }
 
-  fault(rule: object): Promise<unknown> {
-    return this.#control('POST', '/faults', rule);
+  /** Returns what {@link heal} takes. */
+  async fault(rule: object): Promise<readonly string[]> {
+    return ((await this.#control('POST', '/faults', rule)) as { ids: string[] }).ids;
+  }
+
+  /** Removes fault rules; the rest of the state stays. */
+  async heal(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.#control('DELETE', `/faults/${id}`);
   }
 
   async journal(operation?: string): Promise<JournalEntry[]> {

@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { newSecret } from '../test/support/canary.ts';
+import { Fleet } from '../test/support/fleet.ts';
+import { ask as askRedis } from '../test/support/redis.ts';
+import { TestSandbox } from '../test/support/sandbox.ts';
+import { ASSETS, gatewayOf, MIB, send } from './hostile.ts';
+import { percentile, type Sample } from './load.ts';
+
+/**
+ * What imports and exports cost, against the lines of docs/performance.md: `npm run bench:imports`. Needs the build, a redis-server and an
+ * otherwise idle machine.
+ */
+
+const ENTERPRISE = '/v1/enterprises/ent-harbour';
+const IMPORTS = `${ENTERPRISE}/member-imports`;
+const ROWS_PER_CALL = 100;
+const CALLS_AT_A_TIME = 2;
+const MOST_MEMORY_MIB = 64;
+const MOST_BYTES_PER_ROW = 600;
+const FAST_ROWS = 10_000;
+const LARGE_ROWS = 50_000;
+const CALL_MS = 100;
+const OTHERS_PER_SECOND = 100;
+
+let missed = 0;
+const sandbox = await TestSandbox.start();
+const fleet = await Fleet.start(sandbox, 1);
+try {
+  await ended(await accepted(file('warm', 1_000)));
+  await speed();
+  await room();
+  await memoryOfImport();
+  await memoryOfExport();
+} finally {
+  await fleet.stop();
+  await sandbox.close();
+}
+process.exitCode = missed === 0 ? 0 : 1;
+
+/** So many new members; their accounts begin with `name`. */
+function file(name: string, rows: number): string {
+  const lines = Array.from(
+    { length: rows },
+    (_, index) => `${name}${index},${newSecret('m')},Employee ${index},10,Office ${index % 40},`,
+  );
+  return ['account,password,name,departmentId,remark,passwordMobile', ...lines, ''].join('\n');
+}
+
+async function accepted(csv: string): Promise<string> {
+  const response = await send(fleet, IMPORTS, csv, { 'content-type': 'text/csv' });
+  const body = (await response.json()) as { jobId: string };
+  if (response.status !== 202) throw new Error(`${response.status} ${JSON.stringify(body)}`);
+  return body.jobId;
+}
+
+/** Waits for the end of the events, and returns how long the job took in ms. */
+async function ended(jobId: string): Promise<number> {
+  await (await send(fleet, `/v1/jobs/${jobId}/events`)).text();
+  const response = await send(fleet, `/v1/jobs/${jobId}`);
+  const job = (await response.json()) as { state: string; createdAt: string; finishedAt: string };
+  if (job.state !== 'succeeded') throw new Error(JSON.stringify(job));
+  return Date.parse(job.finishedAt) - Date.parse(job.createdAt);
+}
+
+/** A platform that takes 100 ms a call, and other callers meanwhile. */
+async function speed(): Promise<void> {
+  await others(3);
+  await sandbox.fault({ operation: 'addMembers', action: { delayMs: CALL_MS } });
+  const alone = await others(6);
+  const job = accepted(file('fast', FAST_ROWS)).then(ended);
+  const beside = await others(6);
+  const tookMs = await job;
+  await sandbox.reset();
+  const leastMs = (FAST_ROWS / ROWS_PER_CALL / CALLS_AT_A_TIME) * CALL_MS;
+  report(
+    `${FAST_ROWS} rows, ${CALL_MS} ms a call`,
+    'at most 1.2 × the time of its calls, two at a time',
+    `${(tookMs / leastMs).toFixed(2)} × (${(tookMs / 1_000).toFixed(1)} s)`,
+    tookMs <= 1.2 * leastMs,
+  );
+  const p99 = (samples: readonly Sample[]) => percentile(samples, 0.99);
+  const ratio = p99(beside) / p99(alone);
+  const failed = [...alone, ...beside].filter(({ status }) => status !== 200).length;
+  report(
+    "other callers' reads meanwhile",
+    'p99 at most 1.5 ×, none failed',
+    `${ratio.toFixed(2)} × (${p99(alone).toFixed(1)} → ${p99(beside).toFixed(1)} ms), ${failed} failed`,
+    ratio <= 1.5 && failed === 0,
+  );
+}
+
+async function others(seconds: number): Promise<readonly Sample[]> {
+  const child = spawn(
+    process.execPath,
+    ['--no-warnings', 'bench/reader.ts', String(OTHERS_PER_SECOND), String(seconds)],
+    {
+      env: { READER_URL: gatewayOf(fleet).url + ASSETS, READER_KEY: fleet.key },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  return JSON.parse(await text(child.stdout)) as Sample[];
+}
+
+/** What waits in Redis while the platform does not answer. */
+async function room(): Promise<void> {
+  await sandbox.fault({ operation: 'listMembers', action: { delayMs: 3_000 }, times: 1 });
+  const before = await usedMemory();
+  const jobId = await accepted(file('room', FAST_ROWS));
+  const bytes = ((await usedMemory()) - before) / FAST_ROWS;
+  await ended(jobId);
+  await sandbox.reset();
+  report(
+    'a waiting row in Redis',
+    `at most ${MOST_BYTES_PER_ROW} bytes`,
+    `${bytes.toFixed(0)} bytes`,
+    bytes <= MOST_BYTES_PER_ROW,
+  );
+}
+
+function usedMemory(): Promise<number> {
+  return askRedis(fleet.redis, async (client) =>
+    Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1]),
+  );
+}
+
+async function memoryOfImport(): Promise<void> {
+  const csv = file('large', LARGE_ROWS);
+  await reportMemory(`an import of ${LARGE_ROWS} rows`, async () => {
+    await ended(await accepted(csv));
+  });
+}
+
+/** Of the members that {@link memoryOfImport} has left. */
+async function memoryOfExport(): Promise<void> {
+  await reportMemory(`an export of ${LARGE_ROWS} members`, async () => {
+    const response = await send(fleet, `${ENTERPRISE}/members/export`, undefined, { accept: 'text/csv' });
+    let lines = 0;
+    for await (const bytes of response.body ?? [])
+      lines +=
+        Buffer.from(bytes as Uint8Array)
+          .toString('latin1')
+          .split('\n').length - 1;
+    if (lines < LARGE_ROWS) throw new Error(`the export has ${lines} lines`);
+  });
+}
+
+/** The most resident memory meanwhile, beside the memory before. */
+async function reportMemory(name: string, work: () => Promise<void>): Promise<void> {
+  const { pid } = gatewayOf(fleet).child;
+  const resident = (which: string) =>
+    Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) *
+    1024;
+  const before = resident('VmRSS');
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  const started = performance.now();
+  await work();
+  const more = (resident('VmHWM') - before) / MIB;
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  report(
+    name,
+    `at most ${MOST_MEMORY_MIB} MiB of resident memory more`,
+    `${more.toFixed(0)} MiB on top of ${(before / MIB).toFixed(0)} (${seconds} s)`,
+    more <= MOST_MEMORY_MIB,
+  );
+}
+
+function report(name: string, line: string, measured: string, holds: boolean): void {
+  if (!holds) missed++;
+  process.stdout.write(
+    `${holds ? 'holds ' : 'MISSED'}  ${name}\n        line ${line}\n        here ${measured}\n`,
+  );
+}
