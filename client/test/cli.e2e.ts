@@ -126,7 +126,15 @@ describe('the command licensing', () => {
     );
     expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 1 });
     const run = await licensing('members', 'import', file, '--enterprise', 'ent-harbour');
-    expect(run).toMatchObject({ code: 1, err: `1 rows failed: ${file}.failed.csv\n` });
+    const { jobId } = JSON.parse((await licensing('jobs', 'list', '--json')).out) as { jobId: string };
+    expect([run.code, run.err.split('\n')]).toEqual([
+      1,
+      [
+        `Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again`,
+        `1 row failed: ${file}.failed.csv`,
+        '',
+      ],
+    ]);
     expect(run.out).toMatch(/^succeeded +1$/m);
     expect(readFileSync(`${file}.failed.csv`, 'utf8')).toMatch(
       /^row,account,status,code,message\r\n2,anna,failed,/,
@@ -156,6 +164,64 @@ describe('the command licensing', () => {
     );
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('validation-failed') });
     expect((await licensing('members', 'export', '--enterprise', 'ent-harbour')).out).toMatch(/cli1/);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('says in which row and column a file is wrong, and sends no file that it cannot read', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'licensing-import-'));
+    const file = join(folder, 'members.csv');
+    const into = ['--enterprise', 'ent-harbour'];
+    writeFileSync(file, `account,password,name\nfine1,${newSecret('m')},Fine\nnot fine,${newSecret('m')},\n`);
+    const { code, err } = await licensing('members', 'import', file, ...into);
+    expect(code).toBe(2);
+    expect(err).toContain('  row 2, account: must be 1 to 62 letters and digits\n');
+    expect(err).toContain('  row 2, name: is required');
+    writeFileSync(file, 'account,password\n');
+    expect((await licensing('members', 'import', file, ...into)).err).toContain(
+      '  header, name: is required',
+    );
+    writeFileSync(file, '');
+    expect((await licensing('members', 'import', file, ...into)).err).toContain(
+      '  body: must be a file in text/csv or application/x-ndjson, with at least one row',
+    );
+    for (const path of [join(folder, 'no-such-file'), folder]) {
+      const unread = await licensing('members', 'import', path, ...into);
+      expect([unread.code, unread.err]).toEqual([2, expect.stringContaining(path)]);
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it('shows, retries and cancels jobs', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'licensing-import-'));
+    const file = join(folder, 'members.csv');
+    const write = (...accounts: string[]) =>
+      writeFileSync(
+        file,
+        ['account,password,name', ...accounts.map((each) => `${each},${newSecret('m')},${each}`)].join('\n'),
+      );
+    write('jobs1', 'anna');
+    await licensing('members', 'import', file, '--enterprise', 'ent-harbour');
+    const { out } = await licensing('jobs', 'list', '--json', '--state', 'completed');
+    const { jobId } = JSON.parse(out.split('\n')[0] ?? '') as { jobId: string };
+    const watched = await licensing('jobs', 'watch', jobId, '--json');
+    expect([watched.code, JSON.parse(watched.out)]).toMatchObject([
+      1,
+      { jobId, state: 'completed', failed: 1 },
+    ]);
+    write('jobs1');
+    const wrong = await licensing('jobs', 'retry', jobId, file);
+    expect([wrong.code, wrong.err]).toEqual([
+      2,
+      expect.stringContaining('  row 1, account: must be the account of a row that failed'),
+    ]);
+    write('anna');
+    const again = await licensing('jobs', 'retry', jobId, file);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining(`1 row failed: ${file}.failed.csv`)]);
+    expect(await licensing('jobs', 'cancel', jobId)).toMatchObject({ code: 0, err: '' });
+    expect(await licensing('jobs', 'watch', 'none')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('job-not-found'),
+    });
     rmSync(folder, { recursive: true });
   });
 

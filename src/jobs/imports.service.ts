@@ -111,7 +111,11 @@ export class ImportsService {
   }
 
   #read({ file }: ImportRequest, wanted?: ReadonlySet<string>): Promise<CheckedFile> {
-    if (!file) throw invalid({ pointer: '', detail: 'must be a file in text/csv or application/x-ndjson' });
+    if (!file)
+      throw invalid({
+        pointer: '',
+        detail: 'must be a file in text/csv or application/x-ndjson, with at least one row',
+      });
     return readFile(file, this.config, wanted);
   }
 

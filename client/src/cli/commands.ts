@@ -1,5 +1,5 @@
 import type { Licensing, OrderRecord, SettleOrder } from '../licensing.ts';
-import { exportMembers, importMembers } from './members.ts';
+import { exportMembers, importMembers, retryJob, watchJob } from './members.ts';
 import { type Command, type Given, UsageError } from './arguments.ts';
 import { completion, shells } from './completion.ts';
 import { exitCodes, fieldsOf, outputOf } from './output.ts';
@@ -26,6 +26,8 @@ const ORDER_STATES = [
   'in_doubt',
   'not_placed',
 ];
+
+const JOB_STATES = ['queued', 'running', 'succeeded', 'completed', 'cancelled', 'failed'];
 
 export const commands: readonly Runnable[] = [
   {
@@ -88,6 +90,47 @@ export const commands: readonly Runnable[] = [
     about: 'the members of an enterprise as CSV, with --json as JSON lines',
     options: { enterprise: { type: 'text', about: 'whose members they are' } },
     run: (given, { licensing, write }) => exportMembers(given, licensing(), write),
+  },
+  {
+    name: 'jobs list',
+    places: [],
+    about: 'the imports of the last 7 days, newest first',
+    options: {
+      state: { type: 'text', about: 'only in this state', words: JOB_STATES },
+      enterprise: { type: 'text', about: 'only of this enterprise' },
+    },
+    run: (given, world) =>
+      list(
+        given,
+        world,
+        ['jobId', 'enterpriseGlobalId', 'mode', 'state', 'total', 'done', 'failed', 'createdAt'],
+        world.licensing().jobs.each({
+          ...(given.text['state'] !== undefined && { state: given.text['state'] as 'running' }),
+          ...(given.text['enterprise'] !== undefined && { enterpriseGlobalId: given.text['enterprise'] }),
+        }),
+      ),
+  },
+  {
+    name: 'jobs watch',
+    places: ['<job>'],
+    about: 'shows how far a job is, up to its end; exit code 1 where rows failed',
+    options: {},
+    run: (given, { licensing, write }) => watchJob(given, licensing(), write),
+  },
+  {
+    name: 'jobs retry',
+    places: ['<job>', '<file>'],
+    about: 'imports rows again that failed in a job; the file has these rows only, with their passwords',
+    options: {},
+    run: (given, { licensing, write }) => retryJob(given, licensing(), write),
+  },
+  {
+    name: 'jobs cancel',
+    places: ['<job>'],
+    about: 'finishes what was sent, and sends nothing further',
+    options: {},
+    run: async (given, world) =>
+      show(given, world, await world.licensing().jobs.cancel({ jobId: given.places[0] ?? '' })),
   },
   {
     name: 'orders list',

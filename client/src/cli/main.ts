@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { isGatewayUnreachable, isProblem, Licensing } from '../licensing.ts';
+import { isGatewayUnreachable, isProblem, Licensing, type RequestFault } from '../licensing.ts';
 import { type Given, read, UsageError, usage } from './arguments.ts';
 import { commands } from './commands.ts';
 import { exitCodes } from './output.ts';
@@ -54,8 +54,7 @@ function failed(error: unknown): number {
     if (json) tell(JSON.stringify({ code, title, detail, outcome, retryable, requestId, errors, conflicts }));
     else {
       tell(`${title}${detail === undefined ? '' : `: ${detail}`}`);
-      for (const { pointer, parameter, detail: fault } of errors)
-        tell(`  ${pointer ?? parameter ?? ''}: ${fault}`);
+      for (const fault of errors) tell(`  ${placeOf(fault)}: ${fault.detail}`);
       for (const { assetNum, memberGlobalId } of conflicts)
         tell(`  ${assetNum} belongs to ${memberGlobalId}`);
       if (outcome !== 'not_processed') tell('It may have been carried out. Look before you repeat it.');
@@ -79,6 +78,13 @@ function failed(error: unknown): number {
   }
   tell(error instanceof Error ? error.message : 'It failed');
   return exitCodes.refused;
+}
+
+/** Where in the request, or in its file. */
+function placeOf({ row, column, pointer, parameter }: RequestFault): string {
+  if (row === undefined) return pointer || parameter || 'body';
+  if (row === 0) return column === undefined ? 'file' : `header, ${column}`;
+  return column === undefined ? `row ${row}` : `row ${row}, ${column}`;
 }
 
 function tell(line: string): void {

@@ -1,6 +1,7 @@
-import { createReadStream, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { Job, JobRow, Licensing } from '../licensing.ts';
+import type { ImportJob, Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { type Given, UsageError } from './arguments.ts';
 import { exitCodes, fieldsOf } from './output.ts';
 
@@ -12,7 +13,6 @@ const BAR = 30;
 export async function importMembers(given: Given, licensing: Licensing, write: Write): Promise<number> {
   const { places, text, yes } = given;
   const [path = ''] = places;
-  const format = /\.(ndjson|jsonl)$/.test(path) ? ('ndjson' as const) : ('csv' as const);
   const maxDeletes = text['max-deletes'];
   const input = {
     ...enterpriseOf(given),
@@ -21,31 +21,58 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
     ...(maxDeletes !== undefined && { maxDeletes: Number(maxDeletes) }),
     ...(text['keep'] !== undefined && { keep: text['keep'] }),
   };
-  const rows = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
-  const asJson = yes.has('json');
+  const { rows, format } = await fileAt(path);
   if (yes.has('validate-only')) {
     const plan = await licensing.members.previewImport(input, rows, { format });
-    write(asJson ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
+    write(yes.has('json') ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
     return exitCodes.done;
   }
-  const job = await licensing.members.import(input, rows, { format });
+  return shown(given, await licensing.members.import(input, rows, { format }), write, path);
+}
+
+/** Starts a job of the rows that failed in an earlier one, and shows it to its end. */
+export async function retryJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
+  const [jobId = '', path = ''] = given.places;
+  const { rows, format } = await fileAt(path);
+  return shown(given, await licensing.jobs.follow(jobId).retry(rows, { format }), write, path);
+}
+
+/** Shows a job from now to its end. */
+export function watchJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
+  const [jobId = ''] = given.places;
+  return shown(given, licensing.jobs.follow(jobId), write, `job-${jobId}`);
+}
+
+/** A file that cannot be read is refused here, before a request. */
+async function fileAt(path: string): Promise<{ rows: ReadableStream<Uint8Array>; format: RowFormat }> {
+  const file = await open(path);
+  if ((await file.stat()).isDirectory()) throw new UsageError(`${path} is a directory`);
+  const rows = Readable.toWeb(file.createReadStream()) as ReadableStream<Uint8Array>;
+  return { rows, format: /\.(ndjson|jsonl)$/.test(path) ? 'ndjson' : 'csv' };
+}
+
+async function shown({ yes }: Given, job: ImportJob, write: Write, name: string): Promise<number> {
+  const asJson = yes.has('json');
+  const tell = (text: string) => process.stderr.write(text);
+  if (!asJson)
+    tell(`Job ${job.jobId} goes on without this command; licensing jobs watch ${job.jobId} shows it again\n`);
   const bar = process.stderr.isTTY && !asJson;
   let last: Job | undefined;
   for await (const progress of job) {
     last = progress;
     if (asJson) write(`${JSON.stringify(progress)}\n`);
-    else if (bar) process.stderr.write(`\r${barOf(progress)}`);
+    else if (bar) tell(`\r${barOf(progress)}`);
   }
-  if (bar) process.stderr.write('\n');
+  if (bar) tell('\n');
   if (last === undefined) return exitCodes.unknown;
   if (!asJson) write(fieldsOf(last));
-  const open: JobRow[] = [];
+  const left: JobRow[] = [];
   for (const status of ['failed', 'unknown'] as const)
-    for await (const row of job.rows(status)) open.push(row);
-  if (open.length > 0) {
-    const beside = `${path}.failed.csv`;
-    writeFileSync(beside, failedFile(open));
-    process.stderr.write(`${open.length} rows failed: ${beside}\n`);
+    for await (const row of job.rows(status)) left.push(row);
+  if (left.length > 0) {
+    const beside = `${name}.failed.csv`;
+    writeFileSync(beside, failedFile(left));
+    tell(`${left.length} ${left.length === 1 ? 'row' : 'rows'} failed: ${beside}\n`);
   }
   return last.state === 'succeeded' ? exitCodes.done : exitCodes.someFailed;
 }
