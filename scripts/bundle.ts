@@ -3,8 +3,9 @@
  * files; and `guard-init` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
  * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { ownMap } from './own-map.ts';
 import { sbomOf } from './sbom.ts';
 
 /** Packages that Nest loads only where they are installed. They are not. */
@@ -43,6 +44,8 @@ const { metafile } = await build({
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
   },
 });
+for (const map of ['dist/bundle/gateway.js.map', 'dist/bundle/guard-init.js.map'])
+  writeFileSync(map, JSON.stringify(ownMap(JSON.parse(readFileSync(map, 'utf8')))));
 // Read beside the code.
 cpSync('dist/meta/page', 'dist/bundle/page', { recursive: true });
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);

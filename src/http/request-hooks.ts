@@ -8,6 +8,7 @@ import { Admission } from './admission.ts';
 import type { Asker } from './admission-queue.ts';
 import { Connections } from './connections.ts';
 import { connectSpans } from './request-spans.ts';
+import { RefusalPace } from './refusal-pace.ts';
 import { RequestBodies, takesFile } from './request-bodies.ts';
 import {
   closeAfterResponse,
@@ -43,6 +44,7 @@ export function connectHttp(app: NestFastifyApplication): void {
   const admission = app.get(Admission);
   const connections = app.get(Connections);
   const bodies = app.get(RequestBodies);
+  const pace = app.get(RefusalPace);
   const cache = app.get(ReadCache);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
@@ -107,7 +109,11 @@ export function connectHttp(app: NestFastifyApplication): void {
     const known = callers.recognised(headers);
     if (known) {
       const refusal = receive(known);
-      return refusal ? refuse(refusal) : wait(known, () => count(known));
+      if (refusal) return refuse(refusal);
+      const begin = () => wait(known, () => count(known));
+      const delay = pace.arrived(known.name);
+      if (delay === 0) return begin();
+      return typeof delay === 'number' ? void setTimeout(begin, delay) : refuse(delay);
     }
     // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
     const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
@@ -156,6 +162,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     if ((isUnread || !request.raw.complete) && reply.getHeader('connection') === 'close')
       closeAfterResponse(request.raw, request.state.caller === undefined);
     bodies.done(request);
+    if (request.state.caller) pace.answered(request.state.caller.name, reply.statusCode);
     // Reads have set it themselves; health and the pages of problems set none.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');

@@ -27,6 +27,7 @@ const requestRefusals = [
   'connections',
   'bodies',
   'pages',
+  'caller-refusals',
   'caller-rate',
   'caller-in-flight',
 ] as const;
@@ -180,7 +181,7 @@ export class Metrics {
   });
   readonly #refused = new Counter({
     name: 'gateway_requests_refused_total',
-    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
+    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight, caller-refusals: limits of one caller',
     labelNames: ['reason'],
     registers: [this.registry],
   });

@@ -652,6 +652,11 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'wrong configuration',
         holds: 'the start is refused with the name of the variable, not its value',
       },
+      {
+        id: 'P18',
+        fault: 'a container of 512 MiB',
+        holds: 'the gateway that is shipped uses a fifth of the heap that Node gives it there, and serves',
+      },
     ],
   },
   {
@@ -825,6 +830,12 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K48',
         fault: 'a caller hangs up while the gateway verifies its token',
         holds: 'the request counts against no limit of the caller, and the platform gets no call',
+      },
+      {
+        id: 'K49',
+        fault: 'a caller sends wrong requests one after another without end',
+        holds:
+          'beside other callers a hundred are refused at once, and then one in 5 ms: the others wait, and those that would wait for more than a second are 429; alone it does not wait',
       },
     ],
   },
