@@ -19,10 +19,18 @@ const folder = mkdtempSync(join(tmpdir(), 'dashboard-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the dashboard', () => {
-  it('shows requests, the platform, tokens, the cache, orders and the process', () => {
+  it('shows requests, the platform, tokens, the cache, orders, imports and the process', () => {
     const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
     expect(rows).toEqual(
-      expect.arrayContaining(['Requests', 'Platform', 'Tokens', 'Read cache and Redis', 'Orders', 'Process']),
+      expect.arrayContaining([
+        'Requests',
+        'Platform',
+        'Tokens',
+        'Read cache and Redis',
+        'Orders',
+        'Imports',
+        'Process',
+      ]),
     );
   });
 

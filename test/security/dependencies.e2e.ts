@@ -177,7 +177,11 @@ describe('G7 the containers', () => {
     const published = [...compose.matchAll(/ports: \[(.+)\]/g)].flatMap(([, ports = '']) =>
       ports.split(', '),
     );
-    expect(published).toEqual(["'127.0.0.1:3000:3000'", "'127.0.0.1:9464:9464'", "'127.0.0.1:4000:4000'"]);
+    expect(published).toEqual([
+      "'127.0.0.1:${PORT:-3000}:3000'",
+      "'127.0.0.1:${MANAGEMENT_PORT:-9464}:9464'",
+      "'127.0.0.1:${SANDBOX_PORT:-4000}:4000'",
+    ]);
     expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^GUARD_INIT=manual$/m);
   });
 
@@ -192,6 +196,15 @@ describe('G7 the containers', () => {
       expect(timing).not.toContain('start-interval');
     }
   });
+});
+
+it('npm run smoke:compose says where no container engine runs', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/smoke-compose.ts'], {
+    env: { PATH: folder },
+    encoding: 'utf8',
+  });
+  expect(stderr).toMatch(/^no container engine/);
+  expect(status).toBe(2);
 });
 
 describe('G8 npm run compose-secrets', () => {
