@@ -90,6 +90,11 @@ export class Site {
     return this.#log + (this.fleet.gateways[0]?.output() ?? '');
   }
 
+  /** Keeps what a gateway has written that did not start. */
+  said(output: string): void {
+    this.#log += output;
+  }
+
   async startOrders(): Promise<void> {
     this.orders = await startRedis([
       ...['--port', String(this.#ordersPort), '--dir', this.volume],
@@ -139,9 +144,8 @@ export class Site {
     await this.fleet.get(0, '/v1/enterprises/ent-harbour/assets', fresh).catch(() => undefined);
   }
 
-  async order(): Promise<number | undefined> {
-    const order = orderOf(`SO-night-${this.#orders++}`);
-    const answer = await this.fleet.post(0, '/v1/license-orders', order).catch(() => undefined);
+  async order(number = `SO-night-${this.#orders++}`): Promise<number | undefined> {
+    const answer = await this.fleet.post(0, '/v1/license-orders', orderOf(number)).catch(() => undefined);
     return answer?.status;
   }
 
