@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { faultsPage } from '../test/faults/catalogue.ts';
 import { type ApiDocument, clientFiles } from './client-files.ts';
+import { figuresPage } from './figures-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
 /** A module of the build. It has no types, so the caller declares what it uses. */
@@ -119,6 +120,7 @@ for (const [path, text] of [
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/faults.md', faultsPage()],
   ['docs/metrics.md', await metricsPage()],
+  ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '')],
 ] as const) {
   if (read(path) === text) {
     console.log(`${path} is up to date`);

@@ -1,0 +1,90 @@
+/** The page of the figures of the last complete run of the bench, from the file that `npm run bench -- --json docs/bench.json` writes. */
+
+interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+type Run = { readonly label: string; readonly timesFirst: Spread } & Readonly<
+  Partial<Record<Metric, Spread>>
+>;
+
+interface Bench {
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly scenarios: readonly {
+    readonly name: string;
+    readonly metric?: Metric;
+    readonly runs: readonly Run[];
+  }[];
+  readonly lines: readonly {
+    readonly scenario: string;
+    readonly what: string;
+    readonly limit: string;
+    readonly measured: number;
+    readonly rounds?: string;
+    readonly verdict: string;
+  }[];
+}
+
+const METRICS = {
+  cpuMicros: ['CPU, µs', 1],
+  redisMicros: ['CPU of Redis, µs', 1],
+  perSecond: ['requests/s', 0],
+  p50Ms: ['p50, ms', 2],
+  p99Ms: ['p99, ms', 2],
+  megabytes: ['MB', 0],
+  startMs: ['start, ms', 0],
+} as const;
+type Metric = keyof typeof METRICS;
+
+/** How busy the cores are in the table of capacity: a busier one makes callers wait. */
+const BUSY = 0.6;
+const PER_SECOND = 10_000;
+
+export function figuresPage(json: string): string {
+  const { machine, rounds, seconds, scenarios, lines } = JSON.parse(json) as Bench;
+  return `# Figures
+
+The last complete run: ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${rounds} rounds of ${seconds} s, medians (least–most). Measure on your machine with \`npm run bench\`; [performance](performance.md) says what the lines are,
+and [scaling](scaling.md) what the capacity means. \`npm run bench -- --json docs/bench.json\` writes the figures, and \`npm run generate\` makes this page of them.
+
+## Lines
+
+${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met, verdict])])}
+## Capacity
+
+${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100} % busy`, 'requests/s a core', 'cores', 'of Redis'], ...scenarios.flatMap(capacity)])}
+${scenarios.map(scenarioPart).join('\n')}`;
+}
+
+/** Of scenarios that compare the gateway with the bare relay. */
+function capacity({ name, runs }: Bench['scenarios'][number]): string[][] {
+  const own = runs[0]?.label === 'bare' ? runs.find(({ label }) => label === 'gateway') : undefined;
+  if (!own?.cpuMicros) return [];
+  const cores = (micros = 0) => ((micros * PER_SECOND) / 1e6 / BUSY).toFixed(1);
+  const each = Math.round(1e6 / own.cpuMicros.median).toLocaleString('en');
+  return [[name, each, cores(own.cpuMicros.median), cores(own.redisMicros?.median)]];
+}
+
+function scenarioPart({ name, runs }: Bench['scenarios'][number]): string {
+  const shown = (Object.keys(METRICS) as Metric[]).filter((metric) => runs.some((run) => run[metric]));
+  const head = ['', `× ${runs[0]?.label ?? ''}`, ...shown.map((metric) => METRICS[metric][0])];
+  const rows = runs.map((run) => {
+    const { median, min, max } = run.timesFirst;
+    const times = `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
+    return [
+      run.label,
+      times,
+      ...shown.map((metric) => run[metric]?.median.toFixed(METRICS[metric][1]) ?? ''),
+    ];
+  });
+  return `## ${name}\n\n${table([head, ...rows])}`;
+}
+
+function table([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
+  return line(head) + line(head.map(() => '---')) + rows.map(line).join('');
+}
