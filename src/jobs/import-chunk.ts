@@ -4,11 +4,20 @@ import { describe } from '../member/member-failure.ts';
 import type { TraceContext } from '../observability/trace-context.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import {
+  isFinal,
+  refusesRows,
+  MOST_UNREADABLE,
+  callProblem,
+  UNKNOWN,
+  UNREADABLE,
+  UNREADABLE_CODES,
+} from './call-failures.ts';
+import { ChunkRows, type RowOutcome } from './chunk-rows.ts';
 import { differs } from './import-plan.ts';
 import type { ImportLease } from './import-lease.ts';
-import { countsOf, packed, type RowResult, type WaitingRow } from './job-record.ts';
+import type { RowResult, WaitingRow } from './job-record.ts';
 import type { JobStore } from './job-store.ts';
 import type { KnownMember, MemberDirectory, MembersByAccount } from './member-directory.ts';
 
@@ -16,20 +25,10 @@ import type { KnownMember, MemberDirectory, MembersByAccount } from './member-di
 const SAVE_EVERY_MS = 1_000;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 10_000;
-
-/** Refusals that say nothing about the rows: the same call may succeed later. */
-const LATER: ReadonlySet<string> = new Set([
-  ...[
-    'upstream-unavailable',
-    'upstream-timeout',
-    'dependency-unavailable',
-    'overloaded',
-    'too-many-requests',
-  ],
-  ...['upstream-credential-rejected', 'upstream-contract-violation', 'upstream-unmapped-error'],
-]);
-/** The job cannot go on. */
-const FINAL: ReadonlySet<string> = new Set(['session-expired', 'user-required', 'forbidden']);
+/** Enough to find several rows that the platform refuses among a hundred. */
+const MOST_CALLS = 60;
+/** After so many calls each sixteenth of the rows was refused by itself. */
+const HOPELESS_CALLS = 31;
 
 /** What the rows of a job share while this process works on them. */
 export interface ChunkWork {
@@ -46,18 +45,16 @@ export interface ChunkWork {
   written(): Promise<void>;
   /** After this time (in ms since the epoch) nothing more is tried. */
   readonly giveUpAt: number;
+  /** Reasons for which the platform refuses whatever is sent, and not single rows. */
+  readonly refusedWhole: Set<string>;
 }
-
-/** What becomes of a row, or that it stays open. */
-type Outcome = Omit<RowResult, 'account' | 'was'> | undefined;
 
 /**
  * One chunk of a job, until each of its rows has a result. Every call is recorded before its first byte. After a call whose outcome is
  * not known, of this process or of one that died, the rows are looked up among the enterprise's members before anything is sent again.
  */
 export class ImportChunk {
-  readonly #results: RowResult[];
-  readonly #open: Map<number, WaitingRow>;
+  readonly #rows: ChunkRows;
   #savedAt = performance.now();
   /** Some rows may have been carried out. */
   #isDoubtful: boolean;
@@ -74,8 +71,7 @@ export class ImportChunk {
     /** Calls that were recorded before this process had the job. */
     private calls: number,
   ) {
-    this.#results = [...results];
-    this.#open = new Map(waiting.map((row) => [row.at, row]));
+    this.#rows = new ChunkRows(results, waiting);
     this.#isDoubtful = calls > 0;
     this.#wasDoubtful = calls > 0;
   }
@@ -87,8 +83,8 @@ export class ImportChunk {
       lease.assertHeld();
       if (Date.now() >= this.work.giveUpAt) return this.#giveUp();
       const problem = await inOwnTrace('import', () => this.#attempt(), this.work.trace);
-      if (this.#open.size === 0 || (lease.isCancelled && !this.#isDoubtful)) return this.#save(false);
-      if (problem && FINAL.has(problem.body.code)) {
+      if (this.#rows.areSettled || (lease.isCancelled && !this.#isDoubtful)) return this.#save(false);
+      if (problem && isFinal(problem)) {
         await this.#save(true);
         throw problem;
       }
@@ -101,8 +97,11 @@ export class ImportChunk {
   /** The job ended before these rows were sent. */
   async close(problem: ProblemException): Promise<void> {
     const { code } = problem.body;
-    for (const at of [...this.#open.keys()])
-      this.#settle(at, this.#isDoubtful ? UNKNOWN : { status: 'failed', code, message: describe(problem) });
+    for (const { at } of this.#rows.open)
+      this.#rows.settle(
+        at,
+        this.#isDoubtful ? UNKNOWN : { status: 'failed', code, message: describe(problem) },
+      );
     await this.#save(false);
   }
 
@@ -112,34 +111,38 @@ export class ImportChunk {
 
   /** Looks up what is doubtful, then sends what is still open. Returns why something stays open, where there is a reason. */
   async #attempt(): Promise<ProblemException | undefined> {
-    const { store, lease } = this.work;
+    const { lease } = this.work;
     try {
       if (this.#isDoubtful) await this.#lookUp();
-      if (this.#open.size === 0 || lease.isCancelled) return undefined;
-      const begun = await lease.persist(() =>
-        store.begin(lease.jobId, lease.owner, this.chunk, this.calls + 1),
-      );
-      if (begun === 'lost') lease.lost();
-      if (begun === 'cancelled') {
-        lease.cancelled();
-        return undefined;
-      }
-      this.calls++;
-      lease.assertHeld();
+      if (this.#rows.areSettled || lease.isCancelled) return undefined;
+      if (!(await this.#begin())) return undefined;
       return (await this.#add()) ?? (await this.#changeOneByOne());
     } catch (error) {
-      return problemOf(error);
+      return callProblem(error);
     }
+  }
+
+  /** Records that a call is about to be sent. False: the job is cancelled. */
+  async #begin(): Promise<boolean> {
+    const { store, lease } = this.work;
+    const begun = await lease.persist(() =>
+      store.begin(lease.jobId, lease.owner, this.chunk, this.calls + 1),
+    );
+    if (begun === 'lost') lease.lost();
+    if (begun === 'cancelled') lease.cancelled();
+    else this.calls++;
+    lease.assertHeld();
+    return begun === 'begun';
   }
 
   /** The rows as the enterprise's list has them now. */
   async #lookUp(): Promise<void> {
-    const rows = [...this.#open.values()];
+    const rows = this.#rows.open;
     const found = await this.#find(rows.map(({ member }) => member.account));
-    for (const { at, member } of rows) this.#settle(at, this.#foundOutcome(at, found, member.account));
+    for (const row of rows) this.#rows.settle(row.at, this.#foundOutcome(row, found));
     this.#isDoubtful = false;
     if (this.#unreadable >= MOST_UNREADABLE)
-      for (const at of [...this.#open.keys()]) this.#settle(at, UNREADABLE);
+      for (const { at } of this.#rows.open) this.#rows.settle(at, UNREADABLE);
   }
 
   async #find(accounts: readonly string[]): Promise<MembersByAccount> {
@@ -152,60 +155,94 @@ export class ImportChunk {
     return found;
   }
 
-  #foundOutcome(at: number, found: MembersByAccount, account: string): Outcome {
-    const { was, memberGlobalId } = this.#result(at);
-    const member = found.get(account);
+  #foundOutcome({ at, member: row }: WaitingRow, found: MembersByAccount): RowOutcome {
+    const { was, memberGlobalId } = this.#rows.result(at);
+    const member = found.get(row.account);
     switch (was) {
       case undefined:
         return member && { status: 'added', memberGlobalId: member.memberGlobalId };
       case 'surplus':
         return member?.memberGlobalId === memberGlobalId ? undefined : { status: 'deleted' };
       case 'different':
-        return member && !differs((this.#open.get(at) as WaitingRow).member, member)
+        return member && !differs(row, member)
           ? { status: 'updated', memberGlobalId: member.memberGlobalId }
           : undefined;
     }
   }
 
-  /** Adds all new rows in one call. */
+  /**
+   * Adds all new rows in one call. Where the platform refuses the call as a whole, it may be for one of them, so each half is sent by
+   * itself, as long as that helps.
+   */
   async #add(): Promise<ProblemException | undefined> {
-    const rows = [...this.#open.values()].filter(({ at }) => this.#result(at).was === undefined);
+    const rows = this.#rows.open.filter(({ at }) => this.#rows.result(at).was === undefined);
     if (rows.length === 0) return undefined;
+    const { refusedWhole } = this.work;
+    const parts = [rows];
+    let hasHelped = false;
+    try {
+      for (let part = parts.shift(), calls = 1; part; part = parts.shift(), calls++) {
+        if (calls > 1 && !(await this.#begin())) return undefined;
+        const problem = await this.#send(part);
+        if (!problem) {
+          hasHelped = true;
+          continue;
+        }
+        if (!refusesRows(problem)) return problem;
+        const reason = describe(problem);
+        if (calls >= HOPELESS_CALLS && !hasHelped) refusedWhole.add(reason);
+        if (part.length > 1 && calls < MOST_CALLS && !refusedWhole.has(reason)) {
+          const half = Math.ceil(part.length / 2);
+          parts.push(part.slice(0, half), part.slice(half));
+          continue;
+        }
+        // All rows were in the first call, so those that are left were refused too.
+        const isHopeless = refusedWhole.has(reason) && !hasHelped;
+        const refused = isHopeless ? [part, ...parts.splice(0)].flat() : part;
+        const count = isHopeless ? rows.length : part.length;
+        const message = count === 1 ? reason : `${reason} (the platform refused ${count} rows in one call)`;
+        const refusal = { status: 'failed', code: problem.body.code, message } as const;
+        await this.#refuse(new Map(refused.map(({ at }) => [at, refusal])));
+      }
+    } finally {
+      await this.work.written();
+    }
+    return undefined;
+  }
+
+  /** One call. Returns why it was not carried out, or perhaps was. */
+  async #send(rows: readonly WaitingRow[]): Promise<ProblemException | undefined> {
     const call = await this.work.context();
     const { adding, enterpriseGlobalId } = this.work;
-    let refusals: Map<number, Outcome>;
+    const refusals = new Map<number, RowOutcome>();
     try {
       const members = rows.map(({ member }) => member);
       const { added, failed } = await adding.send(call, enterpriseGlobalId, members);
       const reasons = new Map(failed.map((failure) => [failure.account, failure]));
-      refusals = new Map();
       for (const { at, member } of rows) {
         const reason = reasons.get(member.account);
         const memberGlobalId = added.get(member.account)?.memberGlobalId;
         if (reason?.outcome === 'unknown') this.#doubt(reason.code);
         else if (reason) refusals.set(at, { status: 'failed', code: reason.code, message: reason.message });
-        else this.#settle(at, { status: 'added', ...(memberGlobalId !== undefined && { memberGlobalId }) });
+        else
+          this.#rows.settle(at, { status: 'added', ...(memberGlobalId !== undefined && { memberGlobalId }) });
       }
     } catch (error) {
-      const problem = problemOf(error);
-      const { code, outcome } = problem.body;
-      if (outcome === 'unknown') this.#doubt(code);
-      if (outcome !== 'not_processed' || LATER.has(code) || FINAL.has(code)) return problem;
-      refusals = new Map(rows.map(({ at }) => [at, { status: 'failed', code, message: describe(problem) }]));
-    } finally {
-      await this.work.written();
+      const problem = callProblem(error);
+      if (problem.body.outcome === 'unknown') this.#doubt(problem.body.code);
+      return problem;
     }
     await this.#refuse(refusals);
     return undefined;
   }
 
   /** The platform refuses an account that is taken, also where an earlier call of ours took it. */
-  async #refuse(refusals: ReadonlyMap<number, Outcome>): Promise<void> {
-    const accounts = [...refusals.keys()].map((at) => this.#result(at).account);
+  async #refuse(refusals: ReadonlyMap<number, RowOutcome>): Promise<void> {
+    const accounts = [...refusals.keys()].map((at) => this.#rows.result(at).account);
     const found = this.#wasDoubtful && accounts.length > 0 ? await this.#find(accounts) : undefined;
     for (const [at, refusal] of refusals) {
-      const member = found?.get(this.#result(at).account);
-      this.#settle(at, member ? { status: 'added', memberGlobalId: member.memberGlobalId } : refusal);
+      const member = found?.get(this.#rows.result(at).account);
+      this.#rows.settle(at, member ? { status: 'added', memberGlobalId: member.memberGlobalId } : refusal);
     }
   }
 
@@ -213,17 +250,17 @@ export class ImportChunk {
   async #changeOneByOne(): Promise<ProblemException | undefined> {
     const { lease } = this.work;
     let last: ProblemException | undefined;
-    const rows = [...this.#open.values()].filter(({ at }) => this.#result(at).was !== undefined);
+    const rows = this.#rows.open.filter(({ at }) => this.#rows.result(at).was !== undefined);
     for (const row of rows) {
       if (lease.isCancelled || lease.over.aborted) return undefined;
       try {
-        this.#settle(row.at, await this.#change(row));
+        this.#rows.settle(row.at, await this.#change(row));
       } catch (error) {
-        last = problemOf(error);
+        last = callProblem(error);
         const { code, outcome } = last.body;
         if (outcome === 'unknown') this.#doubt(code);
-        else if (LATER.has(code) || FINAL.has(code)) return last;
-        else this.#settle(row.at, { status: 'failed', code, message: describe(last) });
+        else if (!refusesRows(last)) return last;
+        else this.#rows.settle(row.at, { status: 'failed', code, message: describe(last) });
       }
       if (performance.now() - this.#savedAt > SAVE_EVERY_MS) await this.#save(true);
     }
@@ -231,9 +268,9 @@ export class ImportChunk {
     return last;
   }
 
-  async #change({ at, member }: WaitingRow): Promise<Outcome> {
+  async #change({ at, member }: WaitingRow): Promise<RowOutcome> {
     const { members, enterpriseGlobalId } = this.work;
-    const { was, memberGlobalId = '' } = this.#result(at);
+    const { was, memberGlobalId = '' } = this.#rows.result(at);
     const call = await this.work.context();
     const ids = { enterpriseGlobalId, memberGlobalId };
     if (was === 'different') {
@@ -244,7 +281,7 @@ export class ImportChunk {
     try {
       await members.deleteMember(call, ids);
     } catch (error) {
-      if (problemOf(error).body.code !== 'member-not-found') throw error;
+      if (callProblem(error).body.code !== 'member-not-found') throw error;
     }
     return { status: 'deleted', memberGlobalId };
   }
@@ -255,69 +292,18 @@ export class ImportChunk {
     this.#wasDoubtful = true;
   }
 
-  #result(at: number): RowResult {
-    return this.#results[at] as RowResult;
-  }
-
-  #settle(at: number, outcome: Outcome): void {
-    if (!outcome) return;
-    const { account, memberGlobalId, was } = this.#result(at);
-    // A member to delete stays known as one.
-    const mark = was === 'surplus' && { was };
-    this.#results[at] = {
-      account,
-      ...mark,
-      ...(memberGlobalId !== undefined && { memberGlobalId }),
-      ...outcome,
-    };
-    this.#open.delete(at);
-  }
-
   /** `goesOn`: what is open still waits. Otherwise its passwords are deleted. */
   async #save(goesOn: boolean): Promise<void> {
     const { store, lease } = this.work;
-    const rest = [...this.#open.values()];
-    const isSaved = await lease.persist(() =>
-      store.save({
-        jobId: lease.jobId,
-        owner: lease.owner,
-        chunk: this.chunk,
-        results: packed(this.#results),
-        counts: countsOf(this.#results),
-        waiting: goesOn && rest.length > 0 ? packed(rest) : undefined,
-      }),
-    );
+    const { jobId, owner } = lease;
+    const change = { jobId, owner, chunk: this.chunk, ...this.#rows.stored(goesOn) };
+    const isSaved = await lease.persist(() => store.save(change));
     this.#savedAt = performance.now();
     if (!isSaved) lease.lost();
   }
 }
 
-/** After so many answers the platform will not say anything else. */
-const MOST_UNREADABLE = 5;
-const UNREADABLE_CODES: ReadonlySet<string> = new Set([
-  'upstream-unmapped-error',
-  'upstream-contract-violation',
-]);
-const UNREADABLE: Outcome = {
-  status: 'failed',
-  code: 'upstream-contract-violation',
-  message:
-    'The platform answered several times in a way that the gateway cannot read, and the row had no effect.',
-};
-const UNKNOWN: Outcome = {
-  status: 'unknown',
-  code: 'outcome-unknown',
-  message: 'The row was sent, and the list of members could not be read for a day.',
-};
-
 /** A member to delete, as a row without values. */
 export function deletionRow(at: number, { account }: KnownMember): WaitingRow {
   return { at, member: { account, password: '', name: '' } };
-}
-
-/** Failures of the gateway itself are thrown on: the job is then tried again. */
-function problemOf(error: unknown): ProblemException {
-  const problem = asProblem(error);
-  if (problem instanceof ProblemException) return problem;
-  throw error;
 }

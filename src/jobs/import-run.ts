@@ -27,7 +27,7 @@ const GIVE_UP_MS = 23.5 * 3_600_000;
 
 export type RunParts = Omit<
   ChunkWork,
-  'lease' | 'enterpriseGlobalId' | 'trace' | 'context' | 'giveUpAt' | 'written'
+  'lease' | 'enterpriseGlobalId' | 'trace' | 'context' | 'giveUpAt' | 'refusedWhole' | 'written'
 > & {
   readonly users: JobUsers;
   written(enterpriseGlobalId: string): Promise<void>;
@@ -61,6 +61,7 @@ export class ImportRun {
       context: () => parts.users.contextOf(definition, this.#reach),
       written: () => parts.written(enterpriseGlobalId),
       giveUpAt: createdAt + GIVE_UP_MS,
+      refusedWhole: new Set(),
     };
     if (job.isCancelled) lease.cancelled();
   }

@@ -226,6 +226,37 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect(await ended(again)).toMatchObject({ state: 'succeeded', total: 1, succeeded: 1 });
   });
 
+  it('J10 fails the rows for which the platform refuses whole calls, and adds the others', async () => {
+    await sandbox.reset();
+    const rows = newRows('whole', 200);
+    // Too short for the platform only.
+    for (const at of [48, 149, 150]) rows[at] = `whole${at},x,Name,10,,`;
+    const job = await ended(await post(file(rows)));
+    expect(job).toMatchObject({ state: 'completed', total: 200, done: 200, succeeded: 197, failed: 3 });
+    const failed = await rowsOf(job, '?status=failed');
+    expect(failed.map(({ row, message }) => [row, message])).toEqual(
+      [49, 150, 151].map((row) => [row, expect.stringMatching(/^password length must lie [^(]*$/)]),
+    );
+    const found = await members();
+    for (const { account, status } of await rowsOf(job))
+      expect([account, found.has(account)]).toEqual([account, status === 'added']);
+    const few = await rowsOf(await ended(await post(file(['few1,x,Name,,,', 'few2,x,Name,,,']))));
+    expect(few.map(({ message }) => message)).toEqual([failed[0]?.message, failed[0]?.message]);
+  });
+
+  it('J10 sends single rows no longer where the platform refuses all of them', async () => {
+    await sandbox.reset();
+    const answer = await gateway.request('POST', IMPORTS.replace('ent-harbour', 'ent-unknown'), {
+      body: file(newRows('none', 1_000)),
+      headers: CSV,
+    });
+    const job = await ended(answer);
+    expect(job).toMatchObject({ state: 'completed', failed: 1_000 });
+    expect((await sandbox.journal('addMembers')).length).toBeLessThan(100);
+    const last = (await rowsOf(job)).at(-1);
+    expect(last?.message).toMatch(/\(the platform refused 100 rows in one call\)$/);
+  });
+
   it('J4 hides jobs of other enterprises like jobs that do not exist', async () => {
     await sandbox.reset();
     const job = await ended(await post(file(newRows('mine', 1))));

@@ -1135,6 +1135,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'the session of an import ends while it runs, or its caller is removed',
         holds: 'the job fails with that problem and sends nothing further; what was sent has its result',
       },
+      {
+        id: 'J10',
+        fault: 'the platform refuses a whole call, for single rows of it or for all that is sent',
+        holds:
+          'the rows that it refuses fail with its reason, and the others are added; where halves do not help, the call counts for all its rows',
+      },
     ],
     after: IMPORT_CHAOS,
   },
