@@ -34,7 +34,7 @@ export const bounded = {
 export const exhaustion: Scenario = async (fleet) => {
   const { url, child } = gatewayOf(fleet);
   // Else attackers, platform and gateway would take turns on the same core, and the figures be theirs.
-  if (availableParallelism() > 1) spawnSync('taskset', ['-p', '-c', '0', String(child.pid)]);
+  if (availableParallelism() > 1) spawnSync('taskset', ['-a', '-p', '-c', '0', String(child.pid)]);
   const dispatcher = new Agent({ connections: 20, pipelining: 1 });
   const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
   const send = async (path: string, body?: string): Promise<Response> => {
@@ -83,13 +83,14 @@ export const exhaustion: Scenario = async (fleet) => {
   await dispatcher.close();
 
   const isAlive = child.exitCode === null && child.signalCode === null;
-  const failed = beside.filter(({ status }) => status !== 200).length;
+  const failures = beside.filter(({ status }) => status !== 200).map(({ status }) => status);
+  const failed = failures.length;
   const failedFresh = ofFresh.filter((status) => status !== 200).length;
   const figures = (part: number) =>
     `${percentile(before, part).toFixed(1)} → ${percentile(beside, part).toFixed(1)} ms`;
   return {
     measured:
-      `${isAlive ? 'alive' : 'ENDED'}, ${peakMiB.toFixed(0)} MiB at most; a known caller: ${failed} of ${beside.length} failed, ` +
+      `${isAlive ? 'alive' : 'ENDED'}, ${peakMiB.toFixed(0)} MiB at most; a known caller: ${failed} of ${beside.length} failed${failed > 0 ? ` (${[...new Set(failures)].join()})` : ''}, ` +
       `p50 ${figures(0.5)}, p90 ${figures(0.9)}, p99 ${figures(0.99)}; ${failedFresh} of ${ofFresh.length} on new connections failed; ` +
       `${report.floodMs.length} responses to floods, to the bounded caller ${JSON.stringify(report.bounded)}`,
     holds: isAlive && failed === 0 && failedFresh === 0 && p99(beside) <= 2 * p99(before),

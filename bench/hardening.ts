@@ -213,7 +213,7 @@ for (const [name, line, run] of scenarios) {
     process.stdout.write(
       'No control group can be made here: the next scenario runs without its limit of memory.\n',
     );
-  const fleet = await Fleet.start(sandbox, 1, { how: { group }, callers: [bounded] });
+  const fleet = await Fleet.start(sandbox, 1, { how: { group, bundled: true }, callers: [bounded] });
   const { measured, holds } = await run(fleet, sandbox);
   await fleet.stop();
   await sandbox.close();

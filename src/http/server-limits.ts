@@ -180,7 +180,8 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   socket.destroySoon = () => {
     socket.end();
     if (isStranger) return lingerUnread(socket);
-    request.once('end', destroySoon).resume();
+    // A reader that stopped in the midst of the body may still wait for more, and would keep it from flowing.
+    request.removeAllListeners('readable').once('end', destroySoon).resume();
     setTimeout(destroySoon, LINGER_BODY_MS).unref();
   };
 }

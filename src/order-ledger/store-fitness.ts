@@ -9,6 +9,11 @@ import { exchangedKeys, readStoreState, type StoreState, unreadableOrders } from
 /** Settings change rarely, and reading them transfers some kB. */
 const SETTINGS_MS = 2_000;
 /**
+ * For this time after the gateway has connected again it reads them at each check, twice a second: after a failover, replicas follow the
+ * next master one by one, and until the gateway knows of one it does not ask for its acknowledgement.
+ */
+const SETTLING_MS = 15_000;
+/**
  * A replica that has just disconnected may have been promoted, for example by sentinels when an operator asks for a failover. Until all
  * replicas follow it, the old master and its other replicas acknowledge writes that will be lost. So for this time the gateway still
  * asks for its acknowledgement.
@@ -37,6 +42,7 @@ export class StoreFitness {
   #warned: readonly string[] = [];
   #replicas: number | undefined;
   #settingsAt = -Infinity;
+  #doubtedAt = -Infinity;
   /** The rights that an order needs and that the user of Redis lacks. Records can be read all the same. */
   #missingRights: readonly string[] = [];
 
@@ -52,12 +58,15 @@ export class StoreFitness {
   }
 
   get isDue(): boolean {
-    return !this.isFit || performance.now() - this.#settingsAt >= SETTINGS_MS;
+    const now = performance.now();
+    const isSettling = now - this.#doubtedAt < SETTLING_MS;
+    return !this.isFit || isSettling || now - this.#settingsAt >= SETTINGS_MS;
   }
 
   /** The server may be another one now. */
   doubt(): void {
     this.isFit = false;
+    this.#doubtedAt = performance.now();
   }
 
   /** What prevents orders; undefined where nothing does. Throws {@link ConfigError} where it does not allow the start. Rejects while the store is away. */

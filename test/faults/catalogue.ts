@@ -572,6 +572,12 @@ export const sections: readonly CatalogueSection[] = [
         notHere:
           "it takes a minute: `npm run topology -- --store sentinel --scene 'split brain with a replica'`",
       },
+      {
+        id: 'N8',
+        fault: 'a second failover soon after the first, while replicas come back one by one',
+        holds:
+          'for 15 seconds after it has connected again the gateway looks for replicas twice a second, and asks for the acknowledgement of each that has come',
+      },
     ],
     after: TOPOLOGIES,
   },
@@ -836,6 +842,11 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a caller sends wrong requests one after another without end',
         holds:
           'beside other callers a hundred are refused at once, and then one in 5 ms: the others wait, and those that would wait for more than a second are 429; alone it does not wait',
+      },
+      {
+        id: 'K50',
+        fault: 'a file with a fault at its beginning, from a client that sends all of it before it reads',
+        holds: 'the gateway reads and discards the rest, so that the client gets the response at once',
       },
     ],
   },

@@ -238,6 +238,19 @@ describe('K21 more connections than the gateway accepts', () => {
   });
 });
 
+it('K50 a file with a fault at its beginning is read to its end, so that its sender gets the response', async () => {
+  const file = `account,name\n${'\n'.repeat(8_000_000)}`;
+  const head =
+    `POST /v1/enterprises/ent-harbour/member-imports?mode=add HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${fleet.key}\r\n` +
+    `Content-Type: text/csv\r\nContent-Length: ${file.length}\r\n\r\n`;
+  const failures: Error[] = [];
+  const { answers } = await converse(url(), head + file, {
+    after: (socket) => socket.on('error', (error) => failures.push(error)),
+  });
+  expect(answers.map(({ status, body }) => [status, body['code']])).toEqual([[400, 'validation-failed']]);
+  expect(failures).toEqual([]);
+});
+
 describe('K1 bodies beyond the limit', () => {
   const residentMiB = () => {
     const status = readFileSync(`/proc/${fleet.gateways[0]?.child.pid}/status`, 'utf8');
