@@ -31,7 +31,7 @@ try {
   await ended(await accepted(file('warm', 1_000)));
   await speed();
   await room();
-  await memoryOfImport();
+  await memoryOfImports();
   await memoryOfExport();
 } finally {
   await fleet.stop();
@@ -48,8 +48,8 @@ function file(name: string, rows: number): string {
   return ['account,password,name,departmentId,remark,passwordMobile', ...lines, ''].join('\n');
 }
 
-async function accepted(csv: string): Promise<string> {
-  const response = await send(fleet, IMPORTS, csv, { 'content-type': 'text/csv' });
+async function accepted(csv: string, query = ''): Promise<string> {
+  const response = await send(fleet, IMPORTS + query, csv, { 'content-type': 'text/csv' });
   const body = (await response.json()) as { jobId: string };
   if (response.status !== 202) throw new Error(`${response.status} ${JSON.stringify(body)}`);
   return body.jobId;
@@ -125,14 +125,18 @@ function usedMemory(): Promise<number> {
   );
 }
 
-async function memoryOfImport(): Promise<void> {
+async function memoryOfImports(): Promise<void> {
   const csv = file('large', LARGE_ROWS);
   await reportMemory(`an import of ${LARGE_ROWS} rows`, async () => {
     await ended(await accepted(csv));
   });
+  // Every row is compared with the list of members.
+  await reportMemory(`an upsert of ${LARGE_ROWS} members who are there`, async () => {
+    await ended(await accepted(csv, '?mode=upsert'));
+  });
 }
 
-/** Of the members that {@link memoryOfImport} has left. */
+/** Of the members that {@link memoryOfImports} has left. */
 async function memoryOfExport(): Promise<void> {
   await reportMemory(`an export of ${LARGE_ROWS} members`, async () => {
     const response = await send(fleet, `${ENTERPRISE}/members/export`, undefined, { accept: 'text/csv' });
