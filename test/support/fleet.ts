@@ -85,11 +85,18 @@ export class Fleet {
         anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       },
     );
-    await Promise.all(
+    const started = await Promise.allSettled(
       Array.from({ length: count }, (_, index) =>
         fleet.launch({ ...options.environment, ...options.each?.[index] }, options.how, index),
       ),
     );
+    for (const each of started) {
+      if (each.status === 'fulfilled') continue;
+      // Those that did start end too, and Redis, and the folder goes.
+      fleet.gateways = fleet.gateways.filter((gateway) => gateway !== undefined);
+      await fleet.stop();
+      throw each.reason;
+    }
     return fleet;
   }
 
