@@ -85,19 +85,15 @@ export class Fleet {
         anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       },
     );
-    const started = await Promise.allSettled(
+    const launched = await Promise.allSettled(
       Array.from({ length: count }, (_, index) =>
         fleet.launch({ ...options.environment, ...options.each?.[index] }, options.how, index),
       ),
     );
-    for (const each of started) {
-      if (each.status === 'fulfilled') continue;
-      // Those that did start end too, and Redis, and the folder goes.
-      fleet.gateways = fleet.gateways.filter((gateway) => gateway !== undefined);
-      await fleet.stop();
-      throw each.reason;
-    }
-    return fleet;
+    const failed = launched.find((each) => each.status === 'rejected');
+    if (!failed) return fleet;
+    await fleet.stop();
+    throw failed.reason;
   }
 
   /** One more process of this fleet, with `environment` on top of the shared one. */
