@@ -2,7 +2,8 @@ import type { RedisCommander } from 'ioredis';
 import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
-import { countList, countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
+import { fieldsOf, type JobFields, recordOf } from './job-fields.ts';
+import { countList, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import {
   BEGIN_CALL,
   CANCEL,
@@ -39,13 +40,6 @@ const CHUNKS_AT_ONCE = 20;
 const JOBS_AT_ONCE = 100;
 /** Longer than an import lives. */
 const SLOT_MS = DAY_MS + 3_600_000;
-const FIELDS = [
-  ...['definition', 'state', 'total', 'createdAt', 'startedAt', 'finishedAt', 'problem', 'version'],
-  ...['prepared', 'chunks', 'cancelled', 'claims', 'lease', 'changedAt'],
-  ...['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'],
-] as const;
-type Field = (typeof FIELDS)[number];
-type Fields = Record<Field, string | null>;
 type Value = string | number | Buffer;
 
 /** The jobs of all replicas. What a job was asked for and its rows are sealed; states, counts and times are not. */
@@ -164,11 +158,11 @@ export class RedisJobStore implements JobStore {
     const ids = await this.#ask((client) => client.zrange(`${this.#prefix}unfinished`, '0', '-1'));
     if (ids.length === 0) return [];
     const [[seconds], all] = await this.#ask((client) =>
-      Promise.all([client.time(), Promise.all(ids.map((id) => this.#fields(client, id)))]),
+      Promise.all([client.time(), Promise.all(ids.map((id) => fieldsOf(client, this.#of('job', id))))]),
     );
     const now = Number(seconds) * 1_000;
     return ids.map((jobId, index) => {
-      const fields = all[index] as Fields;
+      const fields = all[index] as JobFields;
       return {
         jobId,
         claims: Number(fields.claims),
@@ -234,7 +228,9 @@ export class RedisJobStore implements JobStore {
     const records: JobRecord[] = [];
     for (let from = 0; from < ids.length; from += JOBS_AT_ONCE) {
       const part = ids.slice(from, from + JOBS_AT_ONCE);
-      const all = await this.#ask((client) => Promise.all(part.map((id) => this.#fields(client, id))));
+      const all = await this.#ask((client) =>
+        Promise.all(part.map((id) => fieldsOf(client, this.#of('job', id)))),
+      );
       for (const [index, fields] of all.entries()) {
         const record = this.#record(part[index] ?? '', fields);
         if (record) records.push(record);
@@ -243,31 +239,10 @@ export class RedisJobStore implements JobStore {
     return records;
   }
 
-  async #fields(client: RedisCommander, jobId: string): Promise<Fields> {
-    const values = await client.hmget(this.#of('job', jobId), ...FIELDS);
-    return Object.fromEntries(FIELDS.map((field, index) => [field, values[index] ?? null])) as Fields;
-  }
-
   /** Undefined for a job that is not there any more, or sealed under a key that this gateway does not have. */
-  #record(jobId: string, fields: Fields): JobRecord | undefined {
+  #record(jobId: string, fields: JobFields): JobRecord | undefined {
     const opened = fields.definition && this.#sealer.open(fields.definition, this.#of('job', jobId));
-    if (!opened) return undefined;
-    const { added, updated, unchanged, deleted, failed, unknown } = fields;
-    const time = (value: string | null) => (value === null ? null : Number(value));
-    return {
-      definition: JSON.parse(opened) as JobDefinition,
-      state: fields.state as JobState,
-      total: Number(fields.total),
-      counts: countsFrom([added, updated, unchanged, deleted, failed, unknown].map(Number)),
-      createdAt: Number(fields.createdAt),
-      startedAt: time(fields.startedAt),
-      finishedAt: time(fields.finishedAt),
-      problem: fields.problem ? (JSON.parse(fields.problem) as ProblemBody) : null,
-      version: Number(fields.version),
-      prepared: fields.prepared !== null,
-      chunks: Number(fields.chunks),
-      isCancelled: fields.cancelled !== null,
-    };
+    return opened ? recordOf(JSON.parse(opened) as JobDefinition, fields) : undefined;
   }
 
   /** The memory that the store may take. */

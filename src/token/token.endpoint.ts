@@ -198,7 +198,10 @@ function asTokenFailure(error: unknown): TokenFailure {
     return new TokenFailure('rejected', 'invalid_client', { cause: error });
   }
   return cause instanceof Response
-    ? new TokenFailure('unavailable', 'unusable_answer', { ...ofStatus(cause), cause: error })
+    ? new TokenFailure('unavailable', cause.status >= 500 ? 'server_error' : 'unusable_answer', {
+        ...ofStatus(cause),
+        cause: error,
+      })
     : new TokenFailure('unavailable', 'no_answer', { ofEndpoint: true, cause: error });
 }
 

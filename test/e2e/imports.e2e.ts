@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 
@@ -40,7 +40,12 @@ function post(body: unknown, query = '', headers: Record<string, string> = CSV):
 async function ended(answer: TestAnswer): Promise<Record<string, unknown>> {
   expect([answer.status, answer.status === 202 ? '' : answer.text]).toEqual([202, '']);
   expect(answer.headers.get('location')).toBe(`/v1/jobs/${String(answer.body['jobId'])}`);
-  const events = await gateway.get(`/v1/jobs/${String(answer.body['jobId'])}/events`);
+  let events = answer;
+  // On a busy machine a command of Redis may take too long, which is 503.
+  await until('the job has ended', async () => {
+    events = await gateway.get(`/v1/jobs/${String(answer.body['jobId'])}/events`);
+    return events.status !== 503;
+  });
   expect(events.headers.get('content-type')).toBe('text/event-stream');
   const last = events.text.trim().split('\n\n').at(-1) ?? '';
   expect(last).toMatch(/^id: \d+\nevent: done\ndata: /);

@@ -85,12 +85,15 @@ export class Fleet {
         anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       },
     );
-    await Promise.all(
+    const launched = await Promise.allSettled(
       Array.from({ length: count }, (_, index) =>
         fleet.launch({ ...options.environment, ...options.each?.[index] }, options.how, index),
       ),
     );
-    return fleet;
+    const failed = launched.find((each) => each.status === 'rejected');
+    if (!failed) return fleet;
+    await fleet.stop();
+    throw failed.reason;
   }
 
   /** One more process of this fleet, with `environment` on top of the shared one. */

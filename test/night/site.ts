@@ -1,0 +1,171 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { Collector } from '../support/collector.ts';
+import { Fleet } from '../support/fleet.ts';
+import { orderOf } from '../support/order-body.ts';
+import { ask, freePort, type RunningRedis, startRedis } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+interface Attention {
+  readonly title: string;
+  readonly detail: string;
+  readonly alert?: string;
+}
+
+const VOLUME = '2m';
+
+/** One gateway with all that it needs, each part breakable: the platform, both Redis with users of their own, files, a collector. */
+export class Site {
+  readonly folder = mkdtempSync(join(tmpdir(), 'night-'));
+  readonly secretFile = join(this.folder, 'app-secret');
+  readonly volume = join(this.folder, 'volume');
+  /** The environment that the next start of the gateway gets. */
+  environment: Record<string, string> = {};
+  readonly firstKeys = newEncryptionKey();
+  shared: RunningRedis;
+  orders: RunningRedis;
+  #ordersPort = 0;
+  #orders = 0;
+  #log = '';
+  readonly #password = newSecret('r');
+
+  readonly sandbox: TestSandbox;
+  readonly collector: Collector;
+  readonly fleet: Fleet;
+
+  private constructor(sandbox: TestSandbox, collector: Collector, fleet: Fleet) {
+    this.sandbox = sandbox;
+    this.collector = collector;
+    this.fleet = fleet;
+    this.shared = fleet.redis;
+    this.orders = fleet.redis;
+  }
+
+  static async open(): Promise<Site> {
+    const [sandbox, collector] = await Promise.all([TestSandbox.start(), Collector.start()]);
+    const site = new Site(sandbox, collector, await Fleet.start(sandbox, 0));
+    const { fleet } = site;
+    site.#ordersPort = await freePort();
+    mkdirSync(site.volume);
+    if (site.hasVolume) run('mount', '-t', 'tmpfs', '-o', `size=${VOLUME}`, 'night', site.volume);
+    await site.startOrders();
+    await site.password(site.shared);
+    writeFileSync(site.secretFile, sandbox.appSecret);
+    const urlOf = ({ port }: RunningRedis) => `redis://night:${site.#password}@127.0.0.1:${port}`;
+    delete fleet.environment['UPSTREAM_APP_SECRET'];
+    site.environment = {
+      ...collector.environment,
+      UPSTREAM_APP_SECRET_FILE: site.secretFile,
+      REDIS_URL: urlOf(site.shared),
+      GUARD_REDIS_URL: urlOf(site.orders),
+      GUARD_INIT: 'auto',
+      ENCRYPTION_KEYS: site.firstKeys,
+    };
+    await site.startGateway();
+    return site;
+  }
+
+  /** Only root may mount a volume. */
+  readonly hasVolume = process.getuid?.() === 0;
+
+  get managementUrl(): string {
+    return this.fleet.gateways[0]?.managementUrl ?? '';
+  }
+
+  async startGateway(): Promise<void> {
+    await this.fleet.launch(this.environment, {}, 0);
+  }
+
+  async restartGateway(): Promise<void> {
+    this.#log += this.fleet.gateways[0]?.output() ?? '';
+    await this.fleet.gateways[0]?.stop();
+    await this.startGateway();
+  }
+
+  /** All that the gateway has written. */
+  log(): string {
+    return this.#log + (this.fleet.gateways[0]?.output() ?? '');
+  }
+
+  /** Keeps what a gateway has written that did not start. */
+  said(output: string): void {
+    this.#log += output;
+  }
+
+  async startOrders(): Promise<void> {
+    this.orders = await startRedis([
+      ...['--port', String(this.#ordersPort), '--dir', this.volume],
+      ...['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
+    ]);
+    await this.password(this.orders);
+  }
+
+  /** Empty, in the place of the one that died. */
+  async startShared(): Promise<void> {
+    this.shared = await startRedis(['--port', String(this.shared.port)]);
+    await this.password(this.shared);
+  }
+
+  async emptyOrders(): Promise<void> {
+    await ask(this.orders, (client) => client.flushall());
+  }
+
+  async withKeys(keys: string): Promise<void> {
+    this.environment['ENCRYPTION_KEYS'] = keys;
+    await this.restartGateway();
+  }
+
+  async orderInDoubt(): Promise<void> {
+    await this.sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+    await this.order();
+  }
+
+  /** The gateway's user gets this password, or the one that the gateway knows. Its connections end. */
+  async password(redis: RunningRedis, password = this.#password): Promise<void> {
+    await ask(redis, async (client) => {
+      await client.call('ACL', 'SETUSER', 'night', 'reset', 'on', `>${password}`, '~*', '&*', '+@all');
+      await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    });
+  }
+
+  async grant(redis: RunningRedis, right: string): Promise<void> {
+    await ask(redis, (client) => client.call('ACL', 'SETUSER', 'night', right));
+  }
+
+  async set(redis: RunningRedis, name: string, value: string): Promise<void> {
+    await ask(redis, (client) => client.config('SET', name, value));
+  }
+
+  async read(): Promise<void> {
+    const fresh = { 'cache-control': 'no-cache' };
+    await this.fleet.get(0, '/v1/enterprises/ent-harbour/assets', fresh).catch(() => undefined);
+  }
+
+  async order(number = `SO-night-${this.#orders++}`): Promise<number | undefined> {
+    const answer = await this.fleet.post(0, '/v1/license-orders', orderOf(number)).catch(() => undefined);
+    return answer?.status;
+  }
+
+  async attention(): Promise<Attention[]> {
+    const state = await fetch(`${this.managementUrl}/console/state`);
+    return ((await state.json()) as { attention: Attention[] }).attention;
+  }
+
+  async close(): Promise<void> {
+    await this.fleet.stop();
+    if (this.shared !== this.fleet.redis) await this.shared.stop();
+    await this.orders.stop();
+    this.collector.close();
+    await this.sandbox.close();
+    if (this.hasVolume) run('umount', this.volume);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+function run(command: string, ...options: string[]): void {
+  const { status, stderr } = spawnSync(command, options, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ended with ${status}: ${stderr}`);
+}
