@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
+import { ledgerBegin } from '../../test/support/ledger-order.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
@@ -8,7 +9,6 @@ import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
-import type { Details } from './ledger-record.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
 import { StoreMemory } from './store-memory.ts';
@@ -52,23 +52,8 @@ async function keeperOf({ url }: { url: string }, more: Record<string, string> =
 
 type Kept = Awaited<ReturnType<typeof keeperOf>>;
 
-const order: NonNullable<Details['order']> = {
-  channelCode: 'crm',
-  channelOrderId: 'SO-1',
-  syncMode: 'sync',
-  ordered: [],
-  items: [],
-  reason: null,
-};
-
 const begin = ({ keeper }: Kept, channelOrderId = 'SO-1') =>
-  keeper.store.begin({
-    name: orderName('crm', channelOrderId),
-    owner: 'me',
-    fingerprints: ['k1:x'],
-    leaseMs: 60_000,
-    details: { caller: 'tester', order: { ...order, channelOrderId } },
-  });
+  keeper.store.begin(ledgerBegin(channelOrderId, { owner: 'me' }));
 
 const told = ({ recorded }: Kept) =>
   recorded.lines
@@ -199,15 +184,9 @@ describe('a record that cannot be read', () => {
     await begin(kept);
     await spoil(server);
     await expect(kept.keeper.store.read(name)).rejects.toMatchObject({ reason: 'broken' });
-    await expect(
-      kept.keeper.store.begin({
-        name,
-        owner: 'another',
-        fingerprints: ['k1:x'],
-        leaseMs: 1_000,
-        details: { caller: 'tester', order },
-      }),
-    ).rejects.toMatchObject({ reason: 'broken' });
+    await expect(kept.keeper.store.begin(ledgerBegin('SO-1', { owner: 'another' }))).rejects.toMatchObject({
+      reason: 'broken',
+    });
     // Others are served.
     expect(await begin(kept, 'SO-2')).toMatchObject({ kind: 'begun' });
   });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { knownStore } from '../../test/support/known-store.ts';
+import { ledgerBegin, ledgerOrder } from '../../test/support/ledger-order.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -54,35 +55,10 @@ async function redisLedger(keys = encryptionKeys, known = knownStore(() => EPOCH
   return new RedisOrderLedger(connection, 'env', known);
 }
 
-type Order = NonNullable<Details['order']>;
-
 /** With one item for each enterprise, or one that names none. */
-function orderOf(
-  channelCode: string,
-  channelOrderId: string,
-  enterprises: readonly (string | null)[] = [null],
-): Order {
-  const ordered = enterprises.map((enterpriseGlobalId, index) => ({
-    sequence: index + 1,
-    orderType: 'new_buy' as const,
-    enterpriseGlobalId,
-  }));
-  return { channelCode, channelOrderId, syncMode: 'sync', ordered, items: [], reason: null };
-}
-
 let numbers = 0;
-function newOrder(given: Partial<Begin> = {}): Begin {
-  const channelOrderId = `SO-${++numbers}`;
-  const order = orderOf('crm', channelOrderId);
-  return {
-    name: orderName('crm', channelOrderId),
-    owner: randomUUID(),
-    fingerprints: ['k1:payload'],
-    leaseMs: MINUTE_MS,
-    details: { caller: 'billing', order },
-    ...given,
-  };
-}
+const newOrder = (given: Partial<Begin> = {}): Begin =>
+  ledgerBegin(`SO-${++numbers}`, { leaseMs: MINUTE_MS, ...given });
 
 const newWrite = (given: Partial<Begin> = {}): Begin =>
   newOrder({ name: `write/billing/${++numbers}`, details: { caller: 'billing' }, ...given });
@@ -336,7 +312,12 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
       beforeEach(async () => {
         times = [];
         for (const [number, channel, enterprises, state] of placed) {
-          const order = orderOf(channel, number, enterprises);
+          const ordered = enterprises.map((enterpriseGlobalId, index) => ({
+            sequence: index + 1,
+            orderType: 'new_buy' as const,
+            enterpriseGlobalId,
+          }));
+          const order = ledgerOrder(number, { channelCode: channel, ordered });
           await inState(state, { name: orderName(channel, number), details: { caller: 'billing', order } });
           times.push((await store.read(orderName(channel, number)))?.submittedAt as number);
           await new Promise((resolve) => setTimeout(resolve, 2));

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import { Metrics } from '../../src/observability/metrics.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { knownStore } from '../support/known-store.ts';
 import { endings } from '../support/endings.ts';
+import { ledgerBegin } from '../support/ledger-order.ts';
 import { ask, freePort, startRedis, until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
 import { isDenial } from './check.ts';
@@ -180,24 +180,8 @@ describe('An order', () => {
 });
 
 async function begin(store: OrderLedgerStore, channelOrderId: string): Promise<boolean> {
-  const write = {
-    name: orderName('crm', channelOrderId),
-    owner: randomBytes(16).toString('base64url'),
-    fingerprints: ['k1:x'],
-    leaseMs: 3_600_000,
-    // An order: the number of other writes of a caller is limited.
-    details: {
-      caller: 'tester',
-      order: {
-        channelCode: 'crm',
-        channelOrderId,
-        syncMode: 'sync',
-        ordered: [],
-        items: [],
-        reason: null,
-      } as const,
-    },
-  };
+  // An order: the number of other writes of a caller is limited.
+  const write = ledgerBegin(channelOrderId, { leaseMs: 3_600_000 });
   try {
     expect(await store.begin(write)).toMatchObject({ kind: 'begun' });
     return true;

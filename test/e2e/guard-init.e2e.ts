@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, jest } from '@jest/globals';
 import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
-import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { ledgerBegin } from '../support/ledger-order.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { credential } from '../support/settings.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -123,24 +123,7 @@ describe('npm run guard-init', () => {
     const gateway = await TestGateway.start(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     atEnd(() => gateway.stop());
     const { store } = gateway.app.get(OrderLedgerKeeper);
-    const begin = (channelOrderId: string) =>
-      store.begin({
-        name: orderName('crm', channelOrderId),
-        owner: 'me',
-        fingerprints: ['k1:x'],
-        leaseMs: 600_000,
-        details: {
-          caller: 'tester',
-          order: {
-            channelCode: 'crm',
-            channelOrderId,
-            syncMode: 'sync',
-            ordered: [],
-            items: [],
-            reason: null,
-          },
-        },
-      });
+    const begin = (channelOrderId: string) => store.begin(ledgerBegin(channelOrderId, { leaseMs: 600_000 }));
     await begin('SO-1');
     await ask(server, (client) => client.flushall());
     await expect(begin('SO-2')).rejects.toMatchObject({ reason: 'stopped' });

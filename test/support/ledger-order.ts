@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import type { Details } from '../../src/order-ledger/ledger-record.ts';
+import { type Begin, orderName } from '../../src/order-ledger/order-ledger-store.ts';
+
+type Order = NonNullable<Details['order']>;
+
+/** An order as the order ledger keeps it. */
+export function ledgerOrder(channelOrderId: string, given: Partial<Order> = {}): Order {
+  return {
+    ...{ channelCode: 'crm', channelOrderId, syncMode: 'sync', ordered: [], items: [], reason: null },
+    ...given,
+  };
+}
+
+/** What begins an order in the order ledger. */
+export function ledgerBegin(channelOrderId: string, given: Partial<Begin> = {}): Begin {
+  return {
+    name: orderName('crm', channelOrderId),
+    owner: randomUUID(),
+    fingerprints: ['k1:payload'],
+    leaseMs: 60_000,
+    details: { caller: 'billing', order: ledgerOrder(channelOrderId) },
+    ...given,
+  };
+}
