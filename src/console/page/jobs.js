@@ -32,10 +32,18 @@ export function jobs({ at }, data) {
 const columns = (at) => [
   {
     head: 'Job',
-    cell: ({ jobId, mode, enterpriseGlobalId }) => [
+    cell: ({ jobId, mode, enterpriseGlobalId, state, failed, unknown }) => [
       `${mode} to ${enterpriseGlobalId}`,
       h('br'),
       h('code', { class: 'quiet' }, jobId),
+      h(
+        'div',
+        { class: 'buttons' },
+        failed + unknown > 0 &&
+          h('button', { type: 'button', 'data-action': 'rows', 'data-job': jobId }, 'Show failed rows'),
+        (state === 'queued' || state === 'running') &&
+          h('button', { type: 'button', 'data-action': 'cancel', 'data-job': jobId }, 'Cancel…'),
+      ),
     ],
   },
   { head: 'Caller', wide: true, cell: (job) => job.caller },
@@ -51,20 +59,12 @@ const columns = (at) => [
   {
     head: 'Rows done',
     number: true,
-    cell: ({ jobId, done, total }) => [
+    cell: ({ jobId, done, total, failed, unknown }) => [
       `${count(done)} of ${count(total)}`,
       h('progress', { max: Math.max(total, 1), value: done, 'aria-label': `Rows done of ${jobId}` }),
+      failed > 0 && h('div', {}, word('act', `${count(failed)} failed`)),
+      unknown > 0 && h('div', {}, word('watch', `${count(unknown)} unknown`)),
     ],
-  },
-  {
-    head: 'Failed',
-    number: true,
-    cell: ({ failed }) => (failed === 0 ? '0' : h('span', { class: 'state act' }, count(failed))),
-  },
-  {
-    head: 'Unknown',
-    number: true,
-    cell: ({ unknown }) => (unknown === 0 ? '0' : h('span', { class: 'state watch' }, count(unknown))),
   },
   {
     head: 'Begun',
@@ -73,18 +73,6 @@ const columns = (at) => [
       ago(Date.parse(createdAt), at),
       finishedAt && `, took ${duration((Date.parse(finishedAt) - Date.parse(createdAt)) / 1_000)}`,
     ],
-  },
-  {
-    head: h('span', { class: 'hidden' }, 'What to do'),
-    cell: ({ jobId, state, failed, unknown }) =>
-      h(
-        'div',
-        { class: 'buttons' },
-        failed + unknown > 0 &&
-          h('button', { type: 'button', 'data-action': 'rows', 'data-job': jobId }, 'Show failed rows'),
-        (state === 'queued' || state === 'running') &&
-          h('button', { type: 'button', 'data-action': 'cancel', 'data-job': jobId }, 'Cancel…'),
-      ),
   },
 ];
 

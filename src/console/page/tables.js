@@ -84,15 +84,12 @@ export function callers({ view }) {
           cell: ({ refused }) => (refused === 0 ? '0' : word('watch', count(refused))),
         },
         {
-          head: 'Limit',
-          number: true,
-          cell: ({ limit }) =>
-            limit === null ? 'none' : `${count(limit.requests)} in ${limit.perSeconds} s`,
-        },
-        {
           head: 'Left now',
           number: true,
-          cell: ({ limit, left }) => (limit === null ? '–' : count(left ?? limit.requests)),
+          cell: ({ limit, left }) =>
+            limit === null
+              ? 'no limit'
+              : `${count(left ?? limit.requests)} of ${count(limit.requests)} in ${limit.perSeconds} s`,
         },
       ],
       view.callers,
