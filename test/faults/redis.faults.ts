@@ -318,7 +318,7 @@ describe('a Redis cluster', () => {
     const gateways = await Promise.all([gatewayAt(cluster.url, cached), gatewayAt(cluster.url, cached)]);
     await Promise.all(gateways.map(isUp));
     // Enough to have some on every master.
-    const sessions = await Promise.all(Array.from({ length: 12 }, () => logIn(gateways[0])));
+    const sessions = await Promise.all(Array.from({ length: 30 }, () => logIn(gateways[0])));
     const [first, second, third, fourth, fifth] = cluster.nodes;
     for (const node of [first, second, third])
       expect(await ask(node as RunningRedis, (client) => client.dbsize())).toBeGreaterThan(0);
