@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { newSecret } from '../test/support/canary.ts';
 import { Fleet } from '../test/support/fleet.ts';
 import { ask as askRedis } from '../test/support/redis.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
-import { ASSETS, gatewayOf, MIB, send } from './hostile.ts';
+import { gatewayOf, MIB, send } from './hostile.ts';
 import { percentile, type Sample } from './load.ts';
 
 /**
@@ -22,11 +22,14 @@ const MOST_BYTES_PER_ROW = 600;
 const FAST_ROWS = 10_000;
 const LARGE_ROWS = 50_000;
 const CALL_MS = 100;
+/** Of another enterprise, from the cache: the emulated platform, which is busy too, has no part in it. */
+const OTHERS = '/v1/enterprises/ent-meridian/assets';
 const OTHERS_PER_SECOND = 100;
+const ROUNDS = 5;
 
 let missed = 0;
 const sandbox = await TestSandbox.start();
-const fleet = await Fleet.start(sandbox, 1);
+const fleet = await Fleet.start(sandbox, 1, { environment: { CACHE_TTL_MS: '60000' } });
 try {
   await ended(await accepted(file('warm', 1_000)));
   await speed();
@@ -64,43 +67,54 @@ async function ended(jobId: string): Promise<number> {
   return Date.parse(job.finishedAt) - Date.parse(job.createdAt);
 }
 
-/** A platform that takes 100 ms a call, and other callers meanwhile. */
+/** A platform that takes 100 ms a call, and other callers meanwhile; in rounds, since a 99th percentile is a few requests. */
 async function speed(): Promise<void> {
-  await others(3);
-  await sandbox.fault({ operation: 'addMembers', action: { delayMs: CALL_MS } });
-  const alone = await others(6);
-  const job = accepted(file('fast', FAST_ROWS)).then(ended);
-  const beside = await others(6);
-  const tookMs = await job;
+  const rounds: { readonly tookMs: number; readonly ratio: number; readonly failed: number }[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    await sandbox.reset();
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: CALL_MS } });
+    const alone = await others(6);
+    const csv = file(`fast${round}x`, FAST_ROWS);
+    let job: Promise<number> | undefined;
+    const beside = await others(6, () => (job = accepted(csv).then(ended)));
+    rounds.push({
+      tookMs: (await job) ?? Number.NaN,
+      ratio: percentile(beside, 0.99) / percentile(alone, 0.99),
+      failed: [...alone, ...beside].filter(({ status }) => status !== 200).length,
+    });
+  }
   await sandbox.reset();
   const leastMs = (FAST_ROWS / ROWS_PER_CALL / CALLS_AT_A_TIME) * CALL_MS;
+  const times = rounds.map(({ tookMs }) => tookMs / leastMs).toSorted((one, other) => one - other);
+  const ratios = rounds.map(({ ratio }) => ratio).toSorted((one, other) => one - other);
+  const middle = Math.floor(ROUNDS / 2);
+  const shown = (all: readonly number[]) =>
+    `${all[middle]?.toFixed(2)} × (${all[0]?.toFixed(2)}–${all.at(-1)?.toFixed(2)})`;
   report(
     `${FAST_ROWS} rows, ${CALL_MS} ms a call`,
     'at most 1.2 × the time of its calls, two at a time',
-    `${(tookMs / leastMs).toFixed(2)} × (${(tookMs / 1_000).toFixed(1)} s)`,
-    tookMs <= 1.2 * leastMs,
+    shown(times),
+    (times[middle] ?? Number.NaN) <= 1.2,
   );
-  const p99 = (samples: readonly Sample[]) => percentile(samples, 0.99);
-  const ratio = p99(beside) / p99(alone);
-  const failed = [...alone, ...beside].filter(({ status }) => status !== 200).length;
+  const failed = rounds.reduce((sum, round) => sum + round.failed, 0);
   report(
     "other callers' reads meanwhile",
     'p99 at most 1.5 ×, none failed',
-    `${ratio.toFixed(2)} × (${p99(alone).toFixed(1)} → ${p99(beside).toFixed(1)} ms), ${failed} failed`,
-    ratio <= 1.5 && failed === 0,
+    `${shown(ratios)}, ${failed} failed`,
+    (ratios[middle] ?? Number.NaN) <= 1.5 && failed === 0,
   );
 }
 
-async function others(seconds: number): Promise<readonly Sample[]> {
-  const child = spawn(
-    process.execPath,
-    ['--no-warnings', 'bench/reader.ts', String(OTHERS_PER_SECOND), String(seconds)],
-    {
-      env: { READER_URL: gatewayOf(fleet).url + ASSETS, READER_KEY: fleet.key },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  return JSON.parse(await text(child.stdout)) as Sample[];
+/** Other callers' reads; `meanwhile` is called when they have begun. */
+async function others(seconds: number, meanwhile?: () => void): Promise<readonly Sample[]> {
+  const child = fork('bench/reader.ts', [String(OTHERS_PER_SECOND), String(seconds)], {
+    env: { READER_URL: gatewayOf(fleet).url + OTHERS, READER_KEY: fleet.key },
+    execArgv: ['--no-warnings'],
+  });
+  await once(child, 'message');
+  meanwhile?.();
+  const [samples] = await once(child, 'message');
+  return samples as Sample[];
 }
 
 /** What waits in Redis while the platform does not answer. */
