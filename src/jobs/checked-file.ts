@@ -14,6 +14,9 @@ const COLUMNS: FileColumns = {
   required: REQUIRED,
 };
 
+/** Rows that are checked while other requests wait: about a millisecond. */
+const ROWS_AT_ONCE = 20;
+
 export interface FileLimits {
   readonly maxBytes: number;
   readonly maxRows: number;
@@ -56,10 +59,9 @@ export async function readFile(
     faults.push(...found);
     if (faults.length >= MAX_FAULTS) break;
     if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
-    if (row % ROWS_PER_CHUNK > 0) continue;
-    close();
+    if (row % ROWS_PER_CHUNK === 0) close();
     // The rows of a file are there at once; other requests are served between them.
-    await setImmediate();
+    if (row % ROWS_AT_ONCE === 0) await setImmediate();
   }
   close();
   if (rows === 0 && faults.length === 0) faults.push({ row: 0, detail: 'must have at least one row' });
