@@ -76,7 +76,9 @@ async function speed(): Promise<void> {
     const alone = await others(6);
     const csv = file(`fast${round}x`, FAST_ROWS);
     let job: Promise<number> | undefined;
-    const beside = await others(6, () => (job = accepted(csv).then(ended)));
+    const beside = await others(6, () => {
+      job = accepted(csv).then(ended);
+    });
     rounds.push({
       tookMs: (await job) ?? Number.NaN,
       ratio: percentile(beside, 0.99) / percentile(alone, 0.99),
