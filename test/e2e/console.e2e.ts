@@ -234,7 +234,7 @@ it('G12 gaps are a table to copy, and callers show who is refused and what is le
   await section('callers', 'Callers');
   await row('portal').filter({ hasText: '3 in 3600 s' }).waitFor();
   await row('portal').filter({ hasText: '▲2' }).waitFor();
-  expect((await row('portal').innerText()).split('\t').at(-1)?.trim()).toBe('0');
+  expect((await row('portal').innerText()).split('\t').at(-1)?.trim()).toBe('0 of 3 in 3600 s');
   expect(await row('silent').innerText()).toMatch(/^silent\s+0/);
   const state = await (await fetch(`${consoleUrl}/state`)).text();
   for (const secret of [fleet.key, ...Object.values(fleet.keys), sandbox.appSecret, sandbox.seedPassword])

@@ -129,6 +129,8 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
   };
 }
 
+/** Several, because a busy machine may spoil an attempt. */
+const AGAIN = [1, 5_000, 10_000, 20_000, 30_000];
 const one: OrderSearch = { enterpriseGlobalId: 'ent-harbour', items: 1 };
 
 /** How many attempts are done, by result. */
@@ -156,7 +158,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
   const start = (times: number[]) => newGateway(times, url() ?? '');
 
   it('is found at the platform, with the licence order that it became', async () => {
-    const gateway = await start([1]);
+    const gateway = await start(AGAIN);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const order = await send(gateway, [purchase(3)], { ...one, sequences: [3] });
     expect(await order.state()).toBe('in_doubt');
@@ -183,10 +185,10 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
   });
 
   it('stays in doubt while the platform does not show it, and is found when it appears late', async () => {
-    const gateway = await start([1, 3_000]);
+    const gateway = await start([1, 3_000, 10_000, 20_000]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
-    await until('it was looked for', async () => (await attempts(gateway))['not_found'] === 1);
+    await until('it was looked for', async () => ((await attempts(gateway))['not_found'] ?? 0) >= 1);
     expect(await order.state()).toBe('in_doubt');
     await order.again();
     await until('it is found', async () => (await order.state()) === 'succeeded');
@@ -213,7 +215,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
     await sandbox.advance(-2 * 60_000);
     await order.again();
     await sandbox.advance(2 * 60_000);
-    await until('it was looked for twice', async () => (await attempts(gateway))['not_found'] === 2);
+    await until('it was looked for twice', async () => ((await attempts(gateway))['not_found'] ?? 0) >= 2);
     expect(await order.state()).toBe('in_doubt');
   });
 
@@ -242,7 +244,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
 
 describe('the reconciliation of an order', () => {
   it('gives the caller the lost result', async () => {
-    const gateway = await newGateway([1]);
+    const gateway = await newGateway(AGAIN);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const body = {
       channelCode: 'crm',
@@ -304,7 +306,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('finds every item of a batch, and names the licence orders when it cannot match them to items', async () => {
-    const gateway = await newGateway([1]);
+    const gateway = await newGateway(AGAIN);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const order = await send(gateway, [purchase(1), purchase(2)], { ...one, items: 2 });
     await until('it is found', async () => (await order.state()) === 'succeeded');
@@ -315,11 +317,11 @@ describe('the reconciliation of an order', () => {
   });
 
   it('continues at the next time when the platform does not respond, and only reads', async () => {
-    const gateway = await newGateway([1, 3_000]);
+    const gateway = await newGateway([1, 3_000, 10_000, 20_000]);
     await sandbox.fault({ ...LOST, phase: 'after' });
     await sandbox.fault({ operation: 'listAssetProducts', times: 2, action: { code: '500' } });
     const order = await send(gateway, [purchase(1)], one);
-    await until('an attempt failed', async () => (await attempts(gateway))['failed'] === 1);
+    await until('an attempt failed', async () => ((await attempts(gateway))['failed'] ?? 0) >= 1);
     expect(await order.state()).toBe('in_doubt');
     await until('it is found', async () => (await order.state()) === 'succeeded');
     const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
@@ -327,7 +329,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('finds it although the platform refuses to show another asset', async () => {
-    const gateway = await newGateway([1]);
+    const gateway = await newGateway(AGAIN);
     await sandbox.fault({ ...LOST, phase: 'after' });
     await sandbox.fault({
       operation: 'listAssetProducts',
@@ -358,7 +360,7 @@ describe('the reconciliation of an order', () => {
 
   it('works on a cluster', async () => {
     const cluster = ended(await startCluster());
-    const gateway = await newGateway([1], cluster.url);
+    const gateway = await newGateway(AGAIN, cluster.url);
     await sandbox.fault({ ...LOST, phase: 'after' });
     const order = await send(gateway, [purchase(1)], one);
     // Where the cluster is slow, the gateway records the doubt after its response.
