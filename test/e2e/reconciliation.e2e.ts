@@ -94,9 +94,11 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
   };
   const query = { appKey: sandbox.appKey };
   const upstream = gateway.app.get(UpstreamClient);
-  await gateway.app
-    .get(OrderLedger)
-    .order(
+  const { store } = gateway.app.get(OrderLedgerKeeper);
+  const name = orderName('crm', channelOrderId);
+  const record = () => store.read(name);
+  const place = () =>
+    gateway.app.get(OrderLedger).order(
       {
         caller: 'tester',
         channelCode: 'crm',
@@ -116,11 +118,12 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
         upstream.call('batchOrder', call, { query, body, once }, (data) =>
           toPlacedItems(data, body),
         ) as never,
-    )
-    .catch(() => undefined);
-  const { store } = gateway.app.get(OrderLedgerKeeper);
-  const name = orderName('crm', channelOrderId);
-  const record = () => store.read(name);
+    );
+  // A store that has just begun may refuse the first try.
+  await until('the order is sent', async () => {
+    await place().catch(() => undefined);
+    return (await record()) !== undefined;
+  });
   return {
     name,
     again: () => upstream.call('batchOrder', call, { query, body }, () => undefined),
