@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Agent, request } from 'undici';
 import { orderOf as smallOrder } from '../test/support/order-body.ts';
 import { startStrain } from '../test/support/strain-process.ts';
 import type { Strain } from '../test/support/strain.ts';
-import { gatewayOf, orderOf, type Scenario, VALIDATE } from './hostile.ts';
+import { gatewayOf, orderOf, pidsOf, type Scenario, VALIDATE } from './hostile.ts';
 import { load, percentile, type Sample } from './load.ts';
+import { forgetPeak, residentMiB } from './processes.ts';
 
 /** What the orders that are placed first do not make longer. */
 const CUSTOMERS = '/v1/customers?channelCode=crm&channelCustomerId=CH-1001';
@@ -71,9 +71,9 @@ export const exhaustion: Scenario = async (fleet) => {
     bounded: { key, pages: 5, writes: 5 },
   });
   const fresh: Promise<number>[] = [];
-  let peakMiB = 0;
+  const pids = pidsOf(fleet);
+  forgetPeak(pids);
   const watch = setInterval(() => {
-    peakMiB = Math.max(peakMiB, residentMiB(child.pid));
     for (const path of [CUSTOMERS, '/health/live']) fresh.push(askOnce(url + path, headers));
   }, 1_000);
   const beside = await load({ rate: RATE, seconds: SECONDS, send: one });
@@ -83,6 +83,7 @@ export const exhaustion: Scenario = async (fleet) => {
   await dispatcher.close();
 
   const isAlive = child.exitCode === null && child.signalCode === null;
+  const state = isAlive ? `alive, ${residentMiB(pids).peak.toFixed(0)} MiB at most` : 'ENDED';
   const failures = beside.filter(({ status }) => status !== 200).map(({ status }) => status);
   const failed = failures.length;
   const failedFresh = ofFresh.filter((status) => status !== 200).length;
@@ -90,7 +91,7 @@ export const exhaustion: Scenario = async (fleet) => {
     `${percentile(before, part).toFixed(1)} → ${percentile(beside, part).toFixed(1)} ms`;
   return {
     measured:
-      `${isAlive ? 'alive' : 'ENDED'}, ${peakMiB.toFixed(0)} MiB at most; a known caller: ${failed} of ${beside.length} failed${failed > 0 ? ` (${[...new Set(failures)].join()})` : ''}, ` +
+      `${state}; a known caller: ${failed} of ${beside.length} failed${failed > 0 ? ` (${[...new Set(failures)].join()})` : ''}, ` +
       `p50 ${figures(0.5)}, p90 ${figures(0.9)}, p99 ${figures(0.99)}; ${failedFresh} of ${ofFresh.length} on new connections failed; ` +
       `${report.floodMs.length} responses to floods, to the bounded caller ${JSON.stringify(report.bounded)}`,
     holds: isAlive && failed === 0 && failedFresh === 0 && p99(beside) <= 2 * p99(before),
@@ -106,15 +107,6 @@ async function askOnce(url: string, headers: Record<string, string>): Promise<nu
     await response.arrayBuffer();
     return response.status;
   } catch {
-    return 0;
-  }
-}
-
-function residentMiB(pid: number | undefined): number {
-  try {
-    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-  } catch {
-    // It has ended.
     return 0;
   }
 }

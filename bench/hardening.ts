@@ -1,31 +1,20 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Fleet } from '../test/support/fleet.ts';
 import { memoryLimit } from '../test/support/memory-limit.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
-import { ASSETS, ask, gatewayOf, MIB, orderOf, type Scenario, send, VALIDATE } from './hostile.ts';
+import { ASSETS, ask, gatewayOf, MIB, orderOf, pidsOf, type Scenario, send, VALIDATE } from './hostile.ts';
 import { bounded, exhaustion } from './exhaustion.ts';
 import { load, percentile } from './load.ts';
 import { overload } from './overload.ts';
+import { forgetPeak, residentMiB } from './processes.ts';
 
 /**
  * What holds when callers or the platform are hostile, or just too many: `npm run bench:hardening [-- <words of a name>]` prints each
  * figure beside its limit. Needs the build, a redis-server and an otherwise idle machine.
  */
-
-/** Resident memory now, and the most since {@link forgetPeak}, in MiB. */
-function memoryOf(fleet: Fleet): { now: number; peak: number } {
-  const status = readFileSync(`/proc/${gatewayOf(fleet).child.pid}/status`, 'utf8');
-  const mib = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-  return { now: mib('VmRSS'), peak: mib('VmHWM') };
-}
-
-function forgetPeak(fleet: Fleet): void {
-  writeFileSync(`/proc/${gatewayOf(fleet).child.pid}/clear_refs`, '5');
-}
 
 /** Slow callers, in a process of their own so that they do not slow the measurement: how long the last one stayed open (s). */
 async function drip(fleet: Fleet, count: number, head: string): Promise<number> {
@@ -65,16 +54,16 @@ const bomb =
     await others(5);
     await hundred();
     await others(30);
-    const before = memoryOf(fleet).now;
-    forgetPeak(fleet);
+    const before = residentMiB(pidsOf(fleet)).now;
+    forgetPeak(pidsOf(fleet));
     const statuses = await hundred();
-    const { peak } = memoryOf(fleet);
+    const { peak } = residentMiB(pidsOf(fleet));
     await sandbox.reset();
-    let after = memoryOf(fleet).now;
+    let after = residentMiB(pidsOf(fleet)).now;
     // The other callers go on meanwhile: an idle process does not collect its garbage either.
     for (let second = 0; second < 60 && after > before * 1.1; second += 2) {
       await others(2);
-      after = memoryOf(fleet).now;
+      after = residentMiB(pidsOf(fleet)).now;
     }
     const wrong = statuses.filter((status) => status !== expected);
     return {
@@ -103,10 +92,10 @@ const weight =
     await prepare?.(sandbox);
     for (let count = 0; count < 10; count++) await one(fleet);
     await sleep(5_000);
-    const before = memoryOf(fleet).now;
-    forgetPeak(fleet);
+    const before = residentMiB(pidsOf(fleet)).now;
+    forgetPeak(pidsOf(fleet));
     const statuses = await Promise.all(Array.from({ length: AT_ONCE }, () => one(fleet)));
-    const times = Math.max(0, memoryOf(fleet).peak - before) / ((AT_ONCE * bytes) / MIB);
+    const times = Math.max(0, residentMiB(pidsOf(fleet)).peak - before) / ((AT_ONCE * bytes) / MIB);
     return {
       measured: `${times.toFixed(1)} × (${AT_ONCE} of ${(bytes / MIB).toFixed(2)} MiB at once, answered ${[...new Set(statuses)].join()})`,
       holds: times <= 10,

@@ -1,5 +1,6 @@
 import type { Fleet } from '../test/support/fleet.ts';
 import type { TestSandbox } from '../test/support/sandbox.ts';
+import { pidOf } from './processes.ts';
 
 /** Requests of hostile callers, or of too many callers. */
 
@@ -9,6 +10,9 @@ export const MIB = 1024 * 1024;
 
 type Measured = { readonly measured: string; readonly holds: boolean };
 export type Scenario = (fleet: Fleet, sandbox: TestSandbox) => Promise<Measured>;
+
+/** Of the gateway. */
+export const pidsOf = (fleet: Fleet) => [pidOf(gatewayOf(fleet).child)];
 
 export const gatewayOf = ({ gateways: [gateway] }: Fleet) => gateway as NonNullable<typeof gateway>;
 

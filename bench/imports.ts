@@ -1,12 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { newSecret } from '../test/support/canary.ts';
 import { Fleet } from '../test/support/fleet.ts';
 import { ask as askRedis } from '../test/support/redis.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
-import { gatewayOf, MIB, send } from './hostile.ts';
+import { type Spread, spread } from './figures.ts';
+import { gatewayOf, pidsOf, send } from './hostile.ts';
 import { percentile, type Sample } from './load.ts';
+import { forgetPeak, residentMiB } from './processes.ts';
 
 /**
  * What imports and exports cost, against the lines of docs/performance.md: `npm run bench:imports`. Needs the build, a redis-server and an
@@ -87,23 +88,22 @@ async function speed(): Promise<void> {
   }
   await sandbox.reset();
   const leastMs = (FAST_ROWS / ROWS_PER_CALL / CALLS_AT_A_TIME) * CALL_MS;
-  const times = rounds.map(({ tookMs }) => tookMs / leastMs).toSorted((one, other) => one - other);
-  const ratios = rounds.map(({ ratio }) => ratio).toSorted((one, other) => one - other);
-  const middle = Math.floor(ROUNDS / 2);
-  const shown = (all: readonly number[]) =>
-    `${all[middle]?.toFixed(2)} × (${all[0]?.toFixed(2)}–${all.at(-1)?.toFixed(2)})`;
+  const times = spread(rounds.map(({ tookMs }) => tookMs / leastMs));
+  const ratios = spread(rounds.map(({ ratio }) => ratio));
+  const shown = ({ median, min, max }: Spread) =>
+    `${median.toFixed(2)} × (${min.toFixed(2)}–${max.toFixed(2)})`;
   report(
     `${FAST_ROWS} rows, ${CALL_MS} ms a call`,
     'at most 1.2 × the time of its calls, two at a time',
     shown(times),
-    (times[middle] ?? Number.NaN) <= 1.2,
+    times.median <= 1.2,
   );
   const failed = rounds.reduce((sum, round) => sum + round.failed, 0);
   report(
     "other callers' reads meanwhile",
     'p99 at most 1.5 ×, none failed',
     `${shown(ratios)}, ${failed} failed`,
-    (ratios[middle] ?? Number.NaN) <= 1.5 && failed === 0,
+    ratios.median <= 1.5 && failed === 0,
   );
 }
 
@@ -168,20 +168,17 @@ async function memoryOfExport(): Promise<void> {
 
 /** The most resident memory meanwhile, beside the memory before. */
 async function reportMemory(name: string, work: () => Promise<void>): Promise<void> {
-  const { pid } = gatewayOf(fleet).child;
-  const resident = (which: string) =>
-    Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) *
-    1024;
-  const before = resident('VmRSS');
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  const pids = pidsOf(fleet);
+  const before = residentMiB(pids).now;
+  forgetPeak(pids);
   const started = performance.now();
   await work();
-  const more = (resident('VmHWM') - before) / MIB;
+  const more = residentMiB(pids).peak - before;
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   report(
     name,
     `at most ${MOST_MEMORY_MIB} MiB of resident memory more`,
-    `${more.toFixed(0)} MiB on top of ${(before / MIB).toFixed(0)} (${seconds} s)`,
+    `${more.toFixed(0)} MiB on top of ${before.toFixed(0)} (${seconds} s)`,
     more <= MOST_MEMORY_MIB,
   );
 }

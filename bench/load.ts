@@ -1,3 +1,5 @@
+import { quantile } from './figures.ts';
+
 /** Open load: a fixed number of requests a second, independent of the responses, as from callers that do not know each other. */
 
 export interface Sample {
@@ -54,8 +56,10 @@ async function sample(index: number, started: number, send: Load['send']): Promi
 
 /** The time within which that share of the requests got its response, in ms. */
 export function percentile(samples: readonly Sample[], part: number): number {
-  const sorted = samples.map(({ ms }) => ms).sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+  return quantile(
+    samples.map(({ ms }) => ms),
+    part,
+  );
 }
 
 export function share(samples: readonly Sample[], status: number): number {

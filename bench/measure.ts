@@ -3,7 +3,7 @@ import { freePort } from '../test/support/redis.ts';
 import { type Contender, openFleet, type Platform, SHIPPED } from './contenders.ts';
 import { quantile } from './figures.ts';
 import { type Answered, Connection, flood, openChecked, pace, WrongAnswer } from './generator.ts';
-import { cpuSeconds, residentMegabytes, startPeer } from './processes.ts';
+import { cpuSeconds, residentMiB, startPeer } from './processes.ts';
 import { gatewayAsked, type Task } from './tasks.ts';
 
 /** The measurements of one round. CPU is that of the processes, over all their threads. */
@@ -74,7 +74,7 @@ export async function underLoad(
       refused,
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),
-      megabytes: residentMegabytes(running.pids),
+      megabytes: residentMiB(running.pids).now,
     };
   } catch (error) {
     throw error instanceof WrongAnswer ? new WrongAnswer(`${name}: ${error.message}`) : error;

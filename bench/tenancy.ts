@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from '../test/support/fleet.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
+import { spread } from './figures.ts';
+import { gatewayOf, pidsOf } from './hostile.ts';
+import { cpuSeconds } from './processes.ts';
 
 /**
  * What the look-up of a bound caller's ids costs: `npm run bench:tenancy`. Ratios of the gateway's CPU time, in turns, since times on a
@@ -64,23 +66,23 @@ async function compare(name: string, task: (typeof tasks)[string]): Promise<void
     const unbound = await run(task, keys.unbound);
     ratios.push((await run(task, keys.bound)) / unbound);
   }
-  const ratio = ratios.sort((one, other) => one - other)[Math.floor(ROUNDS / 2)] as number;
+  const { median } = spread(ratios);
   report(
     `${name}, bound to unbound, lookups warm`,
-    `${ratio.toFixed(2)} (${ratios.map((each) => each.toFixed(2)).join(' ')})`,
-    ratio <= LIMIT,
+    `${median.toFixed(2)} (${ratios.map((each) => each.toFixed(2)).join(' ')})`,
+    median <= LIMIT,
   );
 }
 
 /** Seconds of CPU of the gateway. */
 async function run(task: (typeof tasks)[string], key: string): Promise<number> {
-  const before = cpuSeconds();
+  const before = cpuSeconds(pidsOf(fleet));
   let left = REQUESTS;
   const work = async () => {
     while (left-- > 0) await send(task(), key);
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
-  return cpuSeconds() - before;
+  return cpuSeconds(pidsOf(fleet)) - before;
 }
 
 async function send(
@@ -88,8 +90,7 @@ async function send(
   key: string,
   ok = [200, 201, 204],
 ): Promise<number> {
-  const [gateway] = fleet.gateways;
-  const response = await fetch(`${gateway?.url}${path}`, {
+  const response = await fetch(`${gatewayOf(fleet).url}${path}`, {
     method,
     headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
@@ -97,16 +98,6 @@ async function send(
   const text = await response.text();
   if (!ok.includes(response.status)) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   return response.status;
-}
-
-function cpuSeconds(): number {
-  const stat = readFileSync(`/proc/${fleet.gateways[0]?.child.pid}/stat`, 'utf8');
-  const [user = 0, system = 0] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-    .map(Number);
-  return (user + system) / 100;
 }
 
 /** 5,000 assets in one response of 2.5 MB and 2,000 members in ten, while other clients request the health of the process. */
@@ -137,7 +128,7 @@ async function lookUpLargeEnterprise(): Promise<void> {
     });
     return made;
   };
-  const cpu = cpuSeconds();
+  const cpu = cpuSeconds(pidsOf(fleet));
   // Unknown numbers and members: each is looked up past the cache, ten times.
   const busy = await waits(async () => {
     for (let index = 0; index < 5; index++) {
@@ -155,7 +146,7 @@ async function lookUpLargeEnterprise(): Promise<void> {
   const kib = Math.round(assets.length / 1_024);
   report(
     `the longest wait of others while ${ASSETS} assets (${kib} KiB) and ${MEMBERS} members are looked up, 5 times past the cache`,
-    `${busy.longest.toFixed(0)} ms (idle ${idle.longest.toFixed(0)} ms), median ${busy.median.toFixed(1)} ms, CPU ${((cpuSeconds() - cpu) * 1_000).toFixed(0)} ms`,
+    `${busy.longest.toFixed(0)} ms (idle ${idle.longest.toFixed(0)} ms), median ${busy.median.toFixed(1)} ms, CPU ${((cpuSeconds(pidsOf(fleet)) - cpu) * 1_000).toFixed(0)} ms`,
     busy.longest < 200 + idle.longest,
   );
 }

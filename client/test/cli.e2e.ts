@@ -16,6 +16,8 @@ interface Ended {
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
+/** The command writes failed rows of a job beside itself. */
+const folder = mkdtempSync(join(tmpdir(), 'licensing-'));
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
@@ -24,6 +26,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await sandbox.close();
+  rmSync(folder, { recursive: true });
 });
 
 /** Runs the built command (`npm run build:client`), as a shell would. */
@@ -36,7 +39,7 @@ function withEnvironment(env: Record<string, string>, ...argv: string[]): Promis
     const child = execFile(
       process.execPath,
       [resolve('client/dist/cli/main.js'), ...argv],
-      { env },
+      { env, cwd: folder },
       (_, out, err) => done({ code: child.exitCode ?? -1, out, err }),
     );
   });
@@ -108,7 +111,6 @@ describe('the command licensing', () => {
   });
 
   it('imports members of a file with its progress, keeps the rows that failed, and exports all', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'licensing-import-'));
     const file = join(folder, 'members.csv');
     const rows = [
       'account,password,name',
@@ -164,11 +166,9 @@ describe('the command licensing', () => {
     );
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('validation-failed') });
     expect((await licensing('members', 'export', '--enterprise', 'ent-harbour')).out).toMatch(/cli1/);
-    rmSync(folder, { recursive: true });
   });
 
   it('says in which row and column a file is wrong, and sends no file that it cannot read', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'licensing-import-'));
     const file = join(folder, 'members.csv');
     const into = ['--enterprise', 'ent-harbour'];
     writeFileSync(file, `account,password,name\nfine1,${newSecret('m')},Fine\nnot fine,${newSecret('m')},\n`);
@@ -188,11 +188,9 @@ describe('the command licensing', () => {
       const unread = await licensing('members', 'import', path, ...into);
       expect([unread.code, unread.err]).toEqual([2, expect.stringContaining(path)]);
     }
-    rmSync(folder, { recursive: true });
   });
 
   it('shows, retries and cancels jobs', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'licensing-import-'));
     const file = join(folder, 'members.csv');
     const write = (...accounts: string[]) =>
       writeFileSync(
@@ -222,7 +220,6 @@ describe('the command licensing', () => {
       code: 2,
       err: expect.stringContaining('job-not-found'),
     });
-    rmSync(folder, { recursive: true });
   });
 
   it('tells a refusal with its faults and code, as JSON where that was asked for', async () => {

@@ -45,7 +45,7 @@ export interface ChunkWork {
   written(): Promise<void>;
   /** After this time (in ms since the epoch) nothing more is tried. */
   readonly giveUpAt: number;
-  /** Reasons for which the platform refuses whatever is sent, and not single rows. */
+  /** What the platform says where it refuses every call, and not single rows. */
   readonly refusedWhole: Set<string>;
 }
 

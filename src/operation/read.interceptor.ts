@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { asksForFresh, etagOf, isNamed } from '../read-cache/etag.ts';
-import { ReadCache, type Served } from '../read-cache/read-cache.ts';
+import { ageOf, ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Tenancy } from '../tenancy/tenancy.ts';
 import { pageLinks } from './page-links.ts';
 import { hasSameParts } from './same-parts.ts';
@@ -82,7 +82,7 @@ export class ReadInterceptor implements NestInterceptor {
 
 /** The `Age` of a response made from cached parts. */
 function agedBy(askedAt: number | undefined): Pick<Served<unknown>, 'ageSeconds'> {
-  return askedAt === undefined ? {} : { ageSeconds: Math.max(0, Math.floor((Date.now() - askedAt) / 1000)) };
+  return askedAt === undefined ? {} : { ageSeconds: ageOf(askedAt) };
 }
 
 /** Aborted when the caller hangs up before it has its response. */

@@ -146,6 +146,7 @@ function isOfOneCaller(error: unknown): boolean {
   return problem instanceof ProblemException && problem.body.status === 401;
 }
 
-function ageOf(askedAt: number): number {
+/** In whole seconds. `askedAt` is in ms since the epoch. */
+export function ageOf(askedAt: number): number {
   return Math.max(0, Math.floor((Date.now() - askedAt) / 1000));
 }

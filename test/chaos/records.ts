@@ -1,5 +1,3 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type * as AppConfigModule from '../../src/config/app-config.ts';
 import type { State } from '../../src/order-ledger/ledger-record.ts';
 import type * as OrderLedgerRedisModule from '../../src/order-ledger/order-ledger-redis.ts';
@@ -10,11 +8,7 @@ import type * as LogModule from '../../src/observability/log.ts';
 import type * as MetricsModule from '../../src/observability/metrics.ts';
 import type * as KeyNamesModule from '../../src/redis/key-names.ts';
 import { knownStore } from '../support/known-store.ts';
-
-/** A module of the built gateway, with the types of its source. */
-export function built<T>(path: string): Promise<T> {
-  return import(pathToFileURL(resolve('dist', path)).href) as Promise<T>;
-}
+import { built } from '../support/variant.ts';
 
 /** Direct access to the order ledger's records, for actions that their API does not offer, or not so soon. */
 export class Records {

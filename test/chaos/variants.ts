@@ -3,10 +3,7 @@
  * CHAOS_VARIANT, which no other code reads. Each is a mistake that a developer could make; a run that passes with one of them proves
  * nothing.
  */
-import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { resolve } from 'node:path';
-import { Redis } from 'ioredis';
 import type { ExecutionContext } from '@nestjs/common';
 import type * as Callers from '../../src/caller/caller.guard.ts';
 import type { RequestState } from '../../src/operation/request-state.ts';
@@ -18,8 +15,10 @@ import type * as Client from '../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
 import type { Result } from '../../src/upstream/upstream.exchange.ts';
 import type * as Acknowledged from '../../src/redis/acknowledged-scripts.ts';
+import { around, built, inScripts } from '../support/variant.ts';
 import type { ActName } from './acts.ts';
-import { built } from './records.ts';
+
+const SCRIPTS = 'order-ledger/ledger-scripts.js';
 
 const load = {
   callers: () => built<typeof Callers>('caller/caller.guard.js'),
@@ -30,33 +29,6 @@ const load = {
   client: () => built<typeof Client>('upstream/upstream.client.js'),
   exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
 };
-
-type Method = (this: unknown, ...all: unknown[]) => unknown;
-
-/** Wraps a method: `goOn` calls it, with the same arguments or others. */
-function around<R>(
-  prototype: object,
-  name: string,
-  other: (goOn: (...all: unknown[]) => R, all: unknown[]) => unknown,
-): void {
-  const methods = prototype as Record<string, Method | undefined>;
-  const method = methods[name];
-  if (!method) throw new Error(`there is no ${name} any more`);
-  methods[name] = function (this: unknown, ...all: unknown[]) {
-    return other((...others) => method.apply(this, others) as R, all);
-  };
-}
-
-/** The order ledger's scripts with a changed part. A script without that part would not be a variant, so this throws. */
-async function inScripts(piece: string, other: string): Promise<void> {
-  const source = await readFile(resolve('dist/order-ledger/ledger-scripts.js'), 'utf8');
-  if (!source.includes(piece)) throw new Error(`the order ledger's scripts no longer contain: ${piece}`);
-  // Redis then knows no script by its hash, so every call carries the text.
-  around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));
-  around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
-    goOn((script as string).replace(piece, other), ...rest),
-  );
-}
 
 async function inResults(change: (result: Result) => Result): Promise<void> {
   const { UpstreamExchange } = await load.exchange();
@@ -77,6 +49,7 @@ export const variants = {
     acts: ['orphans'],
     apply: async () => {
       await inScripts(
+        SCRIPTS,
         "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
         "state = 'not_sent'",
       );
@@ -135,13 +108,13 @@ export const variants = {
   'emptied-store-without-canary': {
     acts: ['emptied'],
     apply: async () => {
-      await inScripts("if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", '');
-      await inScripts('if count < expected then', 'if false then');
+      await inScripts(SCRIPTS, "if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", '');
+      await inScripts(SCRIPTS, 'if count < expected then', 'if false then');
     },
   },
   'count-not-compared': {
     acts: ['gone-back'],
-    apply: () => inScripts('if count < expected then', 'if false then'),
+    apply: () => inScripts(SCRIPTS, 'if count < expected then', 'if false then'),
   },
   // A gateway that remembers how many writes there were would notice the promoted server.
   'wait-left-out': {
@@ -187,7 +160,8 @@ export const variants = {
   },
   'finish-by-another-owner': {
     acts: ['strangers'],
-    apply: () => inScripts("local allowed = owner == '' or owner == known[3]", 'local allowed = true'),
+    apply: () =>
+      inScripts(SCRIPTS, "local allowed = owner == '' or owner == known[3]", 'local allowed = true'),
   },
 } satisfies Record<string, Variant>;
 export type VariantName = keyof typeof variants;

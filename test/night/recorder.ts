@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promtool } from '../support/promtool.ts';
 
 const RULES = resolve('deploy/prometheus/alerts.yml');
 /** Prometheus' scrapes in production. The night is played faster: a scrape is made as soon as the one before it has been. */
@@ -76,10 +76,9 @@ export class Recorder {
         file,
         JSON.stringify({ rule_files: [RULES], evaluation_interval: `${INTERVAL_S}s`, tests: [test] }),
       );
-      const { error, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-      if (error) throw new Error(`promtool cannot run (${error.message})`);
-      const told = /got:(.*)/.exec(stdout + stderr)?.[1];
-      if (told === undefined) throw new Error(`promtool says: ${stdout}${stderr}`);
+      const { output } = promtool('test', 'rules', file);
+      const told = /got:(.*)/.exec(output)?.[1];
+      if (told === undefined) throw new Error(`promtool says: ${output}`);
       return [...told.matchAll(/alertname="(\w+)"/g)].map(([, name = '']) => name);
     } finally {
       rmSync(folder, { recursive: true });

@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+
+/** What the deliberate bugs of chaos runs are made of: they change the modules of a built gateway before it starts. */
+
+/** A module of the built gateway, with the types of its source. */
+export function built<T>(path: string): Promise<T> {
+  return import(pathToFileURL(resolve('dist', path)).href) as Promise<T>;
+}
+
+type Method = (this: unknown, ...all: unknown[]) => unknown;
+
+/** Wraps a method: `goOn` calls it, with the same arguments or others. */
+export function around<R>(
+  prototype: object,
+  name: string,
+  other: (goOn: (...all: unknown[]) => R, all: unknown[]) => unknown,
+): void {
+  const methods = prototype as Record<string, Method | undefined>;
+  const method = methods[name];
+  if (!method) throw new Error(`there is no ${name} any more`);
+  methods[name] = function (this: unknown, ...all: unknown[]) {
+    return other((...others) => method.apply(this, others) as R, all);
+  };
+}
+
+/** Scripts of Redis with a part that is not the same. Where no script of that file has the part there is no bug, so this throws. */
+export async function inScripts(path: string, piece: string, other: string): Promise<void> {
+  const source = await readFile(resolve('dist', path), 'utf8');
+  if (!source.includes(piece)) throw new Error(`${path} no longer contains: ${piece}`);
+  // Redis then knows no script by its hash, so every call carries the text.
+  around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));
+  around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
+    goOn((script as string).replaceAll(piece, other), ...rest),
+  );
+}
