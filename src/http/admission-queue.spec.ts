@@ -111,6 +111,33 @@ describe('a turn', () => {
     expect(begun.join('')).toBe('abcdef');
   });
 
+  it('begins more of the rest than the one before, as long as whole turns are short', () => {
+    take('a', 20);
+    for (let count = 0; count < 30; count++) take('b', 0);
+    const counts = (turns: number, later: number) =>
+      Array.from({ length: turns }, () => {
+        const before = begun.length;
+        loop.check();
+        // Work of this turn that is not a beginning: bodies, responses of the platform.
+        loop.now += later;
+        return begun.length - before;
+      });
+    expect(counts(4, 1)).toEqual([1, 2, 3, 4]);
+    expect(counts(4, 10)).toEqual([5, 3, 2, 1]);
+    loop.queue.connected();
+    loop.check();
+    expect(counts(2, 1)).toEqual([2, 3]);
+  });
+
+  it('ends when the beginnings of the rest take its time', () => {
+    take('a', 20);
+    for (let count = 0; count < 20; count++) take('b', 4);
+    for (const then of [2, 4, 7]) {
+      loop.check();
+      expect(begun.length).toBe(then);
+    }
+  });
+
   it('in which a client connected begins nothing, for ten in a row at most', () => {
     for (const name of ['a', 'b', 'c', 'd']) take(name, 20);
     loop.queue.connected();
@@ -219,19 +246,17 @@ describe('K40 a request of a stranger', () => {
     take('a', CRM, 20);
     for (let count = 0; count < 5; count++) loop.admit(wait, 'stranger', refuse);
     const keepBusy = (ms: number) => {
-      for (const end = loop.now + ms; loop.now < end; loop.check()) {
-        take('a', CRM, 1);
-        take('a', CRM, 1);
-      }
+      for (const end = loop.now + ms; loop.now < end; loop.check())
+        for (let count = 0; count < 12; count++) take('a', CRM, 1);
     };
     keepBusy(900);
     expect(refused).toBe(0);
     keepBusy(100);
     expect(refused).toBe(0);
-    keepBusy(6);
+    keepBusy(12);
     expect(refused).toBeGreaterThan(0);
     expect(refused).toBeLessThan(5);
-    keepBusy(20);
+    keepBusy(60);
     expect(refused).toBe(5);
     expect(loop.queue.isOverloaded).toBe(false);
   });

@@ -1,5 +1,7 @@
 /** How long requests are begun in one turn of the event loop. Requests that arrive meanwhile are read after it. */
 const TURN_MS = 10;
+/** The most requests that begin in a turn out of those that wait. */
+const MOST_AT_ONCE = 16;
 /** Requests may wait for longer than this... */
 const CROWD_WAIT_MS = 1_000;
 /** ...but not continuously for this time: then requests arrive as fast as they are served, and the queue will not become empty. */
@@ -145,6 +147,8 @@ export class AdmissionQueue {
   readonly #strangers = new Line();
   #isTurn = false;
   #turnBegan = 0;
+  /** How many that wait begin in the next turn. */
+  #atOnce = 1;
   #connected = false;
   #accepting = 0;
   /** When a request of a caller last began, and for how long that took. */
@@ -224,19 +228,29 @@ export class AdmissionQueue {
     this.inNextTurn(() => this.#go());
   }
 
-  /** One in each turn, because the later work of a request, after its body, cannot be measured here. */
+  /**
+   * As many as the event loop carries through in time: they share what the processor has in its caches. The work of a request after its
+   * body is part of a later turn, so the length of whole turns says how many: one more after a short turn, half as many after a long one.
+   */
   #go(): void {
     const now = this.now();
+    const isShort = now - this.#turnBegan < TURN_MS;
+    this.#atOnce = isShort ? Math.min(this.#atOnce + 1, MOST_AT_ONCE) : Math.ceil(this.#atOnce / 2);
     const isDue = this.#callers.length > 0 && now - this.#begunAt >= this.#beginningMs;
     const isAccepting = this.#connected && this.#accepting < ACCEPTING_TURNS && !isDue;
     this.#accepting = isAccepting ? this.#accepting + 1 : 0;
+    if (this.#connected || this.#callers.length === 0) this.#atOnce = 1;
     this.#connected = false;
     // Also while clients connect: a storm of connections must not keep a probe waiting.
     this.#probes.takeFirst();
     if (!isAccepting) {
       const step = () => this.#callers.takeFirst();
       this.#takeStranger(now);
-      if (this.#callers.length > 0) this.#beginCaller(step, now);
+      let at = now;
+      for (let left = this.#atOnce; left > 0 && this.#callers.length > 0 && at - now < TURN_MS; left--) {
+        this.#beginCaller(step, at);
+        at = this.now();
+      }
     }
     const after = this.now();
     const leftMs = this.#strangers.length > 0 ? this.#strangersFrom - after : Infinity;
