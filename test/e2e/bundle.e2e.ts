@@ -50,11 +50,11 @@ describe('the bundled gateway', () => {
   it('is what `npm start` and the image run', () => {
     const { scripts, version } = read<{ scripts: { start: string }; version: string }>('package.json');
     expect(scripts.start).toBe(
-      'exec node --enable-source-maps --max-semi-space-size=16 dist/bundle/gateway.js',
+      'exec node --enable-source-maps --max-semi-space-size=16 --heap-growing-percent=100 dist/bundle/gateway.js',
     );
     const dockerfile = readFileSync('Dockerfile', 'utf8');
     expect(dockerfile).toContain(
-      'CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "dist/bundle/gateway.js"]',
+      'CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/bundle/gateway.js"]',
     );
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
