@@ -1,5 +1,6 @@
 import { ratio, spread } from './figures.ts';
 import { type Result, values } from './lines.ts';
+import { drawing, text } from './svg.ts';
 
 /** CPU time of a request as bars, readable on light and dark pages. */
 
@@ -34,28 +35,18 @@ export function chart(results: readonly Result[]): string {
       parts.push(
         text(LABELS - 8, y + 12, label, 'label'),
         `<rect x="${LABELS}" y="${y}" width="${width.toFixed(1)}" height="${BAR}" rx="2" fill="${COLOURS[label] ?? OTHERS}"/>`,
-        text(LABELS + width + 8, y + 12, figure, 'figure'),
+        text(LABELS + width + 8, y + 12, figure, 'quiet'),
       );
       y += BAR + GAP;
     }
     y += 12;
   }
   const title = 'CPU time of the process for each request, and × the bare reference; shorter is better';
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" aria-label="${title}">
-<style>
-text { font: 12px ui-sans-serif, system-ui, sans-serif; fill: #1f2328; }
-.title, .figure { fill: #59636e; }
-.heading { font-weight: 600; }
-.label { text-anchor: end; }
-@media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .title, .figure { fill: #9198a1; } }
-</style>
-${text(0, 14, title, 'title')}
-${parts.join('\n')}
-</svg>
-`;
-}
-
-function text(x: number, y: number, words: string, style: string): string {
-  const safe = words.replace(/&/g, '&amp;').replace(/</g, '&lt;');
-  return `<text x="${x.toFixed(1)}" y="${y}" class="${style}">${safe}</text>`;
+  return drawing(
+    WIDTH,
+    y,
+    title,
+    '.label { text-anchor: end; }',
+    [text(0, 14, title, 'quiet'), ...parts].join('\n'),
+  );
 }

@@ -5,9 +5,9 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 
 /** As large as the platform's list has them. */
-const PAGE_SIZE = 200;
+export const MEMBERS_PER_PAGE = 200;
 /** A list of more pages is no list of an enterprise. */
-const MAX_PAGES = 2_500;
+export const MOST_MEMBER_PAGES = 2_500;
 const PAGES_AT_A_TIME = 2;
 
 /** What an import compares with its rows. */
@@ -32,10 +32,10 @@ export class MemberDirectory {
     const read = async (page: number): Promise<number> => {
       const { items, total } = await this.#page(call, enterpriseGlobalId, page);
       for (const item of items) add(found, item);
-      return items.length === 0 ? 0 : Math.ceil(total / PAGE_SIZE);
+      return items.length === 0 ? 0 : Math.ceil(total / MEMBERS_PER_PAGE);
     };
     let pages = await read(1);
-    if (pages > MAX_PAGES)
+    if (pages > MOST_MEMBER_PAGES)
       throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
     for (let from = 2; from <= pages; from += PAGES_AT_A_TIME) {
       const numbers = Array.from(
@@ -59,14 +59,15 @@ export class MemberDirectory {
     const found = new Map<string, KnownMember>();
     for (const item of items) add(found, item);
     if (items.length >= total || accounts.every((account) => found.has(account))) return found;
-    if (total / PAGE_SIZE <= accounts.length) return this.all(call, enterpriseGlobalId);
+    if (total / MEMBERS_PER_PAGE <= accounts.length) return this.all(call, enterpriseGlobalId);
     for (const account of accounts) {
       if (found.has(account)) continue;
       // A short account may be a part of many names.
       for (let page = 1, pages = 1; page <= pages && !found.has(account); page++) {
         const part = await this.#page(call, enterpriseGlobalId, page, account);
         for (const item of part.items) add(found, item);
-        pages = part.items.length === 0 ? 0 : Math.min(MAX_PAGES, Math.ceil(part.total / PAGE_SIZE));
+        pages =
+          part.items.length === 0 ? 0 : Math.min(MOST_MEMBER_PAGES, Math.ceil(part.total / MEMBERS_PER_PAGE));
       }
     }
     return found;
@@ -80,7 +81,7 @@ export class MemberDirectory {
   ): Promise<{ items: readonly MemberDto[]; total: number }> {
     return this.members.listMembersUncached(call, enterpriseGlobalId, {
       page,
-      pageSize: PAGE_SIZE,
+      pageSize: MEMBERS_PER_PAGE,
       ...(keyword && { keyword }),
     });
   }

@@ -4,11 +4,7 @@ import { MemberService } from '../member/member.service.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { ExportQuery } from './dto/job.dto.ts';
-
-/** As large as the platform's list has them. */
-const PAGE_SIZE = 200;
-/** A list of more pages is no list of an enterprise. */
-const MAX_PAGES = 2_500;
+import { MEMBERS_PER_PAGE, MOST_MEMBER_PAGES } from './member-directory.ts';
 
 /** In the file; the names of addMembers are among them. */
 export const EXPORTED = [
@@ -22,11 +18,11 @@ export class MemberExportService {
   constructor(private readonly members: MemberService) {}
 
   async *all(call: CallContext, enterpriseGlobalId: string, filter: ExportQuery): AsyncGenerator<MemberDto> {
-    for (let page = 1; page <= MAX_PAGES; page++) {
-      const query = { ...filter, page, pageSize: PAGE_SIZE };
+    for (let page = 1; page <= MOST_MEMBER_PAGES; page++) {
+      const query = { ...filter, page, pageSize: MEMBERS_PER_PAGE };
       const { items, total } = await this.members.listMembersUncached(call, enterpriseGlobalId, query);
       yield* items;
-      if (items.length === 0 || page * PAGE_SIZE >= total) return;
+      if (items.length === 0 || page * MEMBERS_PER_PAGE >= total) return;
     }
     throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
   }

@@ -43,6 +43,7 @@ const attemptOutcomes = [
 ] as const;
 /** The result of one reconciliation attempt. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
+const jobEnds = ['succeeded', 'completed', 'cancelled', 'failed'] as const;
 const issuerFaults = ['unavailable', 'empty'] as const;
 const tlsServers = ['platform', 'tokens', 'redis', 'order-store'] as const;
 /** A server that the gateway connects to. */
@@ -264,12 +265,13 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // A counter that begins with 1 has no increase in Prometheus, so what alerts watch begins with 0.
+    // A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch begins with 0.
     for (const principal of ['application', 'user', 'session'])
       for (const event of tokenEvents) this.#tokenEvents.inc({ principal, event }, 0);
     for (const reason of requestRefusals) this.#refused.inc({ reason }, 0);
     for (const reason of resultLosses) this.#notRecorded.inc({ reason }, 0);
     for (const result of attemptOutcomes) this.#reconciliationAttempts.inc({ result }, 0);
+    for (const state of jobEnds) this.#jobsEnded.inc({ state }, 0);
     for (const reason of issuerFaults) this.#issuerFaults.inc({ reason }, 0);
     for (const server of tlsServers) this.#tlsFailures.inc({ server }, 0);
   }

@@ -49,6 +49,15 @@ describe('every metric', () => {
     expect([...new Set(used)].filter((name) => !names.has(name) && !bare.has(name))).toEqual([]);
   });
 
+  it.each(['gateway_jobs_ended_total', 'gateway_order_reconciliation_attempts_total'])(
+    'of the kind of %s begins with 0, since Prometheus sees no increase where the first value is 1',
+    async (name) => {
+      const samples = [...(await gateway.metrics()).matchAll(new RegExp(`^${name}\\{.*\\} (.*)$`, 'gm'))];
+      expect(samples.length).toBeGreaterThan(3);
+      expect(new Set(samples.map(([, value]) => value))).toEqual(new Set(['0']));
+    },
+  );
+
   it('has a help text, and its unit in its name', async () => {
     const text = await gateway.metrics();
     const own = [...text.matchAll(/^# HELP (gateway_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)];

@@ -305,6 +305,9 @@ describe('G12 for every operator', () => {
           name,
           viewport.width,
         ]);
+        const cut =
+          "[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth)";
+        expect([name, await page.evaluate(`${cut}.map((each) => each.innerText)`)]).toEqual([name, []]);
         if (isSearched) expect(await seriousFindings(page)).toEqual([]);
       }
       const brightness = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string;

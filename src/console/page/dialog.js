@@ -9,7 +9,7 @@ export function dialogOf(place, title) {
     made.addEventListener('click', press);
     return made;
   };
-  const cancel = () => button('Cancel', close);
+  const dismiss = () => button('Close', close);
   const back = (to) => button('Back', to);
   /** Shows one step. `submit` returns what is wrong, or nothing. */
   const step = (children, submit, buttons) => {
@@ -54,9 +54,9 @@ export function dialogOf(place, title) {
         if (!wrong) then();
         return wrong;
       },
-      [h('button', { type: 'submit', class: 'main' }, 'Go on'), cancel()],
+      [h('button', { type: 'submit', class: 'main' }, 'Go on'), dismiss()],
     );
-  return { step, askCredential, cancel, back, close };
+  return { step, askCredential, dismiss, back, close };
 }
 
 /** A problem of the API in one line. */

@@ -99,7 +99,7 @@ function failedRows({ jobId, rows, failed, unknown }) {
 
 /** `done` is called after the job was cancelled. */
 export function openCancellation(place, { jobId, enterpriseGlobalId, done: rowsDone, total }, done) {
-  const { step, askCredential, cancel, close } = dialogOf(place, `Cancel job ${jobId}`);
+  const { step, askCredential, dismiss, close } = dialogOf(place, `Cancel job ${jobId}`);
   const confirm = () =>
     step(
       [
@@ -122,7 +122,7 @@ export function openCancellation(place, { jobId, enterpriseGlobalId, done: rowsD
         void done();
         return undefined;
       },
-      [h('button', { type: 'submit', class: 'danger' }, 'Yes, cancel the job'), cancel()],
+      [h('button', { type: 'submit', class: 'danger' }, 'Yes, cancel the job'), dismiss()],
     );
   if (caller(SCOPE) === undefined) askCredential(SCOPE, confirm);
   else confirm();

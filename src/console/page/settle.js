@@ -12,7 +12,7 @@ const SCOPE = 'orders:settle';
 /** `done` is called after a settlement. */
 export function openSettlement(place, order, done) {
   const draft = { as: undefined, reason: '', licenseOrders: {} };
-  const { step, askCredential, cancel, back, close } = dialogOf(
+  const { step, askCredential, dismiss, back, close } = dialogOf(
     place,
     `Settle order ${order.channelOrderId}`,
   );
@@ -76,7 +76,7 @@ export function openSettlement(place, order, done) {
         confirm();
         return undefined;
       },
-      [h('button', { type: 'submit', class: 'main' }, 'Go on'), cancel()],
+      [h('button', { type: 'submit', class: 'main' }, 'Go on'), dismiss()],
     );
   };
 
@@ -149,7 +149,7 @@ export function openSettlement(place, order, done) {
           isPlaced ? 'Yes, it was placed' : 'Yes, it was not placed',
         ),
         back(askResult),
-        cancel(),
+        dismiss(),
       ],
     );
   };

@@ -33,8 +33,10 @@ export function gaps({ at }, { items }) {
       table(
         'Gaps',
         [
-          { head: 'Operation', cell: ({ operation }) => operation },
-          { head: 'Field', cell: ({ path }) => h('code', {}, path) },
+          {
+            head: 'Operation and field',
+            cell: ({ operation, path }) => [operation, h('br'), h('code', {}, path)],
+          },
           { head: 'What', cell: ({ kind }) => KINDS[kind] ?? kind },
           { head: 'Answers', number: true, cell: (gap) => count(gap.count) },
           { head: 'First', wide: true, cell: ({ firstSeenAt }) => time(firstSeenAt, at) },
