@@ -104,7 +104,7 @@ export const exhaustion =
  */
 function parted(fleet: Fleet): string {
   const cores = availableParallelism();
-  if (cores === 1 || process.env['UNPINNED']) return 'all processes share the cores';
+  if (cores === 1 || process.env['UNPINNED'] !== undefined) return 'all processes share the cores';
   const pin = (pid: number | undefined, list: string) =>
     spawnSync('taskset', ['-a', '-p', '-c', list, String(pid)]);
   const others = cores === 2 ? '1' : `1-${cores - 1}`;

@@ -189,7 +189,7 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
 
 /** After the response Node would read the rest of the body and discard it: a MiB of it costs more than the refusal. */
 function readNoMore(request: IncomingMessage): void {
-  request._read = () => undefined;
+  Object.defineProperty(request, '_read', { value: () => undefined });
   request.socket.pause();
 }
 
