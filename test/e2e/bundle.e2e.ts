@@ -76,6 +76,13 @@ describe('the bundled gateway', () => {
     }
   });
 
+  it('keeps the names of classes, and does not define those of functions each time they are made', () => {
+    const code = readFileSync('dist/bundle/gateway.js', 'utf8');
+    expect(code).toContain('static{__name(this,"OrderLedger")}');
+    // An arrow function.
+    expect(code).not.toMatch(/__name\((\(|\w+=>)/);
+  });
+
   it('P18 leaves most of its heap free, since its map has no places in packages', async () => {
     const metrics = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
     const oldMiB =
