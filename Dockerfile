@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
-COPY scripts/bundle.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
+COPY scripts/bundle.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
 RUN npm run build
 
 # Node without package managers, and without programs that run as another user than the one who starts them. The list of Debian's
@@ -57,4 +57,4 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
   CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${PORT:-3000} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 # Node itself, not npm, so that SIGTERM reaches it and requests under way are finished.
-CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "dist/bundle/gateway.js"]
+CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/bundle/gateway.js"]

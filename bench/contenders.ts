@@ -64,7 +64,11 @@ async function gateways(
   const fleet = await openFleet(platform);
   try {
     for (let index = 0; index < count; index++)
-      await fleet.launch(environment, { ...how, logFile: join(fleet.folder, `gateway-${index}.log`) });
+      await fleet.launch(environment, {
+        bundled: true,
+        ...how,
+        logFile: join(fleet.folder, `gateway-${index}.log`),
+      });
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
@@ -98,7 +102,7 @@ export const contenders = {
       platform,
       platformAsked((answer) => answer),
     ),
-  /** As shipped: with callers, request log, metrics, order ledger and Redis. */
+  /** As shipped, bundle and options of Node included: with callers, request log, metrics, order ledger and Redis. */
   gateway: (platform: Platform, how?: HowToStart) => gateways(platform, 1, SHIPPED, how),
   /** With everything in the process instead of in Redis. */
   'gateway, embedded': (platform: Platform, how?: HowToStart) => gateways(platform, 1, EMBEDDED, how),

@@ -1,26 +1,33 @@
-import { spawnSync } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { Agent, request } from 'undici';
-import { orderOf as smallOrder } from '../test/support/order-body.ts';
+import { fileURLToPath } from 'node:url';
+import type { Fleet } from '../test/support/fleet.ts';
+import { orderOf } from '../test/support/order-body.ts';
 import { startStrain } from '../test/support/strain-process.ts';
 import type { Strain } from '../test/support/strain.ts';
-import { gatewayOf, orderOf, pidsOf, type Scenario, VALIDATE } from './hostile.ts';
-import { load, percentile, type Sample } from './load.ts';
-import { forgetPeak, residentMiB } from './processes.ts';
+import { gatewayOf, pidsOf, type Scenario } from './hostile.ts';
+import { percentile } from './load.ts';
+import { CUSTOMERS, type Noticed, type Probe } from './prober.ts';
+import { cpuSeconds, forgetPeak, residentMiB } from './processes.ts';
 
-/** What the orders that are placed first do not make longer. */
-const CUSTOMERS = '/v1/customers?channelCode=crm&channelCustomerId=CH-1001';
-/** Of the known caller. */
+/** Requests a second of the known caller. */
 const RATE = 50;
-const SECONDS = 60;
+/** Of the caller without the attack, once it is warm. */
+const QUIET_SECONDS = 20;
 /** Those that the bounded caller's pages are of. */
 const ORDERS = 500;
-const ATTACK: Omit<Strain, 'port' | 'bounded'> = {
-  seconds: SECONDS + 1,
-  idle: 12_000,
-  bodies: 1_500,
-  floods: 100,
-};
+
+type Attack = Omit<Strain, 'port' | 'seconds' | 'key'>;
+
+/** What callers without a key, and one with few rights, can do. */
+export const attacks = {
+  'idle connections': { idle: 12_000 },
+  bodies: { bodies: 1_500 },
+  floods: { floods: 100 },
+  pages: { pages: 5 },
+  'wrong writes': { writes: 5 },
+} as const satisfies Record<string, Attack>;
 
 /** A caller that is taken over: it may list orders of one enterprise, and lock assets. */
 export const bounded = {
@@ -30,80 +37,101 @@ export const bounded = {
   channels: ['crm'],
 };
 
-/** Everything that callers without a key, and one with few rights, can do at once, and what a known caller notices of it. */
-export const exhaustion: Scenario = async (fleet) => {
-  const { url, child } = gatewayOf(fleet);
-  // Else attackers, platform and gateway would take turns on the same core, and the figures be theirs.
-  if (availableParallelism() > 1) spawnSync('taskset', ['-a', '-p', '-c', '0', String(child.pid)]);
-  const dispatcher = new Agent({ connections: 20, pipelining: 1 });
-  const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
-  const send = async (path: string, body?: string): Promise<Response> => {
-    const response = await request(url + path, {
-      dispatcher,
-      headers,
-      method: body === undefined ? 'GET' : 'POST',
-      body,
+/** What a known caller notices of an attack. */
+export const exhaustion =
+  (attack: Attack, seconds: number): Scenario =>
+  async (fleet) => {
+    const { url, child } = gatewayOf(fleet);
+    const gateway = pidsOf(fleet);
+    const cores = parted(fleet);
+    await placeOrders(fleet);
+    const prober = fork(fileURLToPath(new URL('prober.ts', import.meta.url)), {
+      execArgv: ['--no-warnings'],
+      env: { PATH: process.env['PATH'] },
     });
-    await response.body.dump();
-    return new Response(null, { status: response.statusCode });
-  };
-  const order = orderOf(5);
-  const one = (index: number) => (index % 2 === 0 ? send(VALIDATE, order) : send(CUSTOMERS));
+    const probe = async (forSeconds: number): Promise<Noticed> => {
+      const answer = once(prober, 'message');
+      const wanted: Probe = { url, key: fleet.key, rate: RATE, seconds: forSeconds };
+      prober.send(wanted);
+      return (await answer)[0] as Noticed;
+    };
+    await probe(5);
+    const quiet = await probe(QUIET_SECONDS);
 
-  // An order that names no enterprise is on none of the bounded caller's pages.
-  const items = smallOrder('').items.map((item) => ({
+    const fresh: Promise<number>[] = [];
+    forgetPeak(gateway);
+    const watch = setInterval(() => {
+      for (const path of [CUSTOMERS, '/health/live']) fresh.push(askOnce(url + path, fleet.key));
+    }, 1_000);
+    const cpuBefore = cpuSeconds(gateway);
+    const port = Number(new URL(url).port);
+    const key = fleet.keys[bounded.name] as string;
+    const strain = startStrain({ ...attack, port, seconds: seconds + 1, key });
+    const beside = await probe(seconds);
+    const isAlive = child.exitCode === null && child.signalCode === null;
+    const state = isAlive
+      ? `alive, ${residentMiB(gateway).peak.toFixed(0)} MiB at most, ${((100 * (cpuSeconds(gateway) - cpuBefore)) / seconds).toFixed(0)} % of a core`
+      : 'ENDED';
+    clearInterval(watch);
+    prober.disconnect();
+    const ofFresh = await Promise.all(fresh);
+    const { reached } = await strain;
+
+    const failures = beside.samples.filter(({ status }) => status !== 200).map(({ status }) => status);
+    const failedFresh = ofFresh.filter((status) => status !== 200).length;
+    const times = ([before, after]: readonly [number, number]) =>
+      `${before.toFixed(1)} → ${after.toFixed(1)} ms (${(after / before).toFixed(1)} ×)`;
+    const both = (part: number) =>
+      [percentile(quiet.samples, part), percentile(beside.samples, part)] as const;
+    const p99 = both(0.99);
+    const each = (what: string, many: number) => `${what} ${(many / (seconds + 1)).toFixed(0)}/s`;
+    return {
+      measured:
+        `${state}; ` +
+        `a known caller: ${failures.length} of ${beside.samples.length} failed${failures.length > 0 ? ` (${[...new Set(failures)].join()})` : ''}, ` +
+        `p50 ${times(both(0.5))}, p90 ${times(both(0.9))}, p99 ${times(p99)}, its own delay ${times([quiet.ownDelay, beside.ownDelay])}; ` +
+        `${failedFresh} of ${ofFresh.length} on new connections failed; ${cores}\n` +
+        `             attackers: ${Object.entries(reached)
+          .map(([what, many]) => each(what, many))
+          .join(', ')}`,
+      holds: isAlive && failures.length === 0 && failedFresh === 0 && p99[1] <= 2 * p99[0],
+    };
+  };
+
+/**
+ * Gives the gateway a core of its own and everything else the others: else attackers, platform and Redis would take time on the
+ * gateway's core, and the figures be theirs.
+ */
+function parted(fleet: Fleet): string {
+  const cores = availableParallelism();
+  if (cores === 1 || process.env['UNPINNED'] !== undefined) return 'all processes share the cores';
+  const pin = (pid: number | undefined, list: string) =>
+    spawnSync('taskset', ['-a', '-p', '-c', list, String(pid)]);
+  const others = cores === 2 ? '1' : `1-${cores - 1}`;
+  // What this process starts from now on inherits its cores.
+  for (const pid of [process.pid, fleet.redis.process.pid]) pin(pid, others);
+  return pin(gatewayOf(fleet).child.pid, '0').status === 0
+    ? 'the gateway has a core of its own'
+    : 'all processes share the cores';
+}
+
+/** An order that names no enterprise would be on none of the bounded caller's pages. */
+async function placeOrders(fleet: Fleet): Promise<void> {
+  const items = orderOf('').items.map((item) => ({
     ...item,
     customer: { enterpriseGlobalId: bounded.enterprises[0] },
   }));
   let next = 0;
-  const placeOrders = async (): Promise<void> => {
-    while (next < ORDERS)
-      await send('/v1/license-orders', JSON.stringify(smallOrder(`SO-old-${next++}`, { items })));
+  const place = async (): Promise<void> => {
+    while (next < ORDERS) await fleet.post(0, '/v1/license-orders', orderOf(`SO-old-${next++}`, { items }));
   };
-  await Promise.all(Array.from({ length: 16 }, placeOrders));
-  await load({ rate: RATE, seconds: 5, send: one });
-  const before = await load({ rate: RATE, seconds: SECONDS / 3, send: one });
-
-  const key = fleet.keys[bounded.name] as string;
-  const attack = startStrain({
-    ...ATTACK,
-    port: Number(new URL(url).port),
-    bounded: { key, pages: 5, writes: 5 },
-  });
-  const fresh: Promise<number>[] = [];
-  const pids = pidsOf(fleet);
-  forgetPeak(pids);
-  const watch = setInterval(() => {
-    for (const path of [CUSTOMERS, '/health/live']) fresh.push(askOnce(url + path, headers));
-  }, 1_000);
-  const beside = await load({ rate: RATE, seconds: SECONDS, send: one });
-  clearInterval(watch);
-  const ofFresh = await Promise.all(fresh);
-  const report = await attack;
-  await dispatcher.close();
-
-  const isAlive = child.exitCode === null && child.signalCode === null;
-  const state = isAlive ? `alive, ${residentMiB(pids).peak.toFixed(0)} MiB at most` : 'ENDED';
-  const failures = beside.filter(({ status }) => status !== 200).map(({ status }) => status);
-  const failed = failures.length;
-  const failedFresh = ofFresh.filter((status) => status !== 200).length;
-  const figures = (part: number) =>
-    `${percentile(before, part).toFixed(1)} → ${percentile(beside, part).toFixed(1)} ms`;
-  return {
-    measured:
-      `${state}; a known caller: ${failed} of ${beside.length} failed${failed > 0 ? ` (${[...new Set(failures)].join()})` : ''}, ` +
-      `p50 ${figures(0.5)}, p90 ${figures(0.9)}, p99 ${figures(0.99)}; ${failedFresh} of ${ofFresh.length} on new connections failed; ` +
-      `${report.floodMs.length} responses to floods, to the bounded caller ${JSON.stringify(report.bounded)}`,
-    holds: isAlive && failed === 0 && failedFresh === 0 && p99(beside) <= 2 * p99(before),
-  };
-};
-
-const p99 = (samples: readonly Sample[]) => percentile(samples, 0.99);
+  await Promise.all(Array.from({ length: 16 }, place));
+}
 
 /** On a connection of its own. */
-async function askOnce(url: string, headers: Record<string, string>): Promise<number> {
+async function askOnce(url: string, key: string): Promise<number> {
   try {
-    const response = await fetch(url, { headers: { ...headers, connection: 'close' } });
+    const response = await fetch(url, { headers: { 'x-api-key': key, connection: 'close' } });
     await response.arrayBuffer();
     return response.status;
   } catch {

@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -6,7 +9,7 @@ import { Fleet } from '../test/support/fleet.ts';
 import { memoryLimit } from '../test/support/memory-limit.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
 import { ASSETS, ask, gatewayOf, MIB, orderOf, pidsOf, type Scenario, send, VALIDATE } from './hostile.ts';
-import { bounded, exhaustion } from './exhaustion.ts';
+import { attacks, bounded, exhaustion } from './exhaustion.ts';
 import { load, percentile } from './load.ts';
 import { overload } from './overload.ts';
 import { forgetPeak, residentMiB } from './processes.ts';
@@ -115,6 +118,17 @@ const answerOf = (bytes: number) => ({ pad: bytes });
 /** Enough for a small container. */
 const LIMIT_MIB = 512;
 
+/** All attacks at once, and each alone. */
+const exhaustions: Readonly<Record<string, Scenario>> = {
+  [`exhaustion in ${LIMIT_MIB} MiB for 60 s: ${Object.keys(attacks).join(', ')} at once`]: exhaustion(
+    Object.assign({}, ...Object.values(attacks)),
+    60,
+  ),
+  ...Object.fromEntries(
+    Object.entries(attacks).map(([name, attack]) => [`attack alone: ${name}`, exhaustion(attack, 20)]),
+  ),
+};
+
 const scenarios: readonly (readonly [name: string, line: string, run: Scenario])[] = [
   [
     'slow headers, 1,000 at once',
@@ -180,11 +194,10 @@ const scenarios: readonly (readonly [name: string, line: string, run: Scenario])
       (sandbox) => sandbox.fault({ operation: 'listAssets', action: answerOf(1_900_000) }),
     ),
   ],
-  [
-    `exhaustion in ${LIMIT_MIB} MiB for 60 s: 1,500 bodies and 100 floods without a key, 12,000 idle connections, a bounded caller's pages and wrong writes`,
-    'it lives; no request of a known caller fails, and its p99 is at most 2 ×',
-    exhaustion,
-  ],
+  ...Object.entries(exhaustions).map(
+    ([name, run]) =>
+      [name, 'it lives; no request of a known caller fails, and its p99 is at most 2 ×', run] as const,
+  ),
   [
     'overload: twice what it can serve for 30 s',
     'at least 90 % of the peak served, refusals within 50 ms (p99), recovered within 5 s',
@@ -197,16 +210,20 @@ let missed = 0;
 for (const [name, line, run] of scenarios) {
   if (!name.toLowerCase().includes(words)) continue;
   const sandbox = await TestSandbox.start();
-  const group = run === exhaustion ? memoryLimit(LIMIT_MIB * MIB) : undefined;
-  if (run === exhaustion && !group)
+  const isLimited = name in exhaustions;
+  const group = isLimited ? memoryLimit(LIMIT_MIB * MIB) : undefined;
+  if (isLimited && !group)
     process.stdout.write(
       'No control group can be made here: the next scenario runs without its limit of memory.\n',
     );
-  const fleet = await Fleet.start(sandbox, 1, { how: { group, bundled: true }, callers: [bounded] });
+  const folder = mkdtempSync(join(tmpdir(), 'bench-hardening-'));
+  const how = { group, bundled: true, logFile: join(folder, 'log') };
+  const fleet = await Fleet.start(sandbox, 1, { how, callers: [bounded] });
   const { measured, holds } = await run(fleet, sandbox);
   await fleet.stop();
   await sandbox.close();
   group?.remove();
+  rmSync(folder, { recursive: true });
   if (!holds) missed++;
   process.stdout.write(
     `${holds ? 'holds ' : 'MISSED'}  ${name}\n        line ${line}\n        here ${measured}\n`,

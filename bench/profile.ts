@@ -32,7 +32,8 @@ const folder = mkdtempSync(join(tmpdir(), 'gateway-profile-'));
 compilePeers();
 const platform = await Platform.start();
 const nodeOptions = `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
-const gateway = await contenders[name](platform, { nodeOptions });
+// File by file, so that the profile names them.
+const gateway = await contenders[name](platform, { nodeOptions, bundled: false });
 let from = 0;
 let to = 0;
 try {

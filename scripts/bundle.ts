@@ -5,6 +5,7 @@
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { withoutFunctionNames } from './function-names.ts';
 import { ownMap } from './own-map.ts';
 import { sbomOf } from './sbom.ts';
 
@@ -44,8 +45,10 @@ const { metafile } = await build({
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
   },
 });
-for (const map of ['dist/bundle/gateway.js.map', 'dist/bundle/guard-init.js.map'])
-  writeFileSync(map, JSON.stringify(ownMap(JSON.parse(readFileSync(map, 'utf8')))));
+for (const file of ['dist/bundle/gateway.js', 'dist/bundle/guard-init.js']) {
+  writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));
+  writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
+}
 // Read beside the code.
 cpSync('dist/meta/page', 'dist/bundle/page', { recursive: true });
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);

@@ -175,6 +175,7 @@ function giveUp(
 export function closeAfterResponse(request: IncomingMessage, isStranger: boolean): void {
   const { socket } = request;
   givenUp.add(socket);
+  if (isStranger) readNoMore(request);
   const destroySoon = socket.destroySoon.bind(socket);
   // Node calls it when the response has been written.
   socket.destroySoon = () => {
@@ -186,11 +187,16 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   };
 }
 
+/** After the response Node would read the rest of the body and discard it: a MiB of it costs more than the refusal. */
+function readNoMore(request: IncomingMessage): void {
+  Object.defineProperty(request, '_read', { value: () => undefined });
+  request.socket.pause();
+}
+
 /** Connections of strangers that are not read any more, the oldest first. */
 const unread = new Set<Socket>();
 
 function lingerUnread(socket: Socket): void {
-  socket.pause();
   const [oldest] = unread;
   if (oldest && unread.size >= MAX_LINGERING_STRANGERS) oldest.destroy();
   unread.add(socket);

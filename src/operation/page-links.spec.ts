@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { pageLinks } from './page-links.ts';
 
 function linksOf(page: number, totalPages: number, url = '/v1/members?page=2&pageSize=5&keyword=a'): unknown {
@@ -29,6 +30,21 @@ describe('links of a page', () => {
     expect(linksOf(1, 2, '/v1/members?keyword=%3E%2C%22%C3%A9')).toMatchObject({
       next: '/v1/members?keyword=%3E%2C%22%C3%A9&page=2',
     });
+  });
+
+  it('are those that a URL makes of the request, whatever it contains', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'aZ09-_.~*%+ ,;/:@é\'"!'), maxLength: 4 });
+    const encoded = fc.oneof(text.map(encodeURIComponent), fc.stringMatching(/^[\w.~*-]{0,5}$/));
+    const path = fc.array(encoded, { minLength: 1, maxLength: 3 });
+    const name = fc.oneof(fc.constantFrom('page', 'pageSize', 'keyword'), encoded);
+    const query = fc.array(fc.tuple(name, fc.constantFrom('=', '==', ''), encoded), { maxLength: 4 });
+    const isKnown = fc.property(path, query, (segments, pairs) => {
+      const url = `/v1/${segments.join('/')}${pairs.length > 0 ? '?' : ''}${pairs.map((pair) => pair.join('')).join('&')}`;
+      const target = new URL(url, 'http://gateway.invalid');
+      target.searchParams.set('page', '7');
+      expect(linksOf(7, 7, url)).toMatchObject({ last: target.pathname + target.search });
+    });
+    fc.assert(isKnown, { numRuns: 2_000 });
   });
 
   it('are for pages only', () => {

@@ -780,7 +780,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K38',
         fault: 'many clients without a key that send bodies',
-        holds: '401 by the headers alone, and the connection ends; memory stays constant',
+        holds:
+          '401 by the headers alone, the gateway reads no more, also after the response, and the connection ends; memory stays constant',
       },
       {
         id: 'K39',

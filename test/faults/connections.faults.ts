@@ -314,6 +314,37 @@ describe('K1 bodies beyond the limit', () => {
     expect(peak - before).toBeLessThan(150);
   });
 
+  it('K38 of a client without a key are not read after the response either', async () => {
+    const piece = Buffer.alloc(64 * 1024, ' ');
+    const length = 64 * 1024 * 1024;
+    let taken = 0;
+    const status = await new Promise<number>((resolve) => {
+      let heard = 0;
+      const more = (socket: Socket) => {
+        if (taken >= length) socket.destroy();
+        else
+          socket.write(piece, (error) => {
+            if (error) return;
+            taken += piece.length;
+            more(socket);
+          });
+      };
+      const { port } = new URL(url());
+      const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true }, () => {
+        const head = 'POST /v1/license-orders HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+        socket.write(`${head}Content-Length: ${length}\r\n\r\n`, () => more(socket));
+      });
+      socket
+        .once('data', (chunk: Buffer) => (heard = Number(chunk.toString('latin1', 9, 12))))
+        // The gateway has closed it.
+        .on('error', () => undefined)
+        .once('close', () => resolve(heard));
+    });
+    expect(status).toBe(401);
+    // What the system's buffers of both ends hold.
+    expect(taken).toBeLessThan(length / 4);
+  });
+
   it('K39 of one caller share a budget: beyond it 503, for that caller alone, and all of the budget is freed afterwards', async () => {
     const metric = async () => {
       const text = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();

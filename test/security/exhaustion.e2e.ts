@@ -106,10 +106,7 @@ it('K40 a flood of requests for what is public: known callers are served, before
   const attack = startStrain({
     port: portOf(fleet),
     seconds: 6,
-    idle: 0,
-    bodies: 0,
     floods: 200,
-    bounded: { key: '', pages: 0, writes: 0 },
   });
   const headers = { 'x-api-key': fleet.keys['neighbour'] as string, 'content-type': 'application/json' };
   const body = JSON.stringify(orderOf('SO-flood'));

@@ -38,7 +38,12 @@ interface How {
   readonly logFile?: string;
 }
 
-const SHIPPED = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundle/gateway.js'];
+const SHIPPED = [
+  '--enable-source-maps',
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=100',
+  'dist/bundle/gateway.js',
+];
 
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(

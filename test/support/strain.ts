@@ -10,37 +10,58 @@ export interface Strain {
   readonly port: number;
   readonly seconds: number;
   /** Connections that ask for /health/live once and then say nothing. */
-  readonly idle: number;
+  readonly idle?: number;
   /** Bodies of 1 MiB without a key that lack their last byte. */
-  readonly bodies: number;
+  readonly bodies?: number;
   /** Connections that ask for what is public, again and again. */
-  readonly floods: number;
-  /** Connections of a caller that is granted one enterprise: pages of orders, and writes with a new key and a body that is wrong. */
-  readonly bounded: { readonly key: string; readonly pages: number; readonly writes: number };
+  readonly floods?: number;
+  /** The key of a caller that is granted one enterprise. */
+  readonly key?: string;
+  /** Its connections that list orders. */
+  readonly pages?: number;
+  /** Its connections that send writes with a new key and a body that is wrong. */
+  readonly writes?: number;
 }
 
 export interface StrainReport {
   /** How long each response to a flood took (ms). */
   readonly floodMs: readonly number[];
-  /** How many responses of each status the bounded caller got. */
-  readonly bounded: Readonly<Record<string, number>>;
+  /** What the attackers reached: connections that were opened for each purpose, and responses by purpose and status. */
+  readonly reached: Readonly<Record<string, number>>;
 }
 
 const AGAIN_MS = 1_000;
 const PUBLIC = ['/openapi.json', '/problems', '/health/live', '/docs'];
 const MIB = 1024 * 1024;
 
-const { port, seconds, idle, bodies, floods, bounded } = JSON.parse(process.env['STRAIN'] ?? '') as Strain;
+const {
+  port,
+  seconds,
+  idle = 0,
+  bodies = 0,
+  floods = 0,
+  key = '',
+  pages = 0,
+  writes = 0,
+} = JSON.parse(process.env['STRAIN'] ?? '') as Strain;
 const end = performance.now() + seconds * 1_000;
 
+const reached: Record<string, number> = {};
+const count = (what: string): void => {
+  reached[what] = (reached[what] ?? 0) + 1;
+};
+
 /** Again and again, a moment after it was closed. */
-function keepOpen(begin: (socket: Socket) => void): void {
+function keepOpen(purpose: string, begin: (socket: Socket) => void): void {
   if (performance.now() >= end) return;
-  const socket = connect(port, '127.0.0.1', () => begin(socket));
+  const socket = connect(port, '127.0.0.1', () => {
+    count(`${purpose} connections`);
+    begin(socket);
+  });
   socket
     .on('error', () => undefined)
     .resume()
-    .once('close', () => setTimeout(() => keepOpen(begin), AGAIN_MS));
+    .once('close', () => setTimeout(() => keepOpen(purpose, begin), AGAIN_MS));
 }
 
 /** Asks again when the response is there. */
@@ -77,34 +98,47 @@ function sendBody(socket: Socket): void {
     left -= next.length;
     socket.write(next, () => setTimeout(more, 20));
   };
-  socket.write(head);
+  socket.once('data', (chunk: Buffer) => count(`bodies ${chunk.toString('latin1', 9, 12)}`)).write(head);
   more();
 }
 
 const floodMs: number[] = [];
-const noteFlood = (_status: string, ms: number): unknown => floodMs.push(ms);
 for (let each = 0; each < floods; each++) {
-  const request = `GET ${PUBLIC[each % PUBLIC.length]} HTTP/1.1\r\nHost: a\r\n\r\n`;
-  keepOpen((socket) => askAgain(socket, () => request, noteFlood));
+  const path = PUBLIC[each % PUBLIC.length] as string;
+  const request = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  keepOpen('floods', (socket) =>
+    askAgain(
+      socket,
+      () => request,
+      (status, ms) => {
+        count(`${path} ${status}`);
+        floodMs.push(ms);
+      },
+    ),
+  );
 }
 
-const statuses: Record<string, number> = {};
-const count = (status: string): void => {
-  statuses[status] = (statuses[status] ?? 0) + 1;
-};
-const from = `HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${bounded.key}\r\n`;
+const from = `HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${key}\r\n`;
 const page = (): string => `GET /v1/license-orders?pageSize=100 ${from}\r\n`;
 const wrongWrite = (): string =>
   `POST /v1/enterprises/ent-harbour/locks/disable ${from}Idempotency-Key: ${randomUUID()}\r\n` +
   'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
-for (let each = 0; each < bounded.pages; each++) keepOpen((socket) => askAgain(socket, page, count));
-for (let each = 0; each < bounded.writes; each++) keepOpen((socket) => askAgain(socket, wrongWrite, count));
+for (const [purpose, connections, request] of [
+  ['pages', pages, page],
+  ['writes', writes, wrongWrite],
+] as const)
+  for (let each = 0; each < connections; each++)
+    keepOpen(purpose, (socket) => askAgain(socket, request, (status) => count(`${purpose} ${status}`)));
 
 for (let each = 0; each < Math.max(idle, bodies); each++) {
-  if (each < bodies) keepOpen(sendBody);
-  if (each < idle) keepOpen((socket) => socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'));
+  if (each < bodies) keepOpen('bodies', sendBody);
+  if (each < idle)
+    keepOpen('idle', (socket) => {
+      socket.once('data', (chunk: Buffer) => count(`idle ${chunk.toString('latin1', 9, 12)}`));
+      socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
+    });
   if (each % 200 === 199) await sleep(50);
 }
 await sleep(Math.max(0, end - performance.now()));
-const report: StrainReport = { floodMs, bounded: statuses };
+const report: StrainReport = { floodMs, reached };
 process.stdout.write(JSON.stringify(report), () => process.exit(0));
