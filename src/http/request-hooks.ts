@@ -105,7 +105,8 @@ export function connectHttp(app: NestFastifyApplication): void {
       });
 
     const access = accessTo(request);
-    if (access !== 'callers') return wait(access, done);
+    const isRepeated = access === 'probe' && !connections.isProbe(raw.socket);
+    if (access !== 'callers') return wait(isRepeated ? 'repeated-probe' : access, done);
     const known = callers.recognised(headers);
     if (known) {
       const refusal = receive(known);

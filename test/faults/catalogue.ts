@@ -790,9 +790,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'K40',
-        fault: 'a flood of requests for public pages',
+        fault: 'a flood of requests for public pages and for the health',
         holds:
-          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; the bytes are made once',
+          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; so do health requests beyond one a second on a connection; the bytes are made once',
       },
       {
         id: 'K41',
