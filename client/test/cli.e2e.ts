@@ -218,7 +218,7 @@ describe('the command licensing', () => {
     expect(await licensing('jobs', 'cancel', jobId)).toMatchObject({ code: 0, err: '' });
     expect(await licensing('jobs', 'watch', 'none')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('job-not-found'),
+      err: expect.stringMatching(/^No such job: .*\ncode job-not-found/),
     });
   });
 
@@ -276,6 +276,9 @@ describe('the command licensing', () => {
     expect(offered(['licensing', 'orders', ''])).toBe('list get settle');
     expect(offered(['licensing', 'orders', 'settle', '--re'])).toBe('--reason');
     expect(offered(['licensing', 'orders', 'list', '--state', 'in_'])).toBe('in_doubt');
+    expect(offered(['licensing', 'orders', 'settle', '--as', ''])).toBe('succeeded not_placed');
+    // Of the other commands it is the alias of a user.
+    expect(offered(['licensing', 'members', 'list', '--as', 'succ'])).toBe('');
     for (const shell of ['fish', 'zsh'])
       expect((await licensing('completion', shell)).out).toContain('settle');
   });

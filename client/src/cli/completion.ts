@@ -17,17 +17,19 @@ function bash(commands: readonly Command[]): string {
     const file = places.some((place) => place.includes('file')) ? ' $(compgen -f -- "$word")' : '';
     return `    "${name}") words="${flags.join(' ')}"; COMPREPLY=( $(compgen -W "$words" -- "$word")${file} ); return;;`;
   });
-  const words = Object.entries(
-    Object.assign({}, ...commands.map(({ options }) => options)) as Command['options'],
-  ).flatMap(([option, { words: own }]) =>
-    own ? [`    --${option}) COMPREPLY=( $(compgen -W "${own.join(' ')}" -- "$word") ); return;;`] : [],
+  const words = commands.flatMap(({ name, options }) =>
+    Object.entries(options).flatMap(([option, { words: own }]) =>
+      own
+        ? [`    "${name} --${option}") COMPREPLY=( $(compgen -W "${own.join(' ')}" -- "$word") ); return;;`]
+        : [],
+    ),
   );
   const seconds = [...verbsOf(commands)].map(
     ([group, names]) => `    ${group}) COMPREPLY=( $(compgen -W "${names.join(' ')}" -- "$word") );;`,
   );
   return `_licensing() {
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words
-  case "$before" in
+  case "\${COMP_WORDS[1]} \${COMP_WORDS[2]} $before" in
 ${words.join('\n')}
   esac
   case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in

@@ -27,14 +27,18 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
     write(yes.has('json') ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
     return exitCodes.done;
   }
-  return shown(given, await licensing.members.import(input, rows, { format }), write, path);
+  const job = await licensing.members.import(input, rows, { format });
+  announce(given, job);
+  return shown(given, job, write, path);
 }
 
 /** Starts a job of the rows that failed in an earlier one, and shows it to its end. */
 export async function retryJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
   const [jobId = '', path = ''] = given.places;
   const { rows, format } = await fileAt(path);
-  return shown(given, await licensing.jobs.follow(jobId).retry(rows, { format }), write, path);
+  const job = await licensing.jobs.follow(jobId).retry(rows, { format });
+  announce(given, job);
+  return shown(given, job, write, path);
 }
 
 /** Shows a job from now to its end. */
@@ -51,11 +55,17 @@ async function fileAt(path: string): Promise<{ rows: ReadableStream<Uint8Array>;
   return { rows, format: /\.(ndjson|jsonl)$/.test(path) ? 'ndjson' : 'csv' };
 }
 
+function announce({ yes }: Given, { jobId }: ImportJob): void {
+  if (!yes.has('json'))
+    tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again\n`);
+}
+
+function tell(text: string): void {
+  process.stderr.write(text);
+}
+
 async function shown({ yes }: Given, job: ImportJob, write: Write, name: string): Promise<number> {
   const asJson = yes.has('json');
-  const tell = (text: string) => process.stderr.write(text);
-  if (!asJson)
-    tell(`Job ${job.jobId} goes on without this command; licensing jobs watch ${job.jobId} shows it again\n`);
   const bar = process.stderr.isTTY && !asJson;
   let last: Job | undefined;
   for await (const progress of job) {
