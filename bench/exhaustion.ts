@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Fleet } from '../test/support/fleet.ts';
 import { orderOf } from '../test/support/order-body.ts';
-import { startStrain } from '../test/support/strain-process.ts';
+import { PUBLIC, startStrain } from '../test/support/strain-process.ts';
 import type { Strain } from '../test/support/strain.ts';
 import { gatewayOf, pidsOf, type Scenario } from './hostile.ts';
 import { percentile } from './load.ts';
@@ -55,6 +55,8 @@ export const exhaustion =
       prober.send(wanted);
       return (await answer)[0] as Noticed;
     };
+    // What is made at the first request for it is made before the attack.
+    for (const path of PUBLIC) await askOnce(url + path, fleet.key);
     await probe(5);
     const quiet = await probe(QUIET_SECONDS);
 

@@ -276,6 +276,31 @@ describe('K40 a health probe', () => {
     }
     expect(begun).toBe(10);
   });
+
+  it('that is repeated too soon begins once in 2 ms, beside strangers, also while callers wait', () => {
+    const loop = new Loop();
+    let begun = 0;
+    for (let count = 0; count < 500; count++) loop.admit(() => begun++, 'repeated-probe');
+    loop.pass(100);
+    expect(begun).toBeGreaterThan(40);
+    expect(begun).toBeLessThanOrEqual(51);
+    for (const end = loop.now + 100; loop.now < end; loop.check())
+      for (let count = 0; count < 12; count++) loop.admit(() => (loop.now += 1));
+    expect(begun).toBeGreaterThan(55);
+    loop.pass(2_000);
+    expect(begun).toBe(500);
+  });
+
+  it('is refused where a thousand repeated ones wait, and another still begins', () => {
+    const loop = new Loop();
+    const wait = () => undefined;
+    for (let count = 0; count <= 1_000; count++) expect(loop.admit(wait, 'repeated-probe')).toBe(true);
+    expect(loop.admit(wait, 'repeated-probe')).toBe(false);
+    let begun = 0;
+    expect(loop.admit(() => begun++, 'probe')).toBe(true);
+    loop.check();
+    expect(begun).toBe(1);
+  });
 });
 
 describe('turns', () => {

@@ -27,9 +27,12 @@ const STRANGER_EVERY_MS = 2;
 const STRANGER_WAIT_MS = 1_000;
 /** The limit of waiting health requests: one begins in every turn, so that the last waits for about a second. */
 const MAX_PROBES = 2_000;
+/** Of health requests that are too frequent for probes one begins in this time, beside those of strangers. This many may wait. */
+const REPEATED_EVERY_MS = 2;
+const MAX_REPEATED = 1_000;
 
-/** Who sends a request: a known caller, a health probe, or an unknown client. */
-export type Asker = { readonly name: string } | 'probe' | 'stranger';
+/** Who sends a request: a known caller, a health probe, a client that asks for the health again and again, or an unknown client. */
+export type Asker = { readonly name: string } | 'probe' | 'repeated-probe' | 'stranger';
 
 /** Returns false where there was nothing to do any more: the client has hung up. */
 type Step = () => unknown;
@@ -144,6 +147,7 @@ export class AdmissionQueue {
   readonly #callers = new FairLine();
   readonly #patience = new Map<string, Patience>();
   readonly #probes = new Line();
+  readonly #repeated = new Line();
   readonly #strangers = new Line();
   #isTurn = false;
   #turnBegan = 0;
@@ -156,8 +160,9 @@ export class AdmissionQueue {
   #beginningMs = 0;
   /** When a request was last refused because others of its caller waited for too long. */
   #busyAt = -Infinity;
-  /** When the next stranger may begin, and whether a timer waits for that. */
+  /** When the next stranger and the next repeated probe may begin, and whether a timer waits for that. */
   #strangersFrom = -Infinity;
+  #repeatedFrom = -Infinity;
   #isTimed = false;
 
   constructor(
@@ -185,14 +190,25 @@ export class AdmissionQueue {
   }
 
   /** Begins at once where no other request began in this turn. */
-  #takeLater(waiting: Waiting, asker: 'probe' | 'stranger', isFirst: boolean): boolean {
-    const line = asker === 'probe' ? this.#probes : this.#strangers;
-    if (line.length >= (asker === 'probe' ? MAX_PROBES : MAX_STRANGERS)) return false;
+  #takeLater(waiting: Waiting, asker: Exclude<Asker, object>, isFirst: boolean): boolean {
+    const [line, most] = this.#lineOf(asker);
+    if (line.length >= most) return false;
     line.add(waiting);
     if (!isFirst) return true;
     if (asker === 'probe') line.takeFirst();
-    else this.#takeStranger(waiting.since);
+    else if (asker === 'stranger') this.#takeStranger(waiting.since);
+    else this.#takeRepeated(waiting.since);
     return true;
+  }
+
+  #lineOf(asker: Exclude<Asker, object>): readonly [Line, number] {
+    if (asker === 'probe') return [this.#probes, MAX_PROBES];
+    return asker === 'stranger' ? [this.#strangers, MAX_STRANGERS] : [this.#repeated, MAX_REPEATED];
+  }
+
+  /** Also while callers wait: the health is always told. */
+  #takeRepeated(now: number): void {
+    if (now >= this.#repeatedFrom && this.#repeated.takeFirst()) this.#repeatedFrom = now + REPEATED_EVERY_MS;
   }
 
   #takeStranger(now: number): void {
@@ -243,6 +259,7 @@ export class AdmissionQueue {
     this.#connected = false;
     // Also while clients connect: a storm of connections must not keep a probe waiting.
     this.#probes.takeFirst();
+    this.#takeRepeated(now);
     if (!isAccepting) {
       const step = () => this.#callers.takeFirst();
       this.#takeStranger(now);
@@ -253,13 +270,15 @@ export class AdmissionQueue {
       }
     }
     const after = this.now();
-    const leftMs = this.#strangers.length > 0 ? this.#strangersFrom - after : Infinity;
+    const strangerIn = this.#strangers.length > 0 ? this.#strangersFrom - after : Infinity;
+    const repeatedIn = this.#repeated.length > 0 ? this.#repeatedFrom - after : Infinity;
+    const leftMs = Math.min(strangerIn, repeatedIn);
     if (this.#callers.length + this.#probes.length > 0 || leftMs <= 0) return this.#nextTurn(after);
     this.#isTurn = false;
     if (leftMs < Infinity) this.#nextTurnIn(leftMs);
   }
 
-  /** The event loop may rest until the next stranger may begin. */
+  /** The event loop may rest until the next stranger, or the next repeated probe, may begin. */
   #nextTurnIn(ms: number): void {
     if (this.#isTimed) return;
     this.#isTimed = true;

@@ -101,7 +101,7 @@ export class Admission implements BeforeApplicationShutdown {
       this.metrics.requestRefused(reason);
       return refuse();
     };
-    const bound = asker === 'probe' ? undefined : this.#bound;
+    const bound = asker === 'probe' || asker === 'repeated-probe' ? undefined : this.#bound;
     if (bound !== undefined) refused(bound);
     else if (!this.#queue.admit({ asker, begin, refuse: () => refused('strangers') }))
       refused(asker === 'stranger' ? 'strangers' : 'waiting');

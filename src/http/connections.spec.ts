@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
 import { Connections } from './connections.ts';
@@ -130,4 +130,16 @@ describe('K42 requests at once on one connection', () => {
     const caller = await open('/known', ...many.slice(100, 200));
     expect([client.closed, caller.closed]).toEqual([false, false]);
   });
+});
+
+it('K40 a connection that asks for the health more than once a second is no probe', () => {
+  const connections = new Connections(new Metrics());
+  const [one, other] = [new Socket(), new Socket()];
+  expect([0, 999, 1_000, 1_500].map((now) => connections.isProbe(one, now))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+  expect(connections.isProbe(other, 1_500)).toBe(true);
 });

@@ -6,6 +6,8 @@ import { Metrics } from '../observability/metrics.ts';
 const MAX_STRANGERS = 1_000;
 /** The limit of requests of a stranger on one connection. Node may read 2,000 at once, which would block the process for 0.3 s. */
 const MAX_PIPELINED = 16;
+/** A connection that asks for the health more often than this (ms) is no probe: the probes of balancers and operators take longer. */
+const PROBE_EVERY_MS = 1_000;
 
 /**
  * All open connections. At their limit, each new connection closes an old one, so that new clients are always served: first connections
@@ -21,6 +23,9 @@ export class Connections {
   readonly #known = new WeakSet<Socket>();
   /** All connections, with the number of running requests on each. */
   readonly #underWay = new Map<Socket, number>();
+
+  /** When a connection last asked for the health as a probe does. */
+  readonly #probedAt = new WeakMap<Socket, number>();
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -70,6 +75,13 @@ export class Connections {
   known(socket: Socket): void {
     this.#known.add(socket);
     this.#busyStrangers.delete(socket);
+  }
+
+  /** This connection asks for the health: whether as seldom as a probe. */
+  isProbe(socket: Socket, now = performance.now()): boolean {
+    if (now - (this.#probedAt.get(socket) ?? -Infinity) < PROBE_EVERY_MS) return false;
+    this.#probedAt.set(socket, now);
+    return true;
   }
 
   #makeRoom(): void {

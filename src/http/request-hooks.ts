@@ -105,7 +105,8 @@ export function connectHttp(app: NestFastifyApplication): void {
       });
 
     const access = accessTo(request);
-    if (access !== 'callers') return wait(access, done);
+    const isRepeated = access === 'probe' && !connections.isProbe(raw.socket);
+    if (access !== 'callers') return wait(isRepeated ? 'repeated-probe' : access, done);
     const known = callers.recognised(headers);
     if (known) {
       const refusal = receive(known);
@@ -143,7 +144,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     const kind = isFile
       ? (['csv', 'ndjson'] as const).find((each) => FILE_TYPES[each].test(type))
       : undefined;
-    if (!isKnown || coding !== 'identity' || (isFile && !kind))
+    if (!isKnown || coding.toLowerCase() !== 'identity' || (isFile && !kind))
       return done(null, new UnreadableBody('unsupported-media-type'));
     if (kind) {
       request.state.file = bodies.file(request, payload, kind);

@@ -790,9 +790,9 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'K40',
-        fault: 'a flood of requests for public pages',
+        fault: 'a flood of requests for public pages and for the health',
         holds:
-          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; the bytes are made once',
+          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; so do health requests beyond one a second on a connection; the bytes are made once',
       },
       {
         id: 'K41',
@@ -1102,18 +1102,19 @@ export const sections: readonly CatalogueSection[] = [
         id: 'J1',
         fault:
           'a file that is not what it should be: encoding, quotes, header, duplicate accounts, size, a zip, nothing',
-        holds: 'a precise response with row and column before there is a job, and nothing is sent',
+        holds:
+          'a precise response with row and column before there is a job, which repeats no password, and nothing is sent',
       },
       {
         id: 'J2',
         fault: 'a second import of an enterprise while one runs',
-        holds: '409 with the id of the job that runs',
+        holds: '409 with the id and the URL of the job that runs',
       },
       {
         id: 'J3',
         fault: 'an incomplete file would delete many members',
         holds:
-          'more than `maxDeletes` is 422 with the number, and nothing is sent; the acting user is never deleted',
+          'more than `maxDeletes` is 422 with the number, and nothing is sent; the acting user is never deleted, also where its name has another case',
       },
       {
         id: 'J4',

@@ -31,7 +31,6 @@ export interface StrainReport {
 }
 
 const AGAIN_MS = 1_000;
-const PUBLIC = ['/openapi.json', '/problems', '/health/live', '/docs'];
 const MIB = 1024 * 1024;
 
 const {
@@ -43,7 +42,8 @@ const {
   key = '',
   pages = 0,
   writes = 0,
-} = JSON.parse(process.env['STRAIN'] ?? '') as Strain;
+  paths,
+} = JSON.parse(process.env['STRAIN'] ?? '') as Strain & { readonly paths: readonly string[] };
 const end = performance.now() + seconds * 1_000;
 
 const reached: Record<string, number> = {};
@@ -104,7 +104,7 @@ function sendBody(socket: Socket): void {
 
 const floodMs: number[] = [];
 for (let each = 0; each < floods; each++) {
-  const path = PUBLIC[each % PUBLIC.length] as string;
+  const path = paths[each % paths.length] as string;
   const request = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
   keepOpen('floods', (socket) =>
     askAgain(
