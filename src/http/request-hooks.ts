@@ -144,7 +144,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     const kind = isFile
       ? (['csv', 'ndjson'] as const).find((each) => FILE_TYPES[each].test(type))
       : undefined;
-    if (!isKnown || coding !== 'identity' || (isFile && !kind))
+    if (!isKnown || coding.toLowerCase() !== 'identity' || (isFile && !kind))
       return done(null, new UnreadableBody('unsupported-media-type'));
     if (kind) {
       request.state.file = bodies.file(request, payload, kind);

@@ -27,6 +27,7 @@ interface RowFault {
 const MAX_ROW_BYTES = 16 * 1024;
 const TOO_LONG = `must have at most ${MAX_ROW_BYTES} bytes`;
 const NEW_LINE = 0x0a;
+const RETURN = 0x0d;
 /** The parser reads a piece at once, while other requests wait: about twenty rows. */
 const PIECE_BYTES = 2 * 1024;
 /** Of a column that the caller named. */
@@ -185,13 +186,16 @@ function refusalOf(head: Buffer): string | undefined {
   return undefined;
 }
 
-/** The header has neither of the two in a name. */
+/** The header has neither of the two in a name. A return may end it alone. */
 function delimiterOf(head: Buffer): string {
-  const end = head.indexOf(NEW_LINE);
+  const end = head.findIndex((byte) => byte === NEW_LINE || byte === RETURN);
   return head.subarray(0, end < 0 ? head.length : end).includes(';') ? ';' : ',';
 }
 
 function headerFaults(header: readonly string[], { known, required }: FileColumns): RowFault[] {
+  // The first row of a file that has no header has a password, which the response must not repeat.
+  if (!header.some((column) => known.includes(column)))
+    return [{ detail: `must be the header line, with the names ${known.join(', ')}` }];
   const missing = required.filter((column) => !header.includes(column));
   return [
     ...header.flatMap((column, index) => {

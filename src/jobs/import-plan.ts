@@ -35,7 +35,8 @@ export function plannedRow(
 
 /**
  * The members who are not in the file, without the acting user and the accounts to keep. Throws `too-many-deletes` where there are more
- * than the request allows.
+ * than the request allows. A name that differs only in case protects its member too: the platform does not say whether it tells them
+ * apart, and a deleted member cannot be brought back.
  */
 export function surplus(
   members: MembersByAccount,
@@ -44,9 +45,10 @@ export function surplus(
   actingUser: string,
 ): readonly KnownMember[] {
   if (!deletes) return [];
-  const keep = new Set(deletes.keep);
+  const kept = new Set([...accounts, ...deletes.keep].map((account) => account.toLowerCase()));
+  const user = actingUser.toLowerCase();
   const found = [...members.values()].filter(
-    ({ account, userName }) => !accounts.has(account) && !keep.has(account) && userName !== actingUser,
+    ({ account, userName }) => !kept.has(account.toLowerCase()) && userName.toLowerCase() !== user,
   );
   assertBounded(found.length, deletes.most);
   return found;

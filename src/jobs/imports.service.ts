@@ -17,6 +17,7 @@ import {
   unpacked,
   type WaitingRow,
 } from './job-record.ts';
+import { jobLocation } from './job-responses.ts';
 import type { JobStore, Reservation } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
 import { toJob } from './job.mapper.ts';
@@ -177,6 +178,7 @@ function invalid(...errors: RequestFault[]): ProblemException {
 function inProgress(jobId: string): ProblemException {
   return new ProblemException('import-in-progress', {
     detail: `The job ${jobId} of this enterprise has not ended.`,
+    location: jobLocation({ jobId }),
   });
 }
 

@@ -18,6 +18,9 @@ const REPLAYED: ResponseHeaders = {
 const LOCATION: ResponseHeaders = {
   Location: { description: 'The record of the order', schema: { type: 'string' } },
 };
+const RUNNING: ResponseHeaders = {
+  Location: { description: 'The job that runs, of `import-in-progress`', schema: { type: 'string' } },
+};
 /** Only problems that say what became of a write are replayed. */
 const OF_OUTCOMES = new Set([409, 422, 502, 504]);
 
@@ -29,6 +32,7 @@ export function idempotencyHeaders(
   if (idempotency === undefined || (status >= 400 && !OF_OUTCOMES.has(status))) return undefined;
   // For an order 200 is the preview, which has no record.
   if (idempotency === 'order') return status === 200 ? undefined : { ...REPLAYED, ...LOCATION };
+  if (problems.includes('import-in-progress')) return { ...REPLAYED, ...RUNNING };
   return problems.includes('order-not-settleable') ? { ...REPLAYED, ...LOCATION } : REPLAYED;
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   type CallHandler,
   type ExecutionContext,
@@ -29,8 +30,9 @@ export class StreamInterceptor implements NestInterceptor {
     context.switchToHttp().getResponse<FastifyReply>().raw.setMaxListeners(MAX_LISTENERS);
     const file = await lastValueFrom(next.handle());
     if (context.switchToHttp().getRequest<FastifyRequest>().method !== 'HEAD') return file;
-    // A response to HEAD has no body, and a stream of events might not end.
+    // A response to HEAD has no body, and a stream of events might not end. A stream again, since Nest gives the length of anything else, which is
+    // not that of the response to GET (RFC 9110, section 8.6).
     file.getStream().destroy();
-    return new StreamableFile(Buffer.alloc(0), { type: file.options.type ?? 'application/octet-stream' });
+    return new StreamableFile(Readable.from([]), { type: file.options.type ?? 'application/octet-stream' });
   }
 }

@@ -115,7 +115,7 @@ export const gatewayProblems = {
     statuses: [409],
     title: 'Another import of this enterprise is running',
     meaning:
-      'An enterprise has one import at a time. `detail` has the id of the job that is running, and nothing of this request was sent.',
+      'An enterprise has one import at a time. `detail` has the id of the job that is running, `Location` its URL, and nothing of this request was sent.',
     remedy: 'Wait for that job (`watchJob`) or cancel it (`cancelJob`), then send the file again.',
   },
   'too-many-deletes': {

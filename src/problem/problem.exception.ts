@@ -51,7 +51,7 @@ interface ProblemDetails {
   readonly retryAfter?: number;
   /** Methods, for `Allow`. */
   readonly allow?: readonly string[];
-  /** The URL of the order's record, for `Location`. */
+  /** The URL of the order's record, or of the job that runs, for `Location`. */
   readonly location?: string | undefined;
   /** The response repeats the result of an earlier request, for `Idempotent-Replayed`. */
   readonly replayed?: boolean;

@@ -195,7 +195,7 @@ describe('HEAD', () => {
       const get = await gateway.get(url);
       const head = await gateway.request('HEAD', url);
       expect([head.status, head.text]).toEqual([get.status, '']);
-      for (const header of ['content-type', 'etag', 'link'])
+      for (const header of ['content-type', 'content-length', 'etag', 'link'])
         expect(head.headers.get(header)).toBe(get.headers.get(header));
     },
   );

@@ -1102,18 +1102,19 @@ export const sections: readonly CatalogueSection[] = [
         id: 'J1',
         fault:
           'a file that is not what it should be: encoding, quotes, header, duplicate accounts, size, a zip, nothing',
-        holds: 'a precise response with row and column before there is a job, and nothing is sent',
+        holds:
+          'a precise response with row and column before there is a job, which repeats no password, and nothing is sent',
       },
       {
         id: 'J2',
         fault: 'a second import of an enterprise while one runs',
-        holds: '409 with the id of the job that runs',
+        holds: '409 with the id and the URL of the job that runs',
       },
       {
         id: 'J3',
         fault: 'an incomplete file would delete many members',
         holds:
-          'more than `maxDeletes` is 422 with the number, and nothing is sent; the acting user is never deleted',
+          'more than `maxDeletes` is 422 with the number, and nothing is sent; the acting user is never deleted, also where its name has another case',
       },
       {
         id: 'J4',

@@ -64,6 +64,10 @@ function withHeaders(draft: Draft, headers: Record<string, string>): Draft {
 /** Methods in use and others. HEAD goes with GET. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH'];
 
+function matcherOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`);
+}
+
 export const kinds: Readonly<Record<string, Kind>> = {
   valid: {
     silent: false,
@@ -253,7 +257,10 @@ export const kinds: Readonly<Record<string, Kind>> = {
     silent: true,
     weight: 1,
     cases: (route, known) => {
-      const allowed = Object.keys(document.paths[route.template] ?? {}).map((method) => method.toUpperCase());
+      // The path of an export is that of a member too, whose id is `export`.
+      const allowed = Object.entries(document.paths)
+        .filter(([template]) => matcherOf(template).test(route.template))
+        .flatMap(([, methods]) => Object.keys(methods).map((method) => method.toUpperCase()));
       const others = METHODS.filter((method) => !allowed.includes(method === 'HEAD' ? 'GET' : method));
       return fc.tuple(validRequest(route, known), pick(...others)).map(([draft, method]) => {
         const { sent, ...rest } = caseOf(draft, method, {
