@@ -1,15 +1,15 @@
 import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Fleet } from '../test/support/fleet.ts';
 import { orderOf } from '../test/support/order-body.ts';
 import { PUBLIC, startStrain } from '../test/support/strain-process.ts';
 import type { Strain } from '../test/support/strain.ts';
-import { gatewayOf, pidsOf, type Scenario } from './hostile.ts';
+import { CUSTOMERS, gatewayOf, pidsOf, type Scenario } from './hostile.ts';
 import { percentile } from './load.ts';
-import { CUSTOMERS, type Noticed, type Probe } from './prober.ts';
-import { cpuSeconds, forgetPeak, residentMiB } from './processes.ts';
+import type { Noticed, Probe } from './prober.ts';
+import { cpuSeconds, forgetPeak, pidOf, residentMiB } from './processes.ts';
 
 /** Requests a second of the known caller. */
 const RATE = 50;
@@ -49,6 +49,7 @@ export const exhaustion =
       execArgv: ['--no-warnings'],
       env: { PATH: process.env['PATH'] },
     });
+    prefer(pidOf(prober), -10);
     const probe = async (forSeconds: number): Promise<Noticed> => {
       const answer = once(prober, 'message');
       const wanted: Probe = { url, key: fleet.key, rate: RATE, seconds: forSeconds };
@@ -115,6 +116,15 @@ function parted(fleet: Fleet): string {
   return pin(gatewayOf(fleet).child.pid, '0').status === 0
     ? 'the gateway has a core of its own'
     : 'all processes share the cores';
+}
+
+/** The priority of a process before other work of the machine. */
+function prefer(pid: number, priority: number): void {
+  try {
+    setPriority(pid, priority);
+  } catch {
+    // Only root may.
+  }
 }
 
 /** An order that names no enterprise would be on none of the bounded caller's pages. */

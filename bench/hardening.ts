@@ -16,7 +16,8 @@ import { forgetPeak, residentMiB } from './processes.ts';
 
 /**
  * What holds when callers or the platform are hostile, or just too many: `npm run bench:hardening [-- <words of a name>]` prints each
- * figure beside its limit. Needs the build, a redis-server and an otherwise idle machine.
+ * figure beside its limit. Needs the build, a redis-server and an otherwise idle machine. With `UNPINNED=1` the gateway has no core of its
+ * own in the attacks that exhaust it.
  */
 
 /** Slow callers, in a process of their own so that they do not slow the measurement: how long the last one stayed open (s). */

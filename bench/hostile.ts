@@ -5,6 +5,8 @@ import { pidOf } from './processes.ts';
 /** Requests of hostile callers, or of too many callers. */
 
 export const ASSETS = '/v1/enterprises/ent-harbour/assets';
+/** What the orders that are placed first do not make longer. */
+export const CUSTOMERS = '/v1/customers?channelCode=crm&channelCustomerId=CH-1001';
 export const VALIDATE = '/v1/license-orders?validateOnly=true';
 export const MIB = 1024 * 1024;
 

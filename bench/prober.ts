@@ -1,7 +1,6 @@
-import { setPriority } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Agent, request } from 'undici';
-import { orderOf, VALIDATE } from './hostile.ts';
+import { CUSTOMERS, orderOf, VALIDATE } from './hostile.ts';
 import { load, type Sample } from './load.ts';
 
 /**
@@ -22,19 +21,11 @@ export interface Noticed {
   readonly ownDelay: number;
 }
 
-/** What the orders that are placed first do not make longer. */
-export const CUSTOMERS = '/v1/customers?channelCode=crm&channelCustomerId=CH-1001';
 const ORDER = orderOf(5);
 
 const CONNECTIONS = 20;
 const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 const delay = monitorEventLoopDelay({ resolution: 1 });
-try {
-  setPriority(-5);
-} catch {
-  // Only root may.
-}
-
 async function probe({ url, key, rate, seconds }: Probe): Promise<Noticed> {
   const headers = { 'x-api-key': key, 'content-type': 'application/json' };
   const send = async (index: number): Promise<Response> => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -59,6 +59,23 @@ describe('the bundled gateway', () => {
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
     expect(copied.slice(-2)).toEqual(['package.json CHANGELOG.md', '--from=build /app/dist/bundle']);
+  });
+
+  it('starts with the compiled code that the image makes beforehand, without a place to write', () => {
+    const [, options = ''] =
+      /^RUN node (.+) dist\/bundle\/gateway\.js /m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    const { scripts } = read<{ scripts: { start: string } }>('package.json');
+    expect(scripts.start).toBe(`exec node ${options} dist/bundle/gateway.js`);
+    const compiled = join(image, 'compiled');
+    const start = (more: Record<string, string> = {}) =>
+      spawnSync(process.execPath, [...options.split(' '), 'dist/bundle/gateway.js'], {
+        cwd: image,
+        env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compiled, ...more },
+        encoding: 'utf8',
+      });
+    expect(start().stderr).toMatch(/^configuration: /);
+    chmodSync(compiled, 0o555);
+    expect(start({ NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).stderr).toMatch(/gateway\.js was accepted/);
   });
 
   it('reads, orders, and shows its document and its page', async () => {

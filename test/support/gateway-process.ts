@@ -38,7 +38,8 @@ interface How {
   readonly logFile?: string;
 }
 
-const SHIPPED = [
+/** Arguments of Node, as `npm start` and the image have them. */
+export const SHIPPED_START = [
   '--enable-source-maps',
   '--max-semi-space-size=16',
   '--heap-growing-percent=100',
@@ -62,7 +63,7 @@ export async function startGatewayProcess(
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn(
     'sh',
-    ['-c', start, 'sh', process.execPath, ...(bundled ? SHIPPED : ['dist/main.js'])],
+    ['-c', start, 'sh', process.execPath, ...(bundled ? SHIPPED_START : ['dist/main.js'])],
     {
       env: {
         PATH: process.env['PATH'],
