@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -95,6 +96,7 @@ export class RequestBodies {
     return {
       kind,
       length: length === undefined ? undefined : Number(length),
+      digest: createHash('sha256'),
       open: () => {
         askForBody(request.raw);
         return payload;

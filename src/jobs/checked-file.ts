@@ -38,7 +38,7 @@ export async function readFile(
   { maxBytes, maxRows }: FileLimits,
   wanted?: ReadonlySet<string>,
 ): Promise<CheckedFile> {
-  const bytes = limited(file.open(), maxBytes);
+  const bytes = limited(file, maxBytes);
   const faults: RequestFault[] = [];
   const rowOf = new Map<string, number>();
   const chunks: StoredChunk[] = [];

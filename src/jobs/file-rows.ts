@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import type { RequestFile } from '../operation/request-state.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 
@@ -34,9 +35,10 @@ const PIECE_BYTES = 2 * 1024;
 export const MAX_NAME = 64;
 
 /** The bytes of a file, while they are not more than `maxBytes`. The stream is left to its owner, whose connection still has a response. */
-export async function* limited(file: Readable, maxBytes: number): AsyncGenerator<Buffer> {
+export async function* limited(file: RequestFile, maxBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of file.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    file.digest.update(chunk);
     bytes += chunk.length;
     if (bytes > maxBytes)
       throw new ProblemException('payload-too-large', {

@@ -1,3 +1,4 @@
+import type { Hash } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
@@ -14,6 +15,8 @@ export interface RequestFile {
   readonly kind: 'csv' | 'ndjson';
   /** As the request names it; undefined where it does not. */
   readonly length: number | undefined;
+  /** Of the bytes that were read so far; the reader adds them. */
+  readonly digest: Hash;
   /** Asks the client for the body where it waits for that. The reader must not destroy the stream, because the response uses its connection. */
   open(): Readable;
 }

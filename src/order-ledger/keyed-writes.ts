@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { OrderLedger, type KeyedWrite } from './order-ledger.service.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
@@ -24,7 +25,7 @@ export class KeyedWrites {
   ) {}
 
   async answer(request: FastifyRequest, reply: FastifyReply, asked: AskedWrite): Promise<unknown> {
-    const { call, policy } = request.state;
+    const { call, policy, file } = request.state;
     const idempotencyKey = policy?.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
     if (!call || !policy || idempotencyKey === undefined) {
       await asked.lookUp?.();
@@ -42,18 +43,30 @@ export class KeyedWrites {
     const { answer, replayed } = await this.ledger.keyed(write, async () => {
       // Between the two reads the record of the first request may have been deleted.
       if (isRepeat) await asked.lookUp?.();
-      return { body: await asked.run(), status: reply.statusCode };
+      const body = await asked.run();
+      return { body, status: reply.statusCode, ...(file && { file: file.digest.digest('base64url') }) };
     });
+    if (replayed && file && answer.file !== undefined && (await digestOf(file)) !== answer.file)
+      throw new ProblemException('idempotency-key-reused');
     if (replayed) void reply.status(answer.status).header('idempotent-replayed', 'true');
     return answer.body;
   }
+}
+
+type RequestFile = NonNullable<FastifyRequest['state']['file']>;
+
+/** Reads the file of a repeated request, which has no other reader. */
+async function digestOf({ open, digest }: RequestFile): Promise<string> {
+  for await (const chunk of open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
+    digest.update(chunk);
+  return digest.digest('base64url');
 }
 
 function payloadOf(operation: string, request: FastifyRequest, { user }: CallContext): object {
   const { params, body, query, state } = request;
   // To the caller, a user with a new session is the same user.
   const payload = { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
-  // A file is not read twice, so its type and length stand for it.
+  // A file is read once, by the handler, so its type and length stand for it here; its digest is compared where the response is repeated.
   const file = { kind: state.file?.kind, length: state.file?.length };
   return state.policy?.takesFile ? { ...payload, query, file } : payload;
 }

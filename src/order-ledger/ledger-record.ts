@@ -52,6 +52,8 @@ export interface PlacedItem {
 export interface KeptAnswer {
   readonly status: number;
   readonly body: unknown;
+  /** SHA-256 of the file that was sent. */
+  readonly file?: string;
 }
 
 /** What is known of a write besides its state. Redis has it encrypted; it contains no secret of the request. */

@@ -228,6 +228,23 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect(rows.some(({ status }) => status === 'pending')).toBe(true);
   });
 
+  it('J11 tells apart a repeated file and another one of the same length', async () => {
+    await sandbox.reset();
+    const headers = { ...CSV, 'idempotency-key': newSecret('k') };
+    const rows = newRows('key', 300);
+    const first = await post(file(rows), '', headers);
+    const job = await ended(first);
+    const again = await post(file(rows), '', headers);
+    expect([again.status, again.headers.get('idempotent-replayed'), again.body]).toEqual([
+      202,
+      'true',
+      first.body,
+    ]);
+    const other = await post(file(rows).replace('key299', 'kex299'), '', headers);
+    expect([other.status, other.body['code']]).toEqual([422, 'idempotency-key-reused']);
+    expect((await gateway.get('/v1/jobs?pageSize=1')).body['items']).toEqual([job]);
+  });
+
   it('retries the rows that failed, and no others', async () => {
     await sandbox.reset();
     const job = await ended(await post(file(['anna,first-login-1,Anna Berg,,,', ...newRows('fine', 2)])));

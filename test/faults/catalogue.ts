@@ -1154,6 +1154,12 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'the rows that it refuses fail with its reason, and the others are added; where halves do not help, the call counts for all its rows',
       },
+      {
+        id: 'J11',
+        fault:
+          'an import is repeated with its `Idempotency-Key`, with the same file or another one of the same length',
+        holds: 'the same file gets the first response; the other one is 422, and nothing of it is sent',
+      },
     ],
     after: IMPORT_CHAOS,
   },
