@@ -87,10 +87,15 @@ export class MemberDirectory {
   }
 }
 
-/** The account is what stands before the enterprise's suffix, since accounts have letters and digits only. */
+/**
+ * A member whose account has more than letters and digits was not made by addMembers, and no row of a file can mean it. The interface does not say
+ * what is between the account and the enterprise's code; where it is `@`, everything before belongs to the account.
+ */
+const ACCOUNT = /^([A-Za-z0-9]+)(?:@|[^A-Za-z0-9@][^@]*$|$)/;
+
 function add(found: Map<string, KnownMember>, member: MemberDto): void {
   const { memberGlobalId, userName, name, departmentId, remark, passwordMobile, deleted } = member;
-  const account = /^[A-Za-z0-9]+/.exec(userName ?? '')?.[0];
+  const account = ACCOUNT.exec(userName ?? '')?.[1];
   if (userName === null || account === undefined || deleted === true) return;
   found.set(account, { memberGlobalId, account, userName, name, departmentId, remark, passwordMobile });
 }

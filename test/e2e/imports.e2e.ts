@@ -208,6 +208,18 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect([plan.status, plan.body['delete']]).toEqual([200, ['admin', 'dora', 'petra']]);
   });
 
+  it('J3 leaves members alone whose account no file can name', async () => {
+    await sandbox.reset();
+    const ids = { id: 3901, userId: 4901, enterpriseId: 1001, departmentId: 10 };
+    const odd = { ...ids, globalId: 'mem-harbour-odd', userName: 'anna.b@harbour', name: 'Anna B' };
+    const patch = { data: { list: [{ ...odd, deleted: false }], total: 1, size: 1 } };
+    await sandbox.fault({ operation: 'listMembers', action: { patch } });
+    const query = '?mode=upsert&deleteMissing=true&maxDeletes=100&validateOnly=true';
+    const plan = await post(file([`anna,${newSecret('m')},Anna Berg,,,`]), query);
+    expect([plan.status, plan.body]).toEqual([200, { add: 1, update: 0, unchanged: 0, delete: [] }]);
+    await sandbox.reset();
+  });
+
   it('J2 refuses a second import of the enterprise while one runs, and cancels it', async () => {
     await sandbox.reset();
     await sandbox.fault({ operation: 'addMembers', action: { delayMs: 300 } });
