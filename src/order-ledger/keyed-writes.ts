@@ -56,10 +56,10 @@ export class KeyedWrites {
 type RequestFile = NonNullable<FastifyRequest['state']['file']>;
 
 /** Reads the file of a repeated request, which has no other reader. */
-async function digestOf({ open, digest }: RequestFile): Promise<string> {
-  for await (const chunk of open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
-    digest.update(chunk);
-  return digest.digest('base64url');
+async function digestOf(file: RequestFile): Promise<string> {
+  for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
+    file.digest.update(chunk);
+  return file.digest.digest('base64url');
 }
 
 function payloadOf(operation: string, request: FastifyRequest, { user }: CallContext): object {
