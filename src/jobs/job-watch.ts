@@ -11,12 +11,14 @@ const LOOK_MS = 500;
 const COMMENT_MS = 5_000;
 /** Each looks at the store twice a second. */
 const MOST_WATCHERS = 500;
+const MOST_OF_CALLER = 100;
 
 /** The progress of jobs as server-sent events (of the HTML standard). */
 @Injectable()
 export class JobWatch implements BeforeApplicationShutdown {
   readonly #shutdown = new AbortController();
-  #watchers = 0;
+  /** By caller. */
+  readonly #watchers = new Map<string, number>();
 
   constructor(@Inject(JOB_STORE) private readonly store: JobStore) {}
 
@@ -26,34 +28,46 @@ export class JobWatch implements BeforeApplicationShutdown {
   }
 
   /** `progress` whenever the job has changed, then `done`. `seen` is the version that the client has had already. */
-  events(job: JobRecord, seen: number): AsyncGenerator<string> {
-    if (this.#watchers >= MOST_WATCHERS) throw new ProblemException('overloaded', { retryAfter: 1 });
-    return this.#events(job, seen, this.#shutdown.signal);
+  events(job: JobRecord, seen: number, caller: string): AsyncGenerator<string> {
+    const all = this.#watchers.values().reduce((sum, count) => sum + count, 0);
+    if (all >= MOST_WATCHERS || this.#of(caller) >= MOST_OF_CALLER)
+      throw new ProblemException('overloaded', { retryAfter: 1 });
+    return this.#counted(caller, this.#events(job, seen));
   }
 
-  async *#events(job: JobRecord, seen: number, over: AbortSignal): AsyncGenerator<string> {
-    this.#watchers++;
+  #of(caller: string): number {
+    return this.#watchers.get(caller) ?? 0;
+  }
+
+  /** Counts the caller while its events are read. */
+  async *#counted(caller: string, events: AsyncGenerator<string>): AsyncGenerator<string> {
+    this.#watchers.set(caller, this.#of(caller) + 1);
     try {
-      let known = seen;
-      let quietSince = performance.now();
-      for (let current = job; !over.aborted;) {
-        if (isEnded(current.state)) return yield eventOf('done', current);
-        if (current.version > known) {
-          known = current.version;
-          quietSince = performance.now();
-          yield eventOf('progress', current);
-        } else if (performance.now() - quietSince > COMMENT_MS) {
-          quietSince = performance.now();
-          yield ': no change\n\n';
-        }
-        await sleep(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
-        // While the store is away the client keeps what it has.
-        const next = await this.store.read(job.definition.jobId).catch(() => current);
-        if (!next) return;
-        current = next;
-      }
+      yield* events;
     } finally {
-      this.#watchers--;
+      this.#watchers.set(caller, this.#of(caller) - 1);
+    }
+  }
+
+  async *#events(job: JobRecord, seen: number): AsyncGenerator<string> {
+    const over = this.#shutdown.signal;
+    let known = seen;
+    let quietSince = performance.now();
+    for (let current = job; !over.aborted;) {
+      if (isEnded(current.state)) return yield eventOf('done', current);
+      if (current.version > known) {
+        known = current.version;
+        quietSince = performance.now();
+        yield eventOf('progress', current);
+      } else if (performance.now() - quietSince > COMMENT_MS) {
+        quietSince = performance.now();
+        yield ': no change\n\n';
+      }
+      await sleep(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+      // While the store is away the client keeps what it has.
+      const next = await this.store.read(job.definition.jobId).catch(() => current);
+      if (!next) return;
+      current = next;
     }
   }
 }

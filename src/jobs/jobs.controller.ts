@@ -84,7 +84,7 @@ export class JobsController {
   ): Promise<StreamableFile> {
     const job = await this.jobs.find(jobId, caller.grants);
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
-    const events = this.watch.events(job, seen);
+    const events = this.watch.events(job, seen, caller.name);
     return new StreamableFile(Readable.from(events, { objectMode: false }), { type: 'text/event-stream' });
   }
 

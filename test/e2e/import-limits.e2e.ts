@@ -287,6 +287,29 @@ describe('the events of a job', () => {
     }
   }
 
+  it('J12 have a hundred watchers of one caller at most, and those of others beside them', async () => {
+    const gateway = await newGateway({}, [
+      { name: 'neighbour', scopes: ['members:read'], enterprises: ['ent-harbour'] },
+    ]);
+    await sandbox.fault({ operation: 'addMembers', action: { hang: true } });
+    const jobId = await accepted(gateway, file('watched', 10));
+    const watch = async (key = gateway.key) => {
+      const leave = new AbortController();
+      const response = await fetch(`${gateway.url}/v1/jobs/${jobId}/events`, {
+        headers: { 'x-api-key': key },
+        signal: leave.signal,
+      });
+      if (response.status === 200) await response.body?.getReader().read();
+      return { status: response.status, leave };
+    };
+    const watchers = [];
+    for (let count = 0; count < 101; count++) watchers.push(await watch());
+    expect(watchers.map(({ status }) => status)).toEqual([...Array<number>(100).fill(200), 503]);
+    expect((await watch(gateway.keys['neighbour'])).status).toBe(200);
+    watchers[0]?.leave.abort();
+    await until('there is room again', async () => (await watch()).status === 200);
+  });
+
   it('go on after Last-Event-ID, and give the end to a client that was away', async () => {
     const { gateway } = await onRedis();
     await sandbox.fault({ operation: 'addMembers', action: { delayMs: 600 } });

@@ -1160,6 +1160,11 @@ export const sections: readonly CatalogueSection[] = [
           'an import is repeated with its `Idempotency-Key`, with the same file or another one of the same length',
         holds: 'the same file gets the first response; the other one is 422, and nothing of it is sent',
       },
+      {
+        id: 'J12',
+        fault: 'a caller watches more jobs than its share',
+        holds: '503 overloaded for that caller alone; a watcher that leaves makes room',
+      },
     ],
     after: IMPORT_CHAOS,
   },
