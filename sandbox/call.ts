@@ -5,6 +5,7 @@ import type { State } from './state/state.ts';
 
 export interface World {
   readonly state: State;
+  /** During a call it stands still: all that one call records has one time. */
   readonly clock: Time;
   readonly settings: Settings;
 }

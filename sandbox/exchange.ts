@@ -109,8 +109,10 @@ export class Exchange {
     await this.#answer(arrived, entry, { operation: operation.name, path, body, username }, (keep) => {
       if (refusal !== null) return { answer: refusalAnswer(refusal, world.settings), committed: false };
       try {
-        passTime(world);
-        const call = { ...world, parameters, query, body, username };
+        const now = world.clock.now();
+        const moment = { ...world, clock: { now: () => now } };
+        passTime(moment);
+        const call = { ...moment, parameters, query, body, username };
         const { result, changed } = world.state.transaction(() => handler(call), keep);
         const answer =
           result instanceof Refusal

@@ -456,6 +456,18 @@ describe('an async batch', () => {
     expect(await order(id)).toMatchObject({ state: 'done' });
   });
 
+  it('has one time, however long the sandbox works on it', async () => {
+    const items = Array.from({ length: 1_000 }, (_, index) => ({
+      ...buying,
+      sequence: index + 1,
+      assets: [part],
+    }));
+    expect(await test.order(items, later)).toMatchObject({ code: 0 });
+    const { orders } = (await test.control('GET', '/state')).body;
+    const placed = orders.slice(-1_000);
+    expect([placed.length, new Set(placed.map((row: any) => row.createTime)).size]).toEqual([1_000, 1]);
+  });
+
   it('is refused at once where a sync one would be, and then leaves nothing', async () => {
     const before = await test.control('GET', '/state');
     const items = [
