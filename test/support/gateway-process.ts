@@ -39,12 +39,7 @@ interface How {
 }
 
 /** Arguments of Node, as `npm start` and the image have them. */
-export const SHIPPED_START = [
-  '--enable-source-maps',
-  '--max-semi-space-size=16',
-  '--heap-growing-percent=100',
-  'dist/bundle/gateway.js',
-];
+export const SHIPPED_START = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundle/gateway.js'];
 
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
