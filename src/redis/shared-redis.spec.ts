@@ -105,15 +105,19 @@ describe('the shared Redis connection', () => {
       new Promise((resolve) => {
         redis.atEndOfTurn(() => resolve(redis.run((client) => client.mget(key))));
       });
-    await ask(server, async (client) => {
+    const readsOfBoth = await ask(server, async (client) => {
       const reads = async () => Number(/^total_reads_processed:(\d+)/m.exec(await client.info('stats'))?.[1]);
-      // Again where the connection's own checks came in between. One read is that of INFO.
-      await until('Redis reads once', async () => {
+      const rounds: number[] = [];
+      for (let round = 0; round < 5; round++) {
         const before = await reads();
         await Promise.all([asked('rate'), asked('generations')]);
-        return (await reads()) - before === 2;
-      });
+        rounds.push((await reads()) - before);
+      }
+      // The connection's own checks may come in between.
+      return Math.min(...rounds);
     });
+    // One is that of INFO.
+    expect(readsOfBoth).toBe(2);
   });
 
   it('reaches the new master after the old one became read-only, with one connection more', async () => {
