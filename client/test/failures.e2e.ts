@@ -226,8 +226,8 @@ describe('in front of the real gateway', () => {
   it('a refused order rejects with the refusal, also while it is waited for', async () => {
     await sandbox.fault({ operation: 'batchOrder', action: { code: '13004', message: 'no such product' } });
     const order = newOrder();
-    for (const call of [licensing.orders.place(order), licensing.orders.placeAndWait(order)])
-      expect(await failure(call)).toMatchObject({ code: 'upstream-rejected', outcome: 'not_processed' });
+    for (const call of [() => licensing.orders.place(order), () => licensing.orders.placeAndWait(order)])
+      expect(await failure(call())).toMatchObject({ code: 'upstream-rejected', outcome: 'not_processed' });
   });
 });
 

@@ -88,6 +88,19 @@ describe('a window in Redis', () => {
     expect(stats).toMatch(/cmdstat_eval:calls=1,/);
   });
 
+  it('waits for no disk: the count is not in the log that Redis writes there', async () => {
+    const server = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+    atEnd(() => server.stop());
+    const window = new RateWindow(HOUR, KEY, await redisAt(server.url));
+    const logged = () =>
+      ask(server, async (client) => /^aof_current_size:\d+/m.exec(await client.info('persistence'))?.[0]);
+    const before = await logged();
+    expect(before).toBeDefined();
+    expect(await window.take(HOUR)).toMatchObject({ left: 99 });
+    expect(await window.take(HOUR)).toMatchObject({ left: 98 });
+    expect(await logged()).toBe(before);
+  });
+
   it('ends by the clock of Redis, and the next request begins another', async () => {
     const server = await newServer();
     const limit = { requests: 3, perSeconds: 1 };

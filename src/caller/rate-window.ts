@@ -5,9 +5,11 @@ import type { RateLimit } from './callers-file.ts';
 /**
  * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas
  * agree. The window begins with the first request, and refused requests do not count. A foreign value counts as no window. ARGV:
- * asked, limit, window ms. Returns: granted, used in all, ms to the window's end.
+ * asked, limit, window ms. Returns: granted, used in all, ms to the window's end. The count goes to replicas, and not into the log on
+ * disk: a server that is also the order store would make each request wait for its disk.
  */
 const TAKE = new Script(`
+redis.set_repl(redis.REPL_REPLICA)
 local asked, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local stored = redis.pcall('GET', KEYS[1])
 local used = type(stored) == 'string' and string.match(stored, '^%d+$') and tonumber(stored)
@@ -71,7 +73,7 @@ export class RateWindow {
   /** Includes the requests that this turn of the event loop still reads from other connections. */
   #askAtEndOfTurn(): void {
     this.#asking = true;
-    setImmediate(() => void this.#ask());
+    this.redis.atEndOfTurn(() => void this.#ask());
   }
 
   async #ask(): Promise<void> {

@@ -116,10 +116,10 @@ export class Generations implements OnModuleInit {
     return keys.map((key) => words.get(key) ?? null);
   }
 
-  /** Includes the readers that this turn of the event loop still brings. The rates of their callers are asked in the same moment. */
+  /** Includes the readers that this turn of the event loop still brings. The rates of their callers are asked in the same write. */
   #lookUpAtEndOfTurn(): void {
     this.#isLookingUp = true;
-    setImmediate(() => void this.#lookUpNext());
+    this.redis.atEndOfTurn(() => void this.#lookUpNext());
   }
 
   async #lookUpNext(): Promise<void> {

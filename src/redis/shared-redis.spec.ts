@@ -97,6 +97,29 @@ describe('the shared Redis connection', () => {
     expect(await errorsOf(metrics)).toMatchObject({ wrongtype: 1, oom: 1, denied: 1, other: 1 });
   });
 
+  it('sends in one write what is asked at the end of one turn of the event loop', async () => {
+    const server = await newServer();
+    const { redis } = await connected(server.url);
+    await isUp(redis);
+    const asked = (key: string) =>
+      new Promise((resolve) => {
+        redis.atEndOfTurn(() => resolve(redis.run((client) => client.mget(key))));
+      });
+    const readsOfBoth = await ask(server, async (client) => {
+      const reads = async () => Number(/^total_reads_processed:(\d+)/m.exec(await client.info('stats'))?.[1]);
+      const rounds: number[] = [];
+      for (let round = 0; round < 5; round++) {
+        const before = await reads();
+        await Promise.all([asked('rate'), asked('generations')]);
+        rounds.push((await reads()) - before);
+      }
+      // The connection's own checks may come in between.
+      return Math.min(...rounds);
+    });
+    // One is that of INFO.
+    expect(readsOfBoth).toBe(2);
+  });
+
   it('reaches the new master after the old one became read-only, with one connection more', async () => {
     const server = await newServer();
     const proxy = await FaultProxy.start(server.port);

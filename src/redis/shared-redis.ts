@@ -24,7 +24,7 @@ const CHECK_EVERY_MS = 2_000;
 const MOST_REASONS = 20;
 /** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
 const PROBE_KEYS = 40;
-/** Rates and generations are asked with these. The code that asks has waited for the end of the turn of the event loop already. */
+/** Rates and generations are asked with these, by {@link SharedRedis.atEndOfTurn}. */
 const SENT_AT_ONCE = ['evalsha', 'mget'];
 
 const STUCK: ReadonlySet<string> = new Set(['disconnecting', 'close', 'end']);
@@ -60,6 +60,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   /** Why Redis refuses writes, or some of them. */
   #refusal: string | undefined;
   #probe: Promise<void> | undefined;
+  #atEnd: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #checks: NodeJS.Timeout | undefined;
 
@@ -147,6 +148,26 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       if (isAway(reason)) this.#away(error);
       throw error;
     }
+  }
+
+  /**
+   * At the end of this turn of the event loop, and then what all of them ask Redis leaves in one write: two would make two replies, and
+   * wake this process twice.
+   */
+  atEndOfTurn(ask: () => void): void {
+    if (this.#atEnd.push(ask) > 1) return;
+    setImmediate(() => {
+      const asking = this.#atEnd;
+      this.#atEnd = [];
+      // A cluster has a connection for each node.
+      const stream = this.#client instanceof Cluster ? undefined : this.#client?.stream;
+      stream?.cork();
+      try {
+        for (const each of asking) each();
+      } finally {
+        stream?.uncork();
+      }
+    });
   }
 
   /** Called whenever Redis can be used again. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -60,6 +60,23 @@ describe('the bundled gateway', () => {
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
     expect(copied.slice(-2)).toEqual(['package.json CHANGELOG.md', '--from=build /app/dist/bundle']);
+  });
+
+  it('is built in the image from files that `.dockerignore` lets through, and from all that the bundler imports', () => {
+    const lines = (path: string) => readFileSync(path, 'utf8').split('\n');
+    const letThrough = lines('.dockerignore').flatMap((line) =>
+      line.startsWith('!') ? [line.slice(1)] : [],
+    );
+    const copied = lines('Dockerfile')
+      .filter((line) => /^COPY (?!--from)/.test(line))
+      .flatMap((line) => line.split(' ').slice(1, -1));
+    expect(copied.filter((path) => !letThrough.some((pattern) => matchesGlob(path, pattern)))).toEqual([]);
+    const imported = copied
+      .filter((path) => path.startsWith('scripts/'))
+      .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/ from '\.\/(.+)'/g)])
+      .map(([, name]) => `scripts/${name}`);
+    expect(imported.filter((path) => !copied.includes(path))).toEqual([]);
+    expect(imported.length).toBeGreaterThan(2);
   });
 
   it('starts with the compiled code that the image makes beforehand, without a place to write', () => {
