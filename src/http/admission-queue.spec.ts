@@ -277,9 +277,6 @@ describe('K40 a health probe', () => {
     expect(begun).toBe(10);
   });
 
-  it('that is repeated too soon begins once in 4 ms, beside strangers, also while callers wait', () =>
-    beginsOnceIn4Ms('repeated-probe'));
-
   it('is refused where a thousand repeated ones wait, and another still begins', () => {
     const loop = new Loop();
     const wait = () => undefined;
@@ -292,8 +289,10 @@ describe('K40 a health probe', () => {
   });
 });
 
-/** And all of them in the end. */
-function beginsOnceIn4Ms(asker: Asker): void {
+it.each([
+  ['K40 a health probe that is repeated too soon', 'repeated-probe'],
+  ['K38 a 401 to a client that still sends its body', 'unread'],
+] as const)('%s begins once in 4 ms, beside strangers, also while callers wait', (_, asker) => {
   const loop = new Loop();
   let begun = 0;
   for (let count = 0; count < 500; count++) loop.admit(() => begun++, asker);
@@ -305,10 +304,7 @@ function beginsOnceIn4Ms(asker: Asker): void {
   expect(begun).toBeGreaterThan(55);
   loop.pass(4_000);
   expect(begun).toBe(500);
-}
-
-it('K38 a 401 to a client that still sends its body goes out once in 4 ms, beside strangers, also while callers wait', () =>
-  beginsOnceIn4Ms('unread'));
+});
 
 describe('turns', () => {
   it('serve all of a load below their capacity at once', () => {

@@ -178,7 +178,7 @@ describe('K42 requests at once on one connection', () => {
 it('K40 a connection that asks for the health more than once a second is no probe', () => {
   const connections = new Connections(new Metrics());
   const [one, other] = [new Socket(), new Socket()];
-  expect([0, 999, 1_000, 1_500].map((now) => connections.isProbe(one, now))).toEqual([
+  expect([0, 999, 1_000, 1_500].map((at) => connections.isProbe(one, at))).toEqual([
     true,
     false,
     true,
