@@ -156,6 +156,15 @@ export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
+/** An id by which a thing is named in a path of the gateway: clients take `.` and `..` out of a URL (RFC 3986, 5.2.4), encoded or not. */
+export function NotDots(): PropertyDecorator {
+  return rule(
+    'notDots',
+    (value) => value !== '.' && value !== '..',
+    'must not be . or ..: no URL can name it',
+  );
+}
+
 /** A word of a fixed form. */
 export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(

@@ -695,7 +695,11 @@ export const sections: readonly CatalogueSection[] = [
       },
       { id: 'K9', fault: 'keys that reach a prototype, repeated keys', holds: '400' },
       { id: 'K10', fault: 'headers with names of object members', holds: 'a normal response' },
-      { id: 'K11', fault: 'path ids that would lead to another path', holds: '400, nothing is sent' },
+      {
+        id: 'K11',
+        fault: 'path ids that would lead to another path; order numbers that no path can name (`.`, `..`)',
+        holds: '400, nothing is sent',
+      },
       {
         id: 'K12',
         fault: 'a route in another spelling',
@@ -781,7 +785,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K38',
         fault: 'many clients without a key that send bodies',
         holds:
-          '401 by the headers alone, one in 4 ms; a thousand may wait; the gateway reads no more, also after the response, and the connection ends; memory stays constant',
+          '401 by the headers alone, one in 4 ms; of more than a thousand that wait the first is closed without it; the gateway reads no more, also after the response, and the connection ends; memory stays constant',
       },
       {
         id: 'K39',

@@ -8,6 +8,7 @@ import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { caseOf, order, read } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { operationCases } from '../support/operations.ts';
+import { orderOf } from '../support/order-body.ts';
 import { converse } from '../support/raw-client.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -426,6 +427,16 @@ describe('a request that is wrong', () => {
   it.each(['%zz', '%', '%e0%a4%a', '%c0%ae%c0%ae'])('K11 a path id %s is no text: 400', async (id) => {
     const { status, text } = await exactly('GET', `/v1/enterprises/${id}/assets`, known());
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([400, 'validation-failed']);
+  });
+
+  it.each([
+    ['channelOrderId', '.'],
+    ['channelOrderId', '..'],
+    ['channelCode', '..'],
+  ])('K11 an order whose %s is %s is refused: no client could ask for its record', async (field, value) => {
+    expect(await faultsOf('POST', ORDERS, { ...orderOf('SO-dots'), [field]: value })).toEqual([
+      { pointer: `/${field}`, detail: 'must not be . or ..: no URL can name it' },
+    ]);
   });
 
   it('K5 a query that is no UTF-8 is 400', async () => {

@@ -14,6 +14,7 @@ import {
   Identifier,
   ListOf,
   Nested,
+  NotDots,
   ObjectRule,
   OneOf,
   Optional,
@@ -133,10 +134,12 @@ export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
 export class PlaceOrderDto {
   /** Code of the sales channel. Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
+  @NotDots()
   @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'SO-2001' })
+  @NotDots()
   @Names('label')
   channelOrderId!: string;
 
