@@ -40,11 +40,11 @@ const REPLACED: readonly (readonly [module: RegExp, code: string])[] = [
 
 const leaveOut: Plugin = {
   name: 'leave-out',
-  setup({ onResolve, onLoad }) {
+  setup(bundle) {
     for (const [filter, contents] of REPLACED) {
       const namespace = `replaced ${filter.source}`;
-      onResolve({ filter }, ({ path }) => ({ path, namespace }));
-      onLoad({ filter: /./, namespace }, () => ({ contents, loader: 'js' }));
+      bundle.onResolve({ filter }, ({ path }) => ({ path, namespace }));
+      bundle.onLoad({ filter: /./, namespace }, () => ({ contents, loader: 'js' }));
     }
   },
 };

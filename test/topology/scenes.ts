@@ -521,7 +521,13 @@ export async function playScene(site: Site, scene: SceneName, size: Size, round 
   const began = performance.now();
   const before = site.submits;
   const name = `${scene.replaceAll(' ', '-')}-${round}`;
-  const { figures, faults = [], lost = false } = await (scenes[scene] as Scene).play(site, name, size);
+  const {
+    figures,
+    faults = [],
+    lost = false,
+  } = await (scenes[scene] as Scene).play(site, name, size).catch(async (error: unknown) => {
+    throw new Error(`${scene}: ${String(error)}\n${await site.account()}`, { cause: error });
+  });
   const submits = site.submits - before;
   const judged = await site.judge(lost);
   const seconds = (performance.now() - began) / 1_000;

@@ -198,6 +198,20 @@ export class Site {
     });
   }
 
+  /** What the servers of the order store and the gateways say of themselves, for a scene that does not end. */
+  async account(): Promise<string> {
+    const servers = this.store.nodes.map(async (node) => {
+      const role = await node.ask((client) => client.call('ROLE')).catch(String);
+      return `${node.host}, port ${node.port}: ${JSON.stringify(role)}`;
+    });
+    const gateways = this.gateways.map(async (index) => {
+      const lines = this.gateway(index).output().split('\n');
+      const told = lines.filter((line) => /"event":"order-store/.test(line)).slice(-8);
+      return [`gateway ${index}: orders ${await this.ready(index)}`, ...told].join('\n  ');
+    });
+    return (await Promise.all([...servers, ...gateways])).join('\n');
+  }
+
   /** Events of error and warning lines of a gateway, each with its count. */
   events(gateway: number): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
