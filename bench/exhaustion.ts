@@ -58,6 +58,7 @@ export const exhaustion =
     };
     // What is made at the first request for it is made before the attack.
     for (const path of PUBLIC) await askOnce(url + path, fleet.key);
+    await askOnce(`${url}/v1/license-orders?pageSize=100`, fleet.keys[bounded.name] as string);
     await probe(5);
     const quiet = await probe(QUIET_SECONDS);
 

@@ -28,11 +28,17 @@ const STRANGER_WAIT_MS = 1_000;
 /** The limit of waiting health requests: one begins in every turn, so that the last waits for about a second. */
 const MAX_PROBES = 2_000;
 /** Of health requests that are too frequent for probes one begins in this time, beside those of strangers. This many may wait. */
-const REPEATED_EVERY_MS = 2;
+const REPEATED_EVERY_MS = 4;
 const MAX_REPEATED = 1_000;
+/** The same of requests that get a 401 while their body still arrives. */
+const UNREAD_EVERY_MS = 4;
+const MAX_UNREAD = 2_000;
 
-/** Who sends a request: a known caller, a health probe, a client that asks for the health again and again, or an unknown client. */
-export type Asker = { readonly name: string } | 'probe' | 'repeated-probe' | 'stranger';
+/**
+ * Who sends a request: a known caller, a health probe, a client that asks for the health again and again, an unknown client, or one whose
+ * body the gateway does not read.
+ */
+export type Asker = { readonly name: string } | 'probe' | 'repeated-probe' | 'stranger' | 'unread';
 
 /** Returns false where there was nothing to do any more: the client has hung up. */
 type Step = () => unknown;
@@ -81,6 +87,28 @@ class Line {
       isDone = next[step]() !== false;
     }
     return isDone;
+  }
+}
+
+/** A line of which one begins in a time, so that it takes a small part of the process. */
+class PacedLine extends Line {
+  /** When the next may begin. */
+  #from = -Infinity;
+
+  constructor(
+    private readonly everyMs: number,
+    readonly most: number,
+  ) {
+    super();
+  }
+
+  take(now: number, step?: 'begin' | 'refuse'): void {
+    if (now >= this.#from && this.takeFirst(step)) this.#from = now + this.everyMs;
+  }
+
+  /** In how many ms the first may begin. */
+  leftMs(now: number): number {
+    return this.length > 0 ? this.#from - now : Infinity;
   }
 }
 
@@ -146,9 +174,12 @@ class Patience {
 export class AdmissionQueue {
   readonly #callers = new FairLine();
   readonly #patience = new Map<string, Patience>();
-  readonly #probes = new Line();
-  readonly #repeated = new Line();
-  readonly #strangers = new Line();
+  readonly #probes = new PacedLine(0, MAX_PROBES);
+  readonly #repeated = new PacedLine(REPEATED_EVERY_MS, MAX_REPEATED);
+  readonly #unread = new PacedLine(UNREAD_EVERY_MS, MAX_UNREAD);
+  readonly #strangers = new PacedLine(STRANGER_EVERY_MS, MAX_STRANGERS);
+  /** One of each begins also while callers wait or clients connect. */
+  readonly #always = [this.#probes, this.#repeated, this.#unread];
   #isTurn = false;
   #turnBegan = 0;
   /** How many that wait begin in the next turn. */
@@ -160,9 +191,7 @@ export class AdmissionQueue {
   #beginningMs = 0;
   /** When a request was last refused because others of its caller waited for too long. */
   #busyAt = -Infinity;
-  /** When the next stranger and the next repeated probe may begin, and whether a timer waits for that. */
-  #strangersFrom = -Infinity;
-  #repeatedFrom = -Infinity;
+  /** Whether a timer waits for the next of a paced line. */
   #isTimed = false;
 
   constructor(
@@ -191,32 +220,34 @@ export class AdmissionQueue {
 
   /** Begins at once where no other request began in this turn. */
   #takeLater(waiting: Waiting, asker: Exclude<Asker, object>, isFirst: boolean): boolean {
-    const [line, most] = this.#lineOf(asker);
-    if (line.length >= most) return false;
+    const line = this.#lineOf(asker);
+    if (line.length >= line.most) return false;
     line.add(waiting);
     if (!isFirst) return true;
-    if (asker === 'probe') line.takeFirst();
-    else if (asker === 'stranger') this.#takeStranger(waiting.since);
-    else this.#takeRepeated(waiting.since);
+    if (asker === 'stranger') this.#takeStranger(waiting.since);
+    else line.take(waiting.since);
     return true;
   }
 
-  #lineOf(asker: Exclude<Asker, object>): readonly [Line, number] {
-    if (asker === 'probe') return [this.#probes, MAX_PROBES];
-    return asker === 'stranger' ? [this.#strangers, MAX_STRANGERS] : [this.#repeated, MAX_REPEATED];
-  }
-
-  /** Also while callers wait: the health is always told. */
-  #takeRepeated(now: number): void {
-    if (now >= this.#repeatedFrom && this.#repeated.takeFirst()) this.#repeatedFrom = now + REPEATED_EVERY_MS;
+  #lineOf(asker: Exclude<Asker, object>): PacedLine {
+    switch (asker) {
+      case 'probe':
+        return this.#probes;
+      case 'repeated-probe':
+        return this.#repeated;
+      case 'unread':
+        return this.#unread;
+      case 'stranger':
+        return this.#strangers;
+    }
   }
 
   #takeStranger(now: number): void {
     const { since } = this.#strangers;
-    if (since === undefined || now < this.#strangersFrom) return;
+    if (since === undefined) return;
     const step = this.#callers.length === 0 ? 'begin' : 'refuse';
     if (step === 'refuse' && now - since <= STRANGER_WAIT_MS) return;
-    if (this.#strangers.takeFirst(step)) this.#strangersFrom = now + STRANGER_EVERY_MS;
+    this.#strangers.take(now, step);
   }
 
   /** A connection was accepted. More may wait to be accepted, and their requests have not been read. */
@@ -258,8 +289,7 @@ export class AdmissionQueue {
     if (this.#connected || this.#callers.length === 0) this.#atOnce = 1;
     this.#connected = false;
     // Also while clients connect: a storm of connections must not keep a probe waiting.
-    this.#probes.takeFirst();
-    this.#takeRepeated(now);
+    for (const line of this.#always) line.take(now);
     if (!isAccepting) {
       const step = () => this.#callers.takeFirst();
       this.#takeStranger(now);
@@ -270,15 +300,15 @@ export class AdmissionQueue {
       }
     }
     const after = this.now();
-    const strangerIn = this.#strangers.length > 0 ? this.#strangersFrom - after : Infinity;
-    const repeatedIn = this.#repeated.length > 0 ? this.#repeatedFrom - after : Infinity;
-    const leftMs = Math.min(strangerIn, repeatedIn);
+    const leftMs = Math.min(
+      ...[this.#repeated, this.#unread, this.#strangers].map((line) => line.leftMs(after)),
+    );
     if (this.#callers.length + this.#probes.length > 0 || leftMs <= 0) return this.#nextTurn(after);
     this.#isTurn = false;
     if (leftMs < Infinity) this.#nextTurnIn(leftMs);
   }
 
-  /** The event loop may rest until the next stranger, or the next repeated probe, may begin. */
+  /** The event loop may rest until the next of a paced line may begin. */
   #nextTurnIn(ms: number): void {
     if (this.#isTimed) return;
     this.#isTimed = true;

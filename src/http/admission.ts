@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { MAX_IN_FLIGHT_OF_ONE } from '../caller/caller-limits.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { AdmissionQueue, type Arrival } from './admission-queue.ts';
+import { AdmissionQueue, type Arrival, type Asker } from './admission-queue.ts';
 import { collectGarbage, usedHeapShare, usedMemoryShare } from './memory.ts';
 
 /**
@@ -20,6 +20,9 @@ const SAMPLE_MS = 250;
 const IN_A_ROW = 3;
 /** Samples. A collection stops everything for as long as a tenth of a second. */
 const COLLECT_EVERY = 20;
+
+/** Those that only a full queue refuses. */
+const ALWAYS: ReadonlySet<Asker> = new Set<Asker>(['probe', 'repeated-probe', 'unread']);
 
 export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory' | 'waiting';
 
@@ -101,9 +104,9 @@ export class Admission implements BeforeApplicationShutdown {
       this.metrics.requestRefused(reason);
       return refuse();
     };
-    const bound = asker === 'probe' || asker === 'repeated-probe' ? undefined : this.#bound;
+    const bound = ALWAYS.has(asker) ? undefined : this.#bound;
     if (bound !== undefined) refused(bound);
     else if (!this.#queue.admit({ asker, begin, refuse: () => refused('strangers') }))
-      refused(asker === 'stranger' ? 'strangers' : 'waiting');
+      refused(asker === 'stranger' || asker === 'unread' ? 'strangers' : 'waiting');
   }
 }

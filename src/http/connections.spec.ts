@@ -6,6 +6,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { Connections } from './connections.ts';
 
 let server: Server;
+let now: number;
 let clients: Socket[];
 /** Requests that wait for their response, by path; those under /known are of a known caller. */
 let waiting: Map<string, ServerResponse>;
@@ -13,6 +14,7 @@ let waiting: Map<string, ServerResponse>;
 async function start(max: number): Promise<void> {
   waiting = new Map();
   clients = [];
+  now = 0;
   const connections = new Connections(new Metrics());
   server = createServer((request, response) => {
     const { socket, url = '' } = request;
@@ -20,10 +22,11 @@ async function start(max: number): Promise<void> {
     if (!left) return;
     response.once('close', left);
     if (url.startsWith('/known')) connections.known(socket);
+    if (url.startsWith('/unread')) connections.unread(socket);
     waiting.set(url, response);
     server.emit('heard');
   });
-  connections.bound(server, max);
+  connections.bound(server, max, () => now);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 }
@@ -68,6 +71,34 @@ describe('K21 the connection that makes room for a new one', () => {
     expect([busy, second].map(({ closed }) => closed)).toEqual([false, false]);
   });
 
+  it('is one of a stranger that has been idle for a moment, before one that is new and one that has settled', async () => {
+    const settled = await open();
+    now = 150;
+    const between = await open();
+    now = 250;
+    const fresh = await open();
+    await open('/known');
+    const gone = once(between, 'close');
+    await open();
+    await gone;
+    expect([settled, fresh].map(({ closed }) => closed)).toEqual([false, false]);
+    const settledGone = once(settled, 'close');
+    await open();
+    await settledGone;
+    expect(fresh.closed).toBe(false);
+  });
+
+  it('is one of a stranger whose body is not read, before one that waits for its response', async () => {
+    const busy = await open('/busy');
+    const unread = await open('/unread');
+    await open('/known/1');
+    await open('/known/2');
+    const gone = once(unread, 'close');
+    await open('/known/3');
+    await gone;
+    expect(busy.closed).toBe(false);
+  });
+
   it('is then one of a stranger that waits, and only then an idle one of a known caller', async () => {
     const idle = await open('/known/idle');
     await respond('/known/idle');
@@ -108,6 +139,18 @@ describe('K40 requests of strangers that are under way', () => {
   });
 });
 
+it('K38 a thousand requests whose body is not read wait at most, and take no place of other strangers', async () => {
+  await start(3_000);
+  const stranger = await open('/stranger');
+  const first = await open('/unread/0');
+  for (let count = 1; count < 1_000; count++) await open(`/unread/${count}`);
+  expect(first.closed).toBe(false);
+  const gone = once(first, 'close');
+  await open('/unread/1000');
+  await gone;
+  expect(stranger.closed).toBe(false);
+});
+
 describe('K42 requests at once on one connection', () => {
   beforeEach(() => start(10));
   const many = Array.from({ length: 2_000 }, (_, index) => `/${index}`);
@@ -135,7 +178,7 @@ describe('K42 requests at once on one connection', () => {
 it('K40 a connection that asks for the health more than once a second is no probe', () => {
   const connections = new Connections(new Metrics());
   const [one, other] = [new Socket(), new Socket()];
-  expect([0, 999, 1_000, 1_500].map((now) => connections.isProbe(one, now))).toEqual([
+  expect([0, 999, 1_000, 1_500].map((at) => connections.isProbe(one, at))).toEqual([
     true,
     false,
     true,

@@ -6,6 +6,9 @@ import { Metrics } from '../observability/metrics.ts';
 const MAX_STRANGERS = 1_000;
 /** The limit of requests of a stranger on one connection. Node may read 2,000 at once, which would block the process for 0.3 s. */
 const MAX_PIPELINED = 16;
+/** A connection of a stranger is new for the first time (ms), in which its client can send a request, and settled after the second. */
+const NEW_MS = 100;
+const SETTLED_MS = 250;
 /** A connection that asks for the health more often than this (ms) is no probe: the probes of balancers and operators take longer. */
 const PROBE_EVERY_MS = 1_000;
 
@@ -13,12 +16,20 @@ const PROBE_EVERY_MS = 1_000;
  * All open connections. At their limit, each new connection closes an old one, so that new clients are always served: first connections
  * on which no known caller has sent a request, then idle connections of callers. A connection on which a known caller waits for its
  * response is never closed.
+ *
+ * Of idle strangers one goes that is neither new nor settled, else the settled one that has been idle for longest. So in a storm of
+ * connections most end young: what they hold costs V8 little. When the longest idle one went first, each became as old as all the others,
+ * and V8 copied what it held and collected all objects every two seconds to free it.
  */
 @Injectable()
 export class Connections {
   /** In each set the first is the oldest. */
   readonly #idleStrangers = new Set<Socket>();
+  /** Idle strangers that have not settled, and since when they are idle. */
+  readonly #youngStrangers = new Map<Socket, number>();
   readonly #busyStrangers = new Set<Socket>();
+  /** Of strangers whose body is not read. They wait for a 401 only. */
+  readonly #unreadStrangers = new Set<Socket>();
   readonly #idleCallers = new Set<Socket>();
   readonly #known = new WeakSet<Socket>();
   /** All connections, with the number of running requests on each. */
@@ -27,17 +38,20 @@ export class Connections {
   /** When a connection last asked for the health as a probe does. */
   readonly #probedAt = new WeakMap<Socket, number>();
 
+  #now = (): number => performance.now();
+
   constructor(private readonly metrics: Metrics) {}
 
-  /** Limits the connections of `server` to this number. */
-  bound(server: Server, max: number): void {
+  /** Limits the connections of `server` to this number. `now` is monotonic time in ms. */
+  bound(server: Server, max: number, now = (): number => performance.now()): void {
+    this.#now = now;
     // One more is accepted, which closes an old one. Only while callers wait on all of them does Node close a new one at once.
     server.maxConnections = max + 1;
     server.on('drop', () => this.metrics.requestRefused('connections'));
     server.on('connection', (socket: Socket) => {
       if (this.#underWay.size >= max) this.#makeRoom();
       this.#underWay.set(socket, 0);
-      this.#idleStrangers.add(socket);
+      this.#youngStrangers.set(socket, this.#now());
       socket.once('close', () => this.#forget(socket));
     });
   }
@@ -56,6 +70,7 @@ export class Connections {
     }
     this.#underWay.set(socket, before + 1);
     this.#idleStrangers.delete(socket);
+    this.#youngStrangers.delete(socket);
     this.#idleCallers.delete(socket);
     if (!this.#known.has(socket)) {
       if (this.#busyStrangers.size >= MAX_STRANGERS) this.#close(first(this.#busyStrangers));
@@ -67,8 +82,17 @@ export class Connections {
       this.#underWay.set(socket, underWay - 1);
       if (underWay > 1) return;
       this.#busyStrangers.delete(socket);
-      (this.#known.has(socket) ? this.#idleCallers : this.#idleStrangers).add(socket);
+      this.#unreadStrangers.delete(socket);
+      if (this.#known.has(socket)) this.#idleCallers.add(socket);
+      else this.#youngStrangers.set(socket, this.#now());
     };
+  }
+
+  /** A stranger sends a body on this connection that is not read: it must not take the place of strangers that may be let in. */
+  unread(socket: Socket): void {
+    if (!this.#busyStrangers.delete(socket)) return;
+    if (this.#unreadStrangers.size >= MAX_STRANGERS) this.#close(first(this.#unreadStrangers));
+    this.#unreadStrangers.add(socket);
   }
 
   /** A known caller has sent a request on this connection. */
@@ -85,7 +109,30 @@ export class Connections {
   }
 
   #makeRoom(): void {
-    this.#close(first(this.#idleStrangers) ?? first(this.#busyStrangers) ?? first(this.#idleCallers));
+    const young = this.#oldestYoung();
+    const isNew = young !== undefined && this.#idleMs(young) < NEW_MS;
+    this.#close(
+      (isNew ? undefined : young) ??
+        first(this.#idleStrangers) ??
+        young ??
+        first(this.#unreadStrangers) ??
+        first(this.#busyStrangers) ??
+        first(this.#idleCallers),
+    );
+  }
+
+  /** After those that have settled meanwhile are no longer young. */
+  #oldestYoung(): Socket | undefined {
+    for (const socket of this.#youngStrangers.keys()) {
+      if (this.#idleMs(socket) < SETTLED_MS) return socket;
+      this.#youngStrangers.delete(socket);
+      this.#idleStrangers.add(socket);
+    }
+    return undefined;
+  }
+
+  #idleMs(young: Socket): number {
+    return this.#now() - (this.#youngStrangers.get(young) as number);
   }
 
   #close(socket: Socket | undefined): void {
@@ -98,7 +145,9 @@ export class Connections {
   #forget(socket: Socket): void {
     this.#underWay.delete(socket);
     this.#idleStrangers.delete(socket);
+    this.#youngStrangers.delete(socket);
     this.#busyStrangers.delete(socket);
+    this.#unreadStrangers.delete(socket);
     this.#idleCallers.delete(socket);
   }
 }

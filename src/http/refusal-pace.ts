@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { PresentCallers } from '../caller/present-callers.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
 /** Statuses with which the gateway itself refuses a wrong request. The platform's refusals and what is not found are normal results. */
 const REFUSALS = new Set([400, 403, 405, 406, 411, 413, 414, 415, 431]);
 /** One refusal in this time, for as long as a caller likes. */
-const EVERY_MS = 5;
+const EVERY_MS = 10;
 /** A caller may be ahead of that rhythm by this time: a hundred refusals at once. */
-const AHEAD_MS = 500;
+const AHEAD_MS = 1_000;
 /** A request that would wait for longer is refused. */
 const MAX_WAIT_MS = 1_000;
-/** Another caller counts as present for this time after its last request. */
-const PRESENT_MS = 1_000;
 
 /**
  * A caller whose requests are refused again and again waits, so that the work of refusing takes a small part of the process: a refusal
@@ -21,20 +20,19 @@ const PRESENT_MS = 1_000;
 export class RefusalPace {
   /** Up to when the refusals of each caller fill the rhythm. */
   readonly #filledUntil = new Map<string, number>();
-  /** The last two callers, the later one first. */
-  #last = { name: '', at: -Infinity };
-  #before = { name: '', at: -Infinity };
 
-  constructor(private readonly metrics: Metrics) {}
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly present: PresentCallers,
+  ) {}
 
   /** For how long (ms) a request of this caller waits before it begins, or the problem with which it is refused. */
   arrived(caller: string, now = performance.now()): number | ProblemException {
-    if (caller !== this.#last.name) this.#before = this.#last;
-    this.#last = { name: caller, at: now };
+    this.present.arrived(caller, now);
     const filledUntil = this.#filledUntil.get(caller);
     if (filledUntil === undefined) return 0;
     const waitMs = filledUntil - now - AHEAD_MS;
-    if (waitMs <= 0 || now - this.#before.at > PRESENT_MS) return 0;
+    if (waitMs <= 0 || !this.present.areBeside(caller, now)) return 0;
     if (waitMs > MAX_WAIT_MS) {
       this.metrics.requestRefused('caller-refusals');
       const detail =

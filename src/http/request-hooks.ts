@@ -19,6 +19,7 @@ import {
   MAX_URL,
   malformedRequest,
   maxConnections,
+  readNoMore,
 } from './server-limits.ts';
 import { audit } from './audit.ts';
 import { Log } from '../observability/log.ts';
@@ -116,9 +117,13 @@ export function connectHttp(app: NestFastifyApplication): void {
       if (delay === 0) return begin();
       return typeof delay === 'number' ? void setTimeout(begin, delay) : refuse(delay);
     }
-    // The operation needs a caller, so the gateway keeps no body while the request waits for its 401.
+    // The operation needs a caller, so the gateway reads no body while the request waits for its 401.
     const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
-    if (hasBody(raw) && !callers.hasToken(headers)) return stranger();
+    if (hasBody(raw) && !callers.hasToken(headers)) {
+      readNoMore(raw);
+      connections.unread(raw.socket);
+      return wait('unread', stranger);
+    }
     wait('stranger', () => {
       if (!callers.hasToken(headers)) return stranger();
       callers.verified(headers).then((caller) => {

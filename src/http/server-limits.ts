@@ -187,9 +187,14 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   };
 }
 
-/** After the response Node would read the rest of the body and discard it: a MiB of it costs more than the refusal. */
-function readNoMore(request: IncomingMessage): void {
-  Object.defineProperty(request, '_read', { value: () => undefined });
+/**
+ * Reads no more of a request, and drops what has arrived of its body. After the response Node would read the rest and discard it: a MiB
+ * of it costs more than the refusal.
+ */
+export function readNoMore(request: IncomingMessage): void {
+  Object.defineProperty(request, '_read', { value: () => undefined, configurable: true });
+  // Node's word for a body that it throws away.
+  (request as unknown as Record<'_dumped', boolean>)['_dumped'] = true;
   request.socket.pause();
 }
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { CallerModule } from '../caller/caller.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AssetContents } from './asset-contents.ts';
@@ -17,7 +18,7 @@ import { PageTurns } from './page-turns.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
-  imports: [UpstreamClientModule, OperationModule],
+  imports: [CallerModule, UpstreamClientModule, OperationModule],
   controllers: [CustomersController, EnterprisesController, LicenseOrdersController, LocksController],
   providers: [
     AssetContents,

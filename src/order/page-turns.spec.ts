@@ -1,12 +1,15 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { PresentCallers } from '../caller/present-callers.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { PageTurns } from './page-turns.ts';
 
 let turns: PageTurns;
+let present: PresentCallers;
 /** Pages in the order in which they were begun, each with the function that ends it. */
 let begun: { name: string; end: () => void }[];
 beforeEach(() => {
-  turns = new PageTurns(new Metrics());
+  present = new PresentCallers();
+  turns = new PageTurns(new Metrics(), present);
   begun = [];
 });
 
@@ -39,6 +42,37 @@ describe('K37 pages of orders', () => {
     }
     for (const { end } of begun) end();
     expect(await Promise.all(pages)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'b2']);
+  });
+
+  it('of a caller are followed by a rest of twice their time while another caller is there', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'queueMicrotask', 'nextTick'] });
+    try {
+      const end = async (index: number, afterMs: number) => {
+        jest.advanceTimersByTime(afterMs);
+        begun[index]?.end();
+        await settle();
+      };
+      const pages = [ask('a', 'a1'), ask('a', 'a2'), ask('a', 'a3')];
+      present.arrived('a', performance.now());
+      await end(0, 20);
+      // The caller is alone.
+      expect(names()).toBe('a1 a2');
+      present.arrived('b', performance.now());
+      await end(1, 20);
+      expect(names()).toBe('a1 a2');
+      const other = ask('b', 'b1');
+      expect(names()).toBe('a1 a2 b1');
+      jest.advanceTimersByTime(39);
+      await settle();
+      expect(names()).toBe('a1 a2 b1');
+      jest.advanceTimersByTime(1);
+      await settle();
+      expect(names()).toBe('a1 a2 b1 a3');
+      for (const each of begun) each.end();
+      await Promise.all([...pages, other]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('go on after one has failed', async () => {

@@ -725,7 +725,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K21',
         fault: 'more connections than the gateway accepts',
         holds:
-          'the longest idle ones are closed, first those of clients without a key: every new one is served',
+          'idle ones are closed, first those of clients without a key, of which new ones (100 ms) and settled ones (250 ms) are spared while there are others: every new one is served',
       },
       { id: 'K22', fault: 'a caller hangs up on a read', holds: 'the call to the platform ends' },
       {
@@ -775,13 +775,13 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K37',
         fault: 'pages of orders from a store of a million',
         holds:
-          'the work for a page is bounded, with all filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up; a caller reads one page at a time, and the process two',
+          'the work for a page is bounded, with all filters and grants; only orders whose channel and enterprises are granted; it ends when the caller hangs up; a caller reads one page at a time, and the process two; beside other callers a caller rests between its pages for twice their time',
       },
       {
         id: 'K38',
         fault: 'many clients without a key that send bodies',
         holds:
-          '401 by the headers alone, the gateway reads no more, also after the response, and the connection ends; memory stays constant',
+          '401 by the headers alone, one in 4 ms; a thousand may wait; the gateway reads no more, also after the response, and the connection ends; memory stays constant',
       },
       {
         id: 'K39',
@@ -792,7 +792,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K40',
         fault: 'a flood of requests for public pages and for the health',
         holds:
-          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; so do health requests beyond one a second on a connection; the bytes are made once',
+          'known callers are served first; health is served; at most a thousand others wait, and one begins in 2 ms; health requests beyond one a second on a connection begin once in 4 ms; the bytes are made once',
       },
       {
         id: 'K41',
@@ -842,7 +842,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K49',
         fault: 'a caller sends wrong requests one after another without end',
         holds:
-          'beside other callers a hundred are refused at once, and then one in 5 ms: the others wait, and those that would wait for more than a second are 429; alone it does not wait',
+          'beside other callers a hundred are refused at once, and then one in 10 ms: the others wait, and those that would wait for more than a second are 429; alone it does not wait',
       },
       {
         id: 'K50',
