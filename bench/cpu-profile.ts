@@ -4,6 +4,7 @@ export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+    readonly children?: readonly number[];
   }[];
   /** Microseconds of the clock that `process.hrtime` reads. */
   readonly startTime: number;
@@ -15,15 +16,57 @@ export interface SelfTimes {
   /** Shares of the busy time, the largest first. */
   readonly places: readonly (readonly [name: string, part: number])[];
   readonly functions: readonly (readonly [name: string, part: number])[];
+  /** The same by what it is done for: work of Node and V8 counts for the code that wanted it. */
+  readonly stages: readonly (readonly [name: string, part: number])[];
   /** Share of the idle time in the whole time. */
   readonly idle: number;
 }
 
 const NOTHING = new Set(['(idle)', '(program)', '(root)']);
 
+/** The first that fits the place of a function, or else of the one that called it. */
+const STAGES: readonly (readonly [place: RegExp, stage: string])[] = [
+  [/^(undici|wasm:)/, 'undici'],
+  [/^(rxjs|reflect-metadata|axios|@nestjs\/(core|common|axios))$/, 'Nest and rxjs'],
+  [/^(fastify|find-my-way|@fastify\/.+|@nestjs\/platform-fastify)$/, 'Fastify'],
+  [/^(ioredis|redis-parser|dist\/redis\/.+)$/, 'Redis client'],
+  [/^(pino|sonic-boom|dist\/observability\/(log|redactor|recent-events)\.js)$/, 'log'],
+  [/^dist\/observability\//, 'metrics and tracing'],
+  [
+    /^dist\/(shared\/json|upstream\/(wire\/|classify|gaps)|order\/order\.mapper)/,
+    'strict JSON, reading, mapping',
+  ],
+  [
+    /^(keyv|cache-manager|dist\/read-cache\/|dist\/operation\/(read|page))/,
+    'read cache, ETag, text of the page',
+  ],
+  [/^dist\/(http|caller|validation|tenancy|operation)\//, 'hooks, callers, rates, validation'],
+  [/^dist\/order-ledger\//, 'order ledger'],
+  [/^dist\/(transport|upstream|token)\//, 'call of the platform'],
+  [/^dist\//, 'other of the gateway'],
+  [/^node:internal\/timers/, 'timers'],
+  [/^node:(_http|net|events|internal\/stream)/, "Node's HTTP server, streams and sockets"],
+];
+const SOCKET_WRITE = /^(write\w*String|writev|writeBuffer)$/;
+
 /** Between two points of the profile's clock, in microseconds. */
 export function selfTimes(profile: CpuProfile, from: number, to: number): SelfTimes {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const parents = new Map(
+    profile.nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])),
+  );
+  const stages = new Map<string, number>();
+  const stageOf = (id: number): string => {
+    const { functionName, url } = frames.get(id) ?? { functionName: '', url: '' };
+    if (url === '' && SOCKET_WRITE.test(functionName)) return 'system calls that write to sockets';
+    for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
+      const frame = frames.get(at);
+      const place = placeOf(frame?.url ?? '', frame?.functionName ?? '');
+      const known = STAGES.find(([pattern]) => pattern.test(place));
+      if (known) return known[1];
+    }
+    return placeOf(url, functionName);
+  };
   const places = new Map<string, number>();
   const functions = new Map<string, number>();
   let busy = 0;
@@ -42,10 +85,17 @@ export function selfTimes(profile: CpuProfile, from: number, to: number): SelfTi
     const name = `${functionName || '(anonymous)'}  ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
     places.set(place, (places.get(place) ?? 0) + delta);
     functions.set(name, (functions.get(name) ?? 0) + delta);
+    const stage = functionName.startsWith('(') ? place : stageOf(id);
+    stages.set(stage, (stages.get(stage) ?? 0) + delta);
   }
   const ranked = (times: Map<string, number>) =>
     [...times].map(([name, time]) => [name, time / busy] as const).sort((one, other) => other[1] - one[1]);
-  return { places: ranked(places), functions: ranked(functions), idle: idle / (busy + idle) };
+  return {
+    places: ranked(places),
+    functions: ranked(functions),
+    stages: ranked(stages),
+    idle: idle / (busy + idle),
+  };
 }
 
 /** A package by its name, a file of the gateway by its path, work of Node and V8 by their names. */

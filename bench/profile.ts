@@ -10,7 +10,7 @@ import { named } from './scenarios.ts';
 
 /**
  * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--seconds <s>] [--embedded]` puts it under that load with
- * V8's sampling profiler, and prints self time by package or file and by function. The profile file stays for other tools.
+ * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
  */
 
 const { values, positionals } = parseArgs({
@@ -47,7 +47,11 @@ try {
 }
 
 const file = join(folder, readdirSync(folder).find((each) => each.endsWith('.cpuprofile')) ?? '');
-const { places, functions, idle } = selfTimes(JSON.parse(readFileSync(file, 'utf8')) as CpuProfile, from, to);
+const { places, functions, stages, idle } = selfTimes(
+  JSON.parse(readFileSync(file, 'utf8')) as CpuProfile,
+  from,
+  to,
+);
 const percent = (part: number) => `${(part * 100).toFixed(1).padStart(5)} %`;
 const list = (rows: typeof places, count: number) =>
   rows
@@ -55,7 +59,7 @@ const list = (rows: typeof places, count: number) =>
     .map(([what, part]) => `  ${percent(part)}  ${what}\n`)
     .join('');
 process.stdout.write(
-  `Self time under load (${run.label}), idle ${percent(idle)}\n\nby package or file\n${list(places, 30)}\n` +
+  `Self time under load (${run.label}), idle ${percent(idle)}\n\nby stage\n${list(stages, 20)}\nby package or file\n${list(places, 30)}\n` +
     `by function\n${list(functions, 40)}\n${file}\n`,
 );
 

@@ -96,6 +96,14 @@ describe('the bundled gateway', () => {
     expect(start({ NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).stderr).toMatch(/gateway\.js was accepted/);
   });
 
+  it('leaves out what costs time at each start and is never used', () => {
+    const { components } = read<Sbom>(join(image, 'dist/bundle/sbom.cdx.json'));
+    const names = components.map(({ name }) => name);
+    expect(names).toContain('class-validator');
+    expect(names).not.toContain('libphonenumber-js');
+    expect(names).not.toContain('form-data');
+  });
+
   it('reads, orders, and shows its document and its page', async () => {
     const assets = await fleet.get(0, '/v1/enterprises/ent-harbour/assets');
     expect(assets.status).toBe(200);
