@@ -59,6 +59,9 @@ const notEmpty: CrossRules = {
   ],
 };
 
+/** No URL can name a record by one or two dots. */
+const notDots = (id: unknown) => (id === '.' || id === '..' ? 'SO-dots' : id);
+
 /** With strictMatchWhenDelete: true the platform matches these. */
 const TERMS = {
   startsAt: '2026-01-01T00:00:00.000Z',
@@ -92,6 +95,8 @@ export const crossRules: Readonly<Record<string, CrossRules>> = {
   PlaceOrder: {
     mend: (value) => ({
       ...value,
+      channelCode: notDots(value['channelCode']),
+      channelOrderId: notDots(value['channelOrderId']),
       items: listOf(value['items']).map((item, index) =>
         item['sequence'] === undefined ? item : { ...item, sequence: index + 1 },
       ),
@@ -108,6 +113,7 @@ export const crossRules: Readonly<Record<string, CrossRules>> = {
           ...value,
           items: [{ ...first, sequence: 2 }, without(first, 'sequence')],
         }),
+        at('/channelOrderId', 'dots', { ...value, channelOrderId: '..' }),
       ];
     },
   },
