@@ -50,7 +50,8 @@ export function afterFailure(
   return { record, holdMs: Math.round(Math.max(backoffMs, restOfHourMs)) };
 }
 
-/** How long the record is kept. After its hold it still has the number of failures, also of this hour. */
-export function keptMs(record: FailureRecord, holdMs: number): number {
-  return record.kind === 'rejected' ? Math.max(HOUR_MS, holdMs) : holdMs + 5 * 60_000;
+/** How long the record is kept. After its hold it still has the number of failures, and what was refused in this hour. */
+export function keptMs({ kind, refusedAt }: FailureRecord, holdMs: number): number {
+  const countedMs = kind === 'rejected' ? holdMs : holdMs + 5 * 60_000;
+  return refusedAt.length > 0 ? Math.max(HOUR_MS, countedMs) : countedMs;
 }
