@@ -51,7 +51,7 @@ describe('after a failure the gateway does not ask again', () => {
 describe('refused credentials', () => {
   it('are tried at most three times in any hour, also with other failures in between and after long pauses', () => {
     const step = fc.record({ refused: fc.boolean(), lateMs: fc.nat(2 * HOUR_MS) });
-    const refused = { refused: true, lateMs: 0 };
+    const againRefused = { refused: true, lateMs: 0 };
     const failedForSixMinutes = { refused: false, lateMs: 360_000 };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -73,7 +73,10 @@ describe('refused credentials', () => {
           expect(within.length).toBeLessThanOrEqual(3);
         }
       }),
-      { numRuns: 1_000, examples: [[[refused, failedForSixMinutes, refused, refused, refused]]] },
+      {
+        numRuns: 1_000,
+        examples: [[[againRefused, failedForSixMinutes, againRefused, againRefused, againRefused]]],
+      },
     );
   });
 });
