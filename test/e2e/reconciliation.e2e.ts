@@ -119,11 +119,12 @@ async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: O
           toPlacedItems(data, body),
         ) as never,
     );
-  // A store that has just begun may refuse the first try, and a cluster may confirm the record too late for the order to be sent.
+  // A store that has just begun may refuse the first try, and a cluster may confirm the record too late for the order to be sent. It is
+  // recorded as not sent then, a moment after the response.
   await until('the order is sent', async () => {
     await place().catch(() => undefined);
-    const state = (await record())?.state;
-    return state !== undefined && state !== 'not_sent';
+    const state = (await record())?.state ?? 'not_sent';
+    return state !== 'sending' && state !== 'not_sent';
   });
   return {
     name,
