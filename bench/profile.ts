@@ -6,7 +6,7 @@ import { contenders, Platform } from './contenders.ts';
 import { type CpuProfile, selfTimes } from './cpu-profile.ts';
 import { underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
-import { named } from './scenarios.ts';
+import { loadRun, named } from './scenarios.ts';
 
 /**
  * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--seconds <s>] [--embedded]` puts it under that load with
@@ -19,9 +19,7 @@ const { values, positionals } = parseArgs({
 });
 const WARMUP_SECONDS = 3;
 const name = values.embedded ? 'gateway, embedded' : 'gateway';
-const run = named(positionals.join(' '))
-  .flatMap((scenario) => (scenario.kind === 'load' ? scenario.runs : []))
-  .find(({ contender }) => contender === name);
+const run = loadRun(positionals.join(' '), name);
 if (positionals.length === 0 || !run) {
   const known = named('').map((scenario) => `  ${scenario.name}\n`);
   process.stderr.write(`npm run profile -- <words of a scenario>, one of\n${known.join('')}`);

@@ -164,3 +164,10 @@ export function named(words: string): Scenario[] {
   const wanted = words.toLowerCase().split(/\s+/);
   return scenarios.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
 }
+
+/** The first run of this contender under load in the scenarios of these words. */
+export function loadRun(words: string, contender: string): Run | undefined {
+  return named(words)
+    .flatMap((scenario) => (scenario.kind === 'load' ? scenario.runs : []))
+    .find((each) => each.contender === contender);
+}

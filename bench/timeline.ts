@@ -7,7 +7,7 @@ import { contenders, Platform } from './contenders.ts';
 import { quantile } from './figures.ts';
 import { underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
-import { named } from './scenarios.ts';
+import { loadRun } from './scenarios.ts';
 import type { SocketTime } from './socket-times.ts';
 
 /**
@@ -20,9 +20,7 @@ const { values } = parseArgs({
   options: { rate: { type: 'string', default: '500' }, seconds: { type: 'string', default: '6' } },
 });
 const WARMUP_SECONDS = 3;
-const run = named('500 requests/s')
-  .flatMap((scenario) => (scenario.kind === 'load' ? scenario.runs : []))
-  .find(({ contender }) => contender === 'gateway');
+const run = loadRun('500 requests/s', 'gateway');
 if (!run) throw new Error('there is no scenario of 500 requests/s');
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-timeline-'));

@@ -72,10 +72,7 @@ export class Connections {
     this.#idleStrangers.delete(socket);
     this.#youngStrangers.delete(socket);
     this.#idleCallers.delete(socket);
-    if (!this.#known.has(socket)) {
-      if (this.#busyStrangers.size >= MAX_STRANGERS) this.#close(first(this.#busyStrangers));
-      this.#busyStrangers.add(socket);
-    }
+    if (!this.#known.has(socket)) this.#addBounded(this.#busyStrangers, socket);
     return () => {
       const underWay = this.#underWay.get(socket);
       if (underWay === undefined) return;
@@ -91,8 +88,7 @@ export class Connections {
   /** A stranger sends a body on this connection that is not read: it must not take the place of strangers that may be let in. */
   unread(socket: Socket): void {
     if (!this.#busyStrangers.delete(socket)) return;
-    if (this.#unreadStrangers.size >= MAX_STRANGERS) this.#close(first(this.#unreadStrangers));
-    this.#unreadStrangers.add(socket);
+    this.#addBounded(this.#unreadStrangers, socket);
   }
 
   /** A known caller has sent a request on this connection. */
@@ -133,6 +129,12 @@ export class Connections {
 
   #idleMs(young: Socket): number {
     return this.#now() - (this.#youngStrangers.get(young) as number);
+  }
+
+  /** In place of the oldest where there are too many. */
+  #addBounded(strangers: Set<Socket>, socket: Socket): void {
+    if (strangers.size >= MAX_STRANGERS) this.#close(first(strangers));
+    strangers.add(socket);
   }
 
   #close(socket: Socket | undefined): void {
