@@ -119,8 +119,14 @@ export class StoreFitness {
     return (await this.redis.run((client) => refusalsOf(client, rights))).missing;
   }
 
-  #countReplicas({ replicas, history }: StoreState): void {
+  #countReplicas({ replicas, mostReplicas, history, formerHistory }: StoreState): void {
     const at = performance.now();
+    const isPromoted = formerHistory === this.#enough.history;
+    // It has started again, or this gateway has: a replica that is missing may be on its way to follow it, or to be promoted.
+    if (history !== this.#enough.history && !isPromoted) {
+      this.acknowledgements = Math.max(this.acknowledgements, mostReplicas);
+      this.#enough = { at, history };
+    }
     const isSame = history === this.#enough.history;
     if (isSame && replicas < this.acknowledgements && at - this.#enough.at < GONE_REPLICA_MS) return;
     this.acknowledgements = Math.max(1, replicas);

@@ -14,8 +14,12 @@ export interface StoreState {
   readonly replicas: number;
   /** A write begins only with the acknowledgement of a replica. */
   readonly replicated: boolean;
-  /** Identifies the history of the server's data: after a failover it is another one. */
+  /** The most replicas that the store has noted until now, connected to one server. */
+  readonly mostReplicas: number;
+  /** Identifies the history of the server's data: after a failover, and after the server has started again, it is another one. */
   readonly history: string;
+  /** Of a server that was promoted: the history of the server whose replica it was. */
+  readonly formerHistory: string;
 }
 
 /**
@@ -54,6 +58,7 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
 
   const replicas = Number(value('connected_slaves') ?? 0);
   const id = value('master_replid') ?? '';
+  const formerHistory = value('master_replid2') ?? '';
   const [of = '', most = '0'] = typeof noted?.[1] === 'string' ? noted[1].split(' ') : [];
   if (replicas > 0) {
     if (setting(least) === '0')
@@ -62,8 +67,16 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
     if (now !== noted?.[1]) await redis.run((client) => client.set(key, now));
   }
   // This server was the only replica of the noted server, which can begin no write without it. So it may continue alone.
-  const tookOver = of !== '' && of === value('master_replid2') && most === '1';
-  return { refuse, warn, replicas, replicated: replicas > 0 || (of !== '' && !tookOver), history: id };
+  const tookOver = of !== '' && of === formerHistory && most === '1';
+  return {
+    refuse,
+    warn,
+    replicas,
+    replicated: replicas > 0 || (of !== '' && !tookOver),
+    mostReplicas: Number(most),
+    history: id,
+    formerHistory,
+  };
 }
 
 /** An operator confirms that the replicas were removed on purpose. */

@@ -578,6 +578,13 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'for 15 seconds after it has connected again the gateway looks for replicas twice a second, and asks for the acknowledgement of each that has come',
       },
+      {
+        id: 'N9',
+        fault:
+          'a failover soon after the master, or a gateway, has started again, while replicas are missing',
+        holds:
+          'for 15 seconds the gateway asks for the acknowledgement of each replica that there was before, so the next master has each order that was sent',
+      },
     ],
     after: TOPOLOGIES,
   },
