@@ -18,7 +18,7 @@ const QUIET_SECONDS = 20;
 /** Those that the bounded caller's pages are of. */
 const ORDERS = 500;
 
-type Attack = Omit<Strain, 'port' | 'seconds' | 'key'>;
+export type Attack = Omit<Strain, 'port' | 'seconds' | 'key'>;
 
 /** What callers without a key, and one with few rights, can do. */
 export const attacks = {

@@ -9,7 +9,7 @@ import { Fleet } from '../test/support/fleet.ts';
 import { memoryLimit } from '../test/support/memory-limit.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
 import { ASSETS, ask, gatewayOf, MIB, orderOf, pidsOf, type Scenario, send, VALIDATE } from './hostile.ts';
-import { attacks, bounded, exhaustion } from './exhaustion.ts';
+import { type Attack, attacks, bounded, exhaustion } from './exhaustion.ts';
 import { load, percentile } from './load.ts';
 import { overload } from './overload.ts';
 import { forgetPeak, residentMiB } from './processes.ts';
@@ -119,12 +119,18 @@ const answerOf = (bytes: number) => ({ pad: bytes });
 /** Enough for a small container. */
 const LIMIT_MIB = 512;
 
-/** All attacks at once, and each alone. */
+const AT_ONCE_NAME = `exhaustion in ${LIMIT_MIB} MiB for 60 s: ${Object.keys(attacks).join(', ')} at once`;
+const atOnce = Object.assign({}, ...Object.values(attacks)) as Attack;
+
+/** All attacks at once, with so many new connections a second, or as many as the gateway accepts; and each alone. */
 const exhaustions: Readonly<Record<string, Scenario>> = {
-  [`exhaustion in ${LIMIT_MIB} MiB for 60 s: ${Object.keys(attacks).join(', ')} at once`]: exhaustion(
-    Object.assign({}, ...Object.values(attacks)),
-    60,
+  ...Object.fromEntries(
+    [250, 500, 1_000].map((opens) => [
+      `${AT_ONCE_NAME}, ${opens} new connections a second`,
+      exhaustion({ ...atOnce, opens }, 60),
+    ]),
   ),
+  [AT_ONCE_NAME]: exhaustion(atOnce, 60),
   ...Object.fromEntries(
     Object.entries(attacks).map(([name, attack]) => [`attack alone: ${name}`, exhaustion(attack, 20)]),
   ),

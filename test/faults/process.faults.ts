@@ -264,7 +264,7 @@ describe('a process that cannot work', () => {
   it('P10 with a heap that is nearly full refuses new requests, finishes the rest, and recovers later', async () => {
     const gateway = await start({ disturbed: true, nodeOptions: '--max-old-space-size=256' });
     const inFlight = await slowCalls(gateway, { delayMs: 3_000 });
-    await gateway.disturb({ heap: 240 });
+    await gateway.disturb({ heap: 228 });
     const refused = await eventually(gateway, CUSTOMERS, ({ status }) => status === 503);
     expect(refused.body).toMatchObject({ code: 'overloaded', outcome: 'not_processed' });
     expect(await statusOf(gateway, '/health/live')).toBe(200);

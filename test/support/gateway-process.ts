@@ -98,7 +98,10 @@ export async function startGatewayProcess(
     disturb: async (what) => {
       const done = once(child, 'message');
       child.send(what);
-      await done;
+      const end = ended.then((how) => {
+        throw new Error(`The gateway ended with ${how} of what was to disturb it: ${output()}`);
+      });
+      await Promise.race([done, end]);
     },
     stop: async () => {
       // SIGTERM would wait for a load balancer.

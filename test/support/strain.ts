@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Strain {
   readonly port: number;
   readonly seconds: number;
+  /** New connections a second, for all purposes together; without a limit, as many as the gateway accepts. */
+  readonly opens?: number;
   /** Connections that ask for /health/live once and then say nothing. */
   readonly idle?: number;
   /** Bodies of 1 MiB without a key that lack their last byte. */
@@ -36,6 +38,7 @@ const MIB = 1024 * 1024;
 const {
   port,
   seconds,
+  opens = Infinity,
   idle = 0,
   bodies = 0,
   floods = 0,
@@ -51,8 +54,17 @@ const count = (what: string): void => {
   reached[what] = (reached[what] ?? 0) + 1;
 };
 
+let nextOpen = 0;
+/** Resolves when the next connection may be opened. */
+async function turn(): Promise<void> {
+  if (opens === Infinity) return;
+  nextOpen = Math.max(nextOpen, performance.now()) + 1_000 / opens;
+  await sleep(nextOpen - performance.now());
+}
+
 /** Again and again, a moment after it was closed. */
-function keepOpen(purpose: string, begin: (socket: Socket) => void): void {
+async function keepOpen(purpose: string, begin: (socket: Socket) => void): Promise<void> {
+  await turn();
   if (performance.now() >= end) return;
   const socket = connect(port, '127.0.0.1', () => {
     count(`${purpose} connections`);
@@ -61,7 +73,7 @@ function keepOpen(purpose: string, begin: (socket: Socket) => void): void {
   socket
     .on('error', () => undefined)
     .resume()
-    .once('close', () => setTimeout(() => keepOpen(purpose, begin), AGAIN_MS));
+    .once('close', () => setTimeout(() => void keepOpen(purpose, begin), AGAIN_MS));
 }
 
 /** Asks again when the response is there. */
@@ -106,7 +118,7 @@ const floodMs: number[] = [];
 for (let each = 0; each < floods; each++) {
   const path = paths[each % paths.length] as string;
   const request = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-  keepOpen('floods', (socket) =>
+  void keepOpen('floods', (socket) =>
     askAgain(
       socket,
       () => request,
@@ -128,12 +140,12 @@ for (const [purpose, connections, request] of [
   ['writes', writes, wrongWrite],
 ] as const)
   for (let each = 0; each < connections; each++)
-    keepOpen(purpose, (socket) => askAgain(socket, request, (status) => count(`${purpose} ${status}`)));
+    void keepOpen(purpose, (socket) => askAgain(socket, request, (status) => count(`${purpose} ${status}`)));
 
 for (let each = 0; each < Math.max(idle, bodies); each++) {
-  if (each < bodies) keepOpen('bodies', sendBody);
+  if (each < bodies) void keepOpen('bodies', sendBody);
   if (each < idle)
-    keepOpen('idle', (socket) => {
+    void keepOpen('idle', (socket) => {
       socket.once('data', (chunk: Buffer) => count(`idle ${chunk.toString('latin1', 9, 12)}`));
       socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
     });
