@@ -99,7 +99,7 @@ export async function startGatewayProcess(
       const done = once(child, 'message');
       child.send(what);
       const end = ended.then((how) => {
-        throw new Error(`The gateway ended with ${how} of what was to disturb it: ${output()}`);
+        throw new Error(`The gateway ended with ${how} when it was disturbed: ${output()}`);
       });
       await Promise.race([done, end]);
     },
