@@ -1,6 +1,6 @@
-import { fork, spawnSync } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { availableParallelism, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Fleet } from '../test/support/fleet.ts';
 import { orderOf } from '../test/support/order-body.ts';
@@ -43,7 +43,6 @@ export const exhaustion =
   async (fleet) => {
     const { url, child } = gatewayOf(fleet);
     const gateway = pidsOf(fleet);
-    const cores = parted(fleet);
     await placeOrders(fleet);
     const prober = fork(fileURLToPath(new URL('prober.ts', import.meta.url)), {
       execArgv: ['--no-warnings'],
@@ -94,30 +93,13 @@ export const exhaustion =
         `${state}; ` +
         `a known caller: ${failures.length} of ${beside.samples.length} failed${failures.length > 0 ? ` (${[...new Set(failures)].join()})` : ''}, ` +
         `p50 ${times(both(0.5))}, p90 ${times(both(0.9))}, p99 ${times(p99)}, its own delay ${times([quiet.ownDelay, beside.ownDelay])}; ` +
-        `${failedFresh} of ${ofFresh.length} on new connections failed; ${cores}\n` +
+        `${failedFresh} of ${ofFresh.length} on new connections failed\n` +
         `             attackers: ${Object.entries(reached)
           .map(([what, many]) => each(what, many))
           .join(', ')}`,
       holds: isAlive && failures.length === 0 && failedFresh === 0 && p99[1] <= 2 * p99[0],
     };
   };
-
-/**
- * Gives the gateway a core of its own and everything else the others: else attackers, platform and Redis would take time on the
- * gateway's core, and the figures be theirs.
- */
-function parted(fleet: Fleet): string {
-  const cores = availableParallelism();
-  if (cores === 1 || process.env['UNPINNED'] !== undefined) return 'all processes share the cores';
-  const pin = (pid: number | undefined, list: string) =>
-    spawnSync('taskset', ['-a', '-p', '-c', list, String(pid)]);
-  const others = cores === 2 ? '1' : `1-${cores - 1}`;
-  // What this process starts from now on inherits its cores.
-  for (const pid of [process.pid, fleet.redis.process.pid]) pin(pid, others);
-  return pin(gatewayOf(fleet).child.pid, '0').status === 0
-    ? 'the gateway has a core of its own'
-    : 'all processes share the cores';
-}
 
 /** The priority of a process before other work of the machine. */
 function prefer(pid: number, priority: number): void {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, getPriority, tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
@@ -151,6 +151,16 @@ describe('the bundled gateway', () => {
     await until('V8 has told its next limit', () => /"listening"[^]* factor /.test(small.output()));
     const [, factor] = /[^]* factor (\S+) /.exec(small.output()) ?? [];
     expect(factor).toBe('2.0');
+  });
+
+  it('P19 gives V8’s helper threads a lower priority than the thread that serves requests has', () => {
+    const { pid } = fleet.gateways[0]?.child ?? {};
+    const priorities = readdirSync(`/proc/${pid}/task`)
+      .filter((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim() === 'V8Worker')
+      .map((thread) => getPriority(Number(thread)));
+    expect(priorities.length).toBeGreaterThan(0);
+    const lower = availableParallelism() > 1 ? 10 : 0;
+    expect(new Set(priorities)).toEqual(new Set([Math.min(getPriority(pid) + lower, 19)]));
   });
 
   it('confirms the order store without other packages', () => {

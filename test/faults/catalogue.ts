@@ -670,6 +670,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a container of 512 MiB',
         holds: 'the gateway that is shipped uses a fifth of the heap that Node gives it there, and serves',
       },
+      {
+        id: 'P19',
+        fault: 'all cores are busy while V8 collects garbage',
+        holds:
+          'on Linux V8’s helper threads have a lower priority than the thread that serves requests, where there is more than one core',
+      },
     ],
   },
   {

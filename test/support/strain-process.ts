@@ -10,7 +10,7 @@ export const PUBLIC = ['/openapi.json', '/problems', '/health/live', '/docs'];
  * otherwise a measurement would show what the attackers take from the machine, not what they do to the gateway.
  */
 export async function startStrain(strain: Strain): Promise<StrainReport> {
-  const child = spawn('nice', ['-n', '10', process.execPath, '--no-warnings', 'test/support/strain.ts'], {
+  const child = spawn('nice', ['-n', '19', process.execPath, '--no-warnings', 'test/support/strain.ts'], {
     env: { PATH: process.env['PATH'], STRAIN: JSON.stringify({ ...strain, paths: PUBLIC }) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
