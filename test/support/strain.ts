@@ -10,7 +10,7 @@ export interface Strain {
   readonly port: number;
   readonly seconds: number;
   /** New connections a second, for all purposes together; without a limit, as many as the gateway accepts. */
-  readonly opens?: number;
+  readonly opens?: number | undefined;
   /** Connections that ask for /health/live once and then say nothing. */
   readonly idle?: number;
   /** Bodies of 1 MiB without a key that lack their last byte. */
