@@ -25,9 +25,9 @@ export class ScriptedGateway {
   acts: Act[] = [];
   readonly #server = createServer((request, response) => void this.#handle(request, response));
 
-  static async start(): Promise<ScriptedGateway> {
+  static async start(port = 0): Promise<ScriptedGateway> {
     const gateway = new ScriptedGateway();
-    gateway.#server.listen(0, '127.0.0.1');
+    gateway.#server.listen(port, '127.0.0.1');
     await once(gateway.#server, 'listening');
     return gateway;
   }
