@@ -10,6 +10,7 @@ import { endings } from '../support/endings.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { caseOf } from '../support/expected.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, startSentinel, until } from '../support/redis.ts';
@@ -50,8 +51,12 @@ let numbers = 0;
 const newNumber = () => `SO-G${++numbers}`;
 const place = (gateway: TestGateway, number: string, over: object = {}) =>
   gateway.post('/v1/license-orders', orderOf(number, over));
+/** With a store that is there. */
+const placed = (gateway: TestGateway, number: string) => onceServed(() => place(gateway, number));
 const recordOf = async (gateway: TestGateway, number: string) =>
-  (await gateway.get(`/v1/license-orders/crm/${number}`)).body;
+  (await onceServed(() => gateway.get(`/v1/license-orders/crm/${number}`))).body;
+const becomes = (gateway: TestGateway, number: string, state: string) =>
+  until(`${number} is ${state}`, async () => (await recordOf(gateway, number))['state'] === state);
 const commitsOf = async (number: string) =>
   (await sandbox.commits()).filter(({ channelOrderId }) => channelOrderId === number).length;
 const sends = async () => (await sandbox.journal('batchOrder')).length;
@@ -80,15 +85,16 @@ describe('R18 the clock of the order store steps', () => {
     const gateway = await gatewayOn(redis);
     const delayed = { phase: 'before', action: { delayMs: 1_500 } };
     await sandbox.fault({ operation: 'batchOrder', times: 5, ...delayed });
-    const placed = Array.from({ length: 5 }, newNumber);
-    const answers = placed.map((number) => place(gateway, number));
+    const numbersOfAll = Array.from({ length: 5 }, newNumber);
+    const answers = numbersOfAll.map((number) => placed(gateway, number));
     await until('all are sent', async () => (await sandbox.spoiled()) === 5);
     clock.step(stepMs);
     for (const [index, answer] of answers.entries()) {
       const { status, body } = await answer;
       expect(status).toBe(201);
-      const record = await recordOf(gateway, placed[index] as string);
-      expect(record).toMatchObject({ state: 'succeeded', items: body['items'] });
+      const number = numbersOfAll[index] as string;
+      await becomes(gateway, number, 'succeeded');
+      expect(await recordOf(gateway, number)).toMatchObject({ items: body['items'] });
     }
     expect(events(gateway, 'order-result-not-recorded')).toEqual([]);
   });
@@ -100,15 +106,16 @@ describe('R18 the clock of the order store steps', () => {
       operation: 'batchOrder',
       times: 1,
       phase: 'before',
-      action: { code: '13004', delayMs: 1_500 },
+      // The gateways look for ended leases twice a second.
+      action: { code: '13004', delayMs: 6_000 },
     });
     const number = newNumber();
-    const placed = place(gateway, number);
+    const response = placed(gateway, number);
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     clock.step(HOUR_MS);
-    await until('its lease has ended', async () => (await recordOf(gateway, number))['state'] === 'in_doubt');
-    expect((await placed).status).toBe(422);
-    expect(await recordOf(gateway, number)).toMatchObject({ state: 'rejected' });
+    await becomes(gateway, number, 'in_doubt');
+    expect((await response).status).toBe(422);
+    await becomes(gateway, number, 'rejected');
   });
 
   it.each([
@@ -118,16 +125,17 @@ describe('R18 the clock of the order store steps', () => {
     const { clock, redis } = await steppedStore();
     const gateway = await gatewayOn(redis);
     const number = newNumber();
-    expect((await place(gateway, number)).status).toBe(201);
+    expect((await placed(gateway, number)).status).toBe(201);
     const reserve = caseOf('reserveAssetNums');
     const headers = { 'idempotency-key': credential() };
-    const first = await send(gateway, reserve, { headers });
+    const reserved = () => onceServed(() => send(gateway, reserve, { headers }));
+    const first = await reserved();
     clock.step(days * DAY_MS);
     for (let each = 0; each < 3; each++) {
       await gateway.app.get(OrderLedgerKeeper).tick();
-      const again = await place(gateway, number);
+      const again = await placed(gateway, number);
       expect([again.status, isReplay(again)]).toEqual([201, true]);
-      const repeated = await send(gateway, reserve, { headers });
+      const repeated = await reserved();
       expect([repeated.text, isReplay(repeated)]).toEqual([first.text, true]);
     }
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
@@ -143,9 +151,9 @@ const ordersAre = async (gateway: TestGateway) => (await gateway.get('/health/re
 const stoppedBy = (gateway: TestGateway, reason: string) =>
   metric(gateway, `gateway_order_store_stopped{reason="${reason}"}`);
 const placedAt = async (gateway: TestGateway, count: number) => {
-  const placed = Array.from({ length: count }, newNumber);
-  for (const number of placed) expect((await place(gateway, number)).status).toBe(201);
-  return placed;
+  const all = Array.from({ length: count }, newNumber);
+  for (const number of all) expect((await placed(gateway, number)).status).toBe(201);
+  return all;
 };
 
 describe('R21 the order store goes back to an older state', () => {
@@ -192,7 +200,7 @@ describe('R21 the order store goes back to an older state', () => {
     expect(said).toContain('seen 5 writes begin, orders and others, and the store knows of 3: 2 are missing');
     await until('orders are placed', async () => (await place(gateway, newNumber())).status === 201);
     await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'up');
-    for (const number of before) expect(isReplay(await place(idle, number))).toBe(true);
+    for (const number of before) expect(isReplay(await placed(idle, number))).toBe(true);
   });
 
   it.each(['a file', 'the other Redis'])(
@@ -259,10 +267,10 @@ describe('R8 the order store fails over', () => {
     const [known = ''] = await placedAt(left, 1);
     await ask(replica, (client) => client.replicaof('NO', 'ONE'));
     const promoted = await gatewayOn(replica);
-    expect(isReplay(await place(promoted, known))).toBe(true);
+    expect(isReplay(await placed(promoted, known))).toBe(true);
     const both = Array.from({ length: 12 }, newNumber);
     const answers = await Promise.all(
-      both.flatMap((number) => [place(left, number), place(promoted, number)]),
+      both.flatMap((number) => [place(left, number), placed(promoted, number)]),
     );
     for (const [index, answer] of answers.entries())
       if (index % 2 === 0) expectRefused(answer);
@@ -297,7 +305,7 @@ describe('R8 the order store fails over', () => {
     await sentinel.master.kill9();
     const number = newNumber();
     await until('orders are placed', async () => (await place(gateway, number)).status === 201);
-    expect(isReplay(await place(gateway, known))).toBe(true);
+    expect(isReplay(await placed(gateway, known))).toBe(true);
     expect([await commitsOf(number), await commitsOf(known)]).toEqual([1, 1]);
   });
 });
@@ -449,12 +457,12 @@ describe('R20 a record disappears during its order', () => {
   it("the platform's response is in a log line and a metric", async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
-    await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 1_000 } });
+    await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 4_000 } });
     const number = newNumber();
-    const placed = place(gateway, number);
+    const response = placed(gateway, number);
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     await ask(redis, async (client) => client.del(await client.keys(`*order/crm/${number}`)));
-    const { status, body } = await placed;
+    const { status, body } = await response;
     expect(status).toBe(201);
     const [line = '{}', ...more] = events(gateway, 'order-result-not-recorded');
     expect(more).toEqual([]);
@@ -472,12 +480,12 @@ describe('R20 a record disappears during its order', () => {
   it('also when the store does not return before the gateway ends', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
-    await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 1_000 } });
+    await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 4_000 } });
     const number = newNumber();
-    const placed = place(gateway, number);
+    const response = placed(gateway, number);
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     await redis.kill9();
-    expect((await placed).status).toBe(201);
+    expect((await response).status).toBe(201);
     await gateway.stop();
     expect(events(gateway, 'order-result-not-recorded').map((line) => JSON.parse(line))).toMatchObject([
       { write: `order/crm/${number}`, found: 'succeeded', reason: 'shutdown' },
@@ -490,12 +498,14 @@ describe("O9 the application's key is replaced", () => {
     const redis = await newRedis();
     const before = await gatewayOn(redis);
     const number = newNumber();
-    expect((await place(before, number)).status).toBe(201);
+    expect((await placed(before, number)).status).toBe(201);
     const after = await gatewayOn(redis, { UPSTREAM_APP_KEY: credential() });
-    const again = await place(after, number);
+    const again = await placed(after, number);
     expect([again.status, isReplay(again)]).toEqual([201, true]);
     // The caller's grants still apply.
-    const other = await after.post('/v1/license-orders', orderOf(number, {}, { limitConcurrent: 2 }));
+    const other = await onceServed(() =>
+      after.post('/v1/license-orders', orderOf(number, {}, { limitConcurrent: 2 })),
+    );
     expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
     expect(await commitsOf(number)).toBe(1);
   });
@@ -509,14 +519,13 @@ describe("O9 the application's key is replaced", () => {
       enterprises: ['*'],
     };
     const number = newNumber();
-    const placed: TestAnswer[] = [];
+    const answers: TestAnswer[] = [];
     for (const appKey of [sandbox.appKey, credential()]) {
       const gateway = await gatewayOn(redis, {}, [{ ...caller, appKey }]);
-      placed.push(
-        await gateway.post('/v1/license-orders', orderOf(number), { key: gateway.keys['partner'] as string }),
-      );
+      const key = gateway.keys['partner'] as string;
+      answers.push(await onceServed(() => gateway.post('/v1/license-orders', orderOf(number), { key })));
     }
-    expect(placed.map((answer) => [answer.status, isReplay(answer)])).toEqual([
+    expect(answers.map((answer) => [answer.status, isReplay(answer)])).toEqual([
       [201, false],
       [201, true],
     ]);
@@ -571,10 +580,10 @@ describe('K41 writes that are refused', () => {
       key: gateway.keys['bound'] as string,
       headers: { 'idempotency-key': credential() },
     };
-    const first = await send(gateway, loan, options);
+    const first = await onceServed(() => send(gateway, loan, options));
     expect(first.status).toBe(204);
     const before = (await sandbox.calls()).length;
-    const again = await send(gateway, loan, options);
+    const again = await onceServed(() => send(gateway, loan, options));
     expect([again.status, isReplay(again)]).toEqual([204, true]);
     expect((await sandbox.calls()).length).toBe(before);
   });

@@ -191,7 +191,8 @@ describe('a stop', () => {
     await send(1_000);
     gateway.child.kill('SIGTERM');
     await until(async () => (await statusOf(gateway, '/health/ready')) === 503);
-    await send(2_000);
+    // The gateway serves new connections for five seconds after the signal.
+    await send(1_000);
     const ready = await call(gateway, '/health/ready');
     expect(ready.status).toBe(503);
     expect(ready.body).toMatchObject({ status: 'down' });

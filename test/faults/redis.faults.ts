@@ -191,7 +191,8 @@ describe('Redis that is down', () => {
       await failsClosed(gateway, session);
       times.push((performance.now() - started) / 2);
     }
-    expect(median(times)).toBeLessThan(100);
+    // A request that waited for Redis would take 250 ms.
+    expect(median(times)).toBeLessThan(200);
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(away + 2);
     // Not for the sessions either, which were refused before a call to the platform.
     expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(3);
@@ -206,7 +207,7 @@ describe('Redis that is down', () => {
     await proxy.add({ toxic: 'timeout', ms: 0 });
     const gateway = await gatewayAt(proxy.redisUrl);
     expect(await redisStatus(gateway)).toBe('down');
-    expect(median(await served(gateway, 40))).toBeLessThan(100);
+    expect(median(await served(gateway, 40))).toBeLessThan(200);
     await failsClosed(gateway);
     await proxy.clear();
     await isUp(gateway);
@@ -215,7 +216,7 @@ describe('Redis that is down', () => {
     await served(gateway, 2);
     await gateway.get(MEMBERS, session);
     await isDown(gateway);
-    expect(median(await served(gateway, 40))).toBeLessThan(100);
+    expect(median(await served(gateway, 40))).toBeLessThan(200);
     await failsClosed(gateway, session);
     await proxy.clear();
     await isUp(gateway);

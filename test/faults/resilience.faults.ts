@@ -53,7 +53,13 @@ async function eventually(status: number, operation = read): Promise<TestAnswer>
 /** Fails until the group's breaker opens. */
 async function breakOpen(operation: OperationCase): Promise<void> {
   await sandbox.fault({ operation: operation.upstream, action: { httpStatus: 500 } });
-  for (let each = 0; each < 20; each++) await send(gateway, operation);
+  // Only failures of the last ten seconds count.
+  let isSent = true;
+  for (let each = 0; isSent || each < 20; each++) {
+    const before = await sent(operation);
+    await send(gateway, operation);
+    isSent = (await sent(operation)) > before;
+  }
 }
 
 /** A call that was no probe, and its token requests: on a slow machine the breaker may allow a probe. */
@@ -72,17 +78,17 @@ describe('a platform that asks for a pause', () => {
     await sandbox.fault({
       operation: read.upstream,
       times: 1,
-      action: { httpStatus: 503, headers: { 'Retry-After': '2' } },
+      action: { httpStatus: 503, headers: { 'Retry-After': '4' } },
     });
     const first = await send(gateway, read);
     expect(first.status).toBe(503);
     expect(first.body).toMatchObject(unavailable);
-    expect(retryAfter(first)).toBe(2);
+    expect(retryAfter(first)).toBe(4);
     const second = await send(gateway, read);
     expect(second.status).toBe(503);
     expect(second.body).toMatchObject(unavailable);
     expect(second.body['upstream']).toBeUndefined();
-    expect([1, 2]).toContain(retryAfter(second));
+    expect([1, 2, 3, 4]).toContain(retryAfter(second));
     expect(await sent(read)).toBe(1);
     expect((await send(gateway, otherRead)).status).toBe(200);
     await eventually(200);
@@ -184,7 +190,7 @@ describe('a platform that is down', () => {
     }
     refused.sort((one, other) => one - other);
     // Far from the 300 ms that the platform takes to fail.
-    expect(refused[Math.floor(refused.length / 2)]).toBeLessThan(100);
+    expect(refused[Math.floor(refused.length / 2)]).toBeLessThan(200);
 
     await sandbox.reset();
     const backAt = performance.now();

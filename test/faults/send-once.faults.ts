@@ -6,8 +6,9 @@ import type { CallContext } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 import type { LateOutcome, SendOnce } from '../../src/upstream/upstream-path.ts';
-import { order } from '../support/expected.ts';
+import { order, read } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** A call that must not be sent twice, from the upstream client to the platform and back. */
@@ -30,7 +31,7 @@ async function start(environment: Record<string, string> = {}): Promise<TestGate
   return gateway;
 }
 
-const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '1500' };
+const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '3000' };
 const everything = new Set(['*']);
 
 const allowed = () => Promise.resolve(performance.now());
@@ -137,9 +138,16 @@ it('P8 is not sent when the process was paused after the confirmation: 503, and 
 });
 
 describe('a response after the deadline', () => {
-  it('U15 is reported decoded, once, after the call has failed', async () => {
+  /** With a token already, so that the deadline is that of the order alone. */
+  async function startHasty(): Promise<TestGateway> {
     const gateway = await start(HASTY);
-    await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000 } });
+    expect((await send(gateway, read)).status).toBe(200);
+    return gateway;
+  }
+
+  it('U15 is reported decoded, once, after the call has failed', async () => {
+    const gateway = await startHasty();
+    await sandbox.fault({ operation: order.upstream, action: { delayMs: 5_500 } });
     const once = new Witness();
     expect(await failureOf(place(gateway, once))).toMatchObject({ kind: 'timeout', sent: true });
     expect(once.outcomes).toEqual([]);
@@ -150,8 +158,8 @@ describe('a response after the deadline', () => {
   });
 
   it('U15 may be a refusal, which causes no further attempt', async () => {
-    const gateway = await start(HASTY);
-    await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000, code: '60000' } });
+    const gateway = await startHasty();
+    await sandbox.fault({ operation: order.upstream, action: { delayMs: 5_500, code: '60000' } });
     const once = new Witness();
     await failureOf(place(gateway, once));
     const { failure } = (await once.told.promise) as { failure: UpstreamFailure };
@@ -162,7 +170,7 @@ describe('a response after the deadline', () => {
   });
 
   it('does not delay the end of the process', async () => {
-    const gateway = await start(HASTY);
+    const gateway = await startHasty();
     await sandbox.fault({ operation: order.upstream, action: { hang: true } });
     const once = new Witness();
     await failureOf(place(gateway, once));

@@ -82,9 +82,9 @@ it('T1 down at start: the gateway starts, says that it is degraded, and responds
 it('T2 down later: all callers are served while the token is valid, then 503', async () => {
   const short = await TestSandbox.start({ tokenLifetimeSeconds: 4 });
   const gateway = await gatewayWith({}, short);
+  const started = performance.now();
   expect((await gateway.get(ASSETS)).status).toBe(200);
   await short.fault({ operation: 'token', action: { httpStatus: 503 } });
-  const started = performance.now();
   let last = await gateway.get(ASSETS);
   while (last.status === 200) last = await gateway.get(ASSETS);
   expect(last.status).toBe(503);
@@ -97,8 +97,8 @@ it('T2 down later: all callers are served while the token is valid, then 503', a
 });
 
 it('T3 slow: each waiting request ends at its own deadline, and the one token request goes on for the others', async () => {
-  const gateway = await gatewayWith({ UPSTREAM_DEADLINE_MS: '300', UPSTREAM_ORDER_DEADLINE_MS: '30000' });
-  await spoil({ delayMs: 1_500 }, { times: 1 });
+  const gateway = await gatewayWith({ UPSTREAM_DEADLINE_MS: '1000', UPSTREAM_ORDER_DEADLINE_MS: '30000' });
+  await spoil({ delayMs: 3_500 }, { times: 1 });
   const patient = gateway.post('/v1/license-orders', ORDER);
   const hasty = await Promise.all(Array.from({ length: 5 }, () => gateway.get(ASSETS)));
   for (const answer of hasty) {
@@ -106,7 +106,7 @@ it('T3 slow: each waiting request ends at its own deadline, and the one token re
     expect(answer.body).toMatchObject(NO_TOKEN);
   }
   expect((await patient).status).toBe(201);
-  expect((await gateway.get(ASSETS)).status).toBe(200);
+  await eventually(async () => (await gateway.get(ASSETS)).status === 200 || undefined);
   expect(await tokenRequests()).toBe(1);
 });
 
@@ -164,14 +164,19 @@ it.each<[string, object]>([
 ])('T7 a response that is %s is 503, and the next request waits for the backoff', async (_, action) => {
   const gateway = await gatewayWith();
   await spoil(action, { times: 1 });
-  for (let each = 0; each < 3; each++) {
+  const started = performance.now();
+  const requests: number[] = [];
+  // After one step of the backoff it serves again.
+  const served = await eventually(async () => {
     const answer = await gateway.get(ASSETS);
+    if (answer.status === 200) return performance.now();
     expect(answer.status).toBe(503);
     expect(answer.body).toMatchObject(NO_TOKEN);
-  }
-  expect(await tokenRequests()).toBe(1);
-  // After one step of the backoff it serves again.
-  await eventually(async () => (await gateway.get(ASSETS)).status === 200 || undefined);
+    requests.push(await tokenRequests());
+    return undefined;
+  });
+  expect(served - started).toBeGreaterThan(1_000);
+  expect(new Set(requests)).toEqual(new Set([1]));
   expect(await tokenRequests()).toBe(2);
 });
 
@@ -264,17 +269,17 @@ it("T12 60005 affects that user's token and no other user's", async () => {
 
 it.each([429, 503])('T13 %i with Retry-After is obeyed by every process', async (status) => {
   const fleet = await fleetOf(2);
-  await spoil({ httpStatus: status, headers: { 'retry-after': '3' } }, { times: 1 });
+  await spoil({ httpStatus: status, headers: { 'retry-after': '5' } }, { times: 1 });
+  const started = performance.now();
   const first = await fleet.get(0, ASSETS);
   expect(first.status).toBe(503);
-  expect(first.headers.get('retry-after')).toBe('3');
+  expect(first.headers.get('retry-after')).toBe('5');
   const second = await fleet.get(1, ASSETS);
   expect(second.status).toBe(503);
-  expect(Number(second.headers.get('retry-after'))).toBeLessThanOrEqual(3);
+  expect(Number(second.headers.get('retry-after'))).toBeLessThanOrEqual(5);
   expect(await tokenRequests()).toBe(1);
-  const started = performance.now();
   await eventually(async () => (await fleet.get(1, ASSETS)).status === 200 || undefined);
-  expect(performance.now() - started).toBeGreaterThan(1_000);
+  expect(performance.now() - started).toBeGreaterThan(4_000);
   expect(await tokenRequests()).toBe(2);
 });
 
@@ -306,7 +311,7 @@ describe('with a lock in Redis', () => {
   it('T15 a request slower than the lock causes one more, and its older token does not replace the newer one', async () => {
     const fleet = await fleetOf(3);
     const client = new Redis(fleet.redis.url);
-    await spoil({ delayMs: 2_000 }, { times: 1, phase: 'after' });
+    await spoil({ delayMs: 3_000 }, { times: 1, phase: 'after' });
     const slow = fleet.get(0, ASSETS);
     await client.pexpire(await lockOf(client), 1);
     expect((await fleet.get(1, ASSETS)).status).toBe(200);

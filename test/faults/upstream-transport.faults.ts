@@ -283,12 +283,12 @@ describe('no connection', () => {
     }
     const gateway = await gatewayTo(`http://platform.test:${first.port}`, {
       ALLOW_INSECURE_UPSTREAM: 'true',
-      UPSTREAM_CONNECT_TIMEOUT_MS: '1500',
+      UPSTREAM_CONNECT_TIMEOUT_MS: '2500',
     });
     resolveTo(() => ['127.0.0.1', ...others]);
     const started = performance.now();
     await expectProblems(gateway, READ_LATE, UNAVAILABLE);
-    expect(performance.now() - started).toBeLessThan(4 * 1_500 * 0.9);
+    expect(performance.now() - started).toBeLessThan(4 * 2_500 * 0.9);
   });
 
   it.each(['swallows connections', 'refuses them'])(
@@ -408,7 +408,7 @@ describe('the response is lost', () => {
     const platform = await RawPlatform.start();
     platform.accepted = (socket) => {
       socket.pause();
-      setTimeout(() => socket.resetAndDestroy(), 50);
+      setTimeout(() => socket.resetAndDestroy(), 500);
     };
     const gateway = await gatewayTo(platform.url);
     await expectProblems(gateway, UNAVAILABLE, UNKNOWN);
@@ -496,7 +496,7 @@ describe('the response is lost', () => {
 });
 
 describe('time runs out', () => {
-  const HASTY = { UPSTREAM_DEADLINE_MS: '1500', UPSTREAM_ORDER_DEADLINE_MS: '1500' };
+  const HASTY = { UPSTREAM_DEADLINE_MS: '3000', UPSTREAM_ORDER_DEADLINE_MS: '3000' };
 
   it.each<[string, object]>([
     ['U13 the body drips', { slow: { chunkBytes: 1, everyMs: 200 } }],
@@ -508,8 +508,8 @@ describe('time runs out', () => {
     await sandbox.fault({ operation: '*', phase: 'after', action });
     const started = performance.now();
     await expectProblems(gateway, READ_LATE, UNKNOWN_LATE);
-    expect(performance.now() - started).toBeGreaterThan(1_400);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(performance.now() - started).toBeGreaterThan(2_900);
+    expect(performance.now() - started).toBeLessThan(15_000);
     await expectHits(1, 1);
     await expectCarriedOutOnce();
   });
@@ -518,7 +518,7 @@ describe('time runs out', () => {
     const gateway = await gatewayTo(sandbox.url, HASTY);
     await expectAllGood(gateway);
     await sandbox.reset();
-    await sandbox.fault({ operation: '*', times: 3, action: { delayMs: 2_500 } });
+    await sandbox.fault({ operation: '*', times: 3, action: { delayMs: 5_500 } });
     await expectProblems(gateway, READ_LATE, UNKNOWN_LATE);
     // The platform carries the writes out late, and no client receives its response.
     while ((await sandbox.commits()).length === 0) await sleep(50);
