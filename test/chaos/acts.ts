@@ -175,19 +175,26 @@ async function orphans(stage: Stage): Promise<Acted> {
   return judge(stage, ledger);
 }
 
-/** Callers hang up during their orders, others stay: both kinds of order are carried out. */
+/** Callers hang up while the platform has their orders, others stay: both kinds of order are carried out. */
 async function hangUps(stage: Stage): Promise<Acted> {
   const gateways = stage.fleet.gateways.keys().toArray();
   const pairs = Array.from({ length: 15 }, (_, index) => index);
-  await Promise.all(
-    pairs.flatMap((index) => {
-      const gateway = index % gateways.length;
-      return [
-        stage.place(gateway, `stays-${index}`, 'slow'),
-        stage.place(gateway, `hangs-up-${index}`, 'slow', AbortSignal.timeout(200)),
-      ];
-    }),
-  );
+  const waiting = new Map<string, AbortController>();
+  const placing = pairs.flatMap((index) => {
+    const gateway = index % gateways.length;
+    const [name, caller] = [`hangs-up-${index}`, new AbortController()];
+    waiting.set(name, caller);
+    return [
+      stage.place(gateway, `stays-${index}`, 'long'),
+      stage.place(gateway, name, 'long', caller.signal).finally(() => waiting.delete(name)),
+    ];
+  });
+  while (waiting.size > 0) {
+    for (const { body } of await stage.sandbox.journal('batchOrder'))
+      waiting.get((body as { channelOrderId: string }).channelOrderId)?.abort();
+    await sleep(20);
+  }
+  await Promise.all(placing);
   await sleep(DEADLINE_MS);
   await stage.settled();
   const lost = async (who: string) => {
@@ -219,7 +226,10 @@ async function settlement(stage: Stage): Promise<Acted> {
   await Promise.all(
     names.map(async (name, index) => {
       await placeAt(stage, index % stage.fleet.gateways.length, name, 'very-late-commit');
-      if ((await stage.records.settle(name, 'not_placed')).kind === 'moved') settled.push(name);
+      await until(`${name} is settled`, async () => {
+        if ((await stage.records.settle(name, 'not_placed')).kind === 'moved') settled.push(name);
+        return true;
+      });
     }),
   );
   await until('the late answers are there', async () => {

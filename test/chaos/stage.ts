@@ -27,7 +27,7 @@ const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
 /** Where Redis keeps its log. */
 const LOG = 'appendonlydir';
 /** A killed process loses the line that it is writing, since a write does not wait for the log. */
-const KILLED_WITH_ITS_LINES_MS = 500;
+const KILLED_WITH_ITS_LINES_MS = 2_000;
 
 /** A platform, gateways, and an order store that survives kills, unless the variant prevents that. */
 export class Stage {
@@ -91,7 +91,15 @@ export class Stage {
     const records = await Records.open(all);
     const stage = new Stage({ sandbox, fleet, records }, { running, folder, start }, startGateway, all);
     // Fetches tokens and runs the code once before the test.
-    await Promise.all(fleet.gateways.map((_, gateway) => stage.place(gateway, `first-${gateway}`, 'none')));
+    await Promise.all(
+      fleet.gateways.keys().map(async (gateway) => {
+        let tries = 0;
+        await until(`gateway ${gateway} places an order`, async () => {
+          const { status } = await stage.place(gateway, `first-${gateway}-${tries++}`, 'none');
+          return status === 201;
+        });
+      }),
+    );
     return stage;
   }
 
@@ -240,7 +248,10 @@ export class Stage {
   /** An operator confirms the store as it is, and the gateways go on. */
   async confirmOrderStore(): Promise<void> {
     await confirmStore(this.#environment);
-    await this.records.refresh();
+    await until('the test reads the epoch', async () => {
+      await this.records.refresh();
+      return true;
+    });
     for (const gateway of this.fleet.gateways.keys())
       await until(`gateway ${gateway} takes orders`, async () => {
         const answer = await this.place(gateway, `confirmed-${this.#confirmed++}`, 'none');

@@ -731,8 +731,9 @@ describe('text that makes regular expressions slow', () => {
       PlaceOrderDto,
       orderWith({ assets: [{ endsAt: `2026-${'0'.repeat(100_000)}`, products: [{}] }] }),
     ],
-  ])('K35 %s of 100 kB is refused within 5 ms', (_, metatype, body) => {
-    expect(fastest(metatype, body)).toBeLessThan(5);
+  ])('K35 %s of 100 kB is refused in milliseconds', (_, metatype, body) => {
+    // A regular expression that goes back takes minutes.
+    expect(fastest(metatype, body)).toBeLessThan(25);
   });
 
   it('K35 a path, a query and headers of that kind are refused as quickly', async () => {
@@ -745,6 +746,6 @@ describe('text that makes regular expressions slow', () => {
       expect([400, 406]).toContain(answer.status);
     }
     // Measured over HTTP, on a busy machine.
-    expect(Math.min(...times)).toBeLessThan(50);
+    expect(Math.min(...times)).toBeLessThan(200);
   });
 });

@@ -113,11 +113,12 @@ async function unreadOrder() {
 
 describe('a slow caller', () => {
   it.each(['nothing', 'line', 'header', 'headers'] as const)(
-    'K18 over its headers (%s) is cut off within 6 s',
+    'K18 over its headers (%s) is cut off within seconds',
     async (which) => {
       const { answers, closed, ms } = (await slow[which]) as Conversation;
       expect(closed).toBe(true);
-      expect(ms).toBeLessThan(6_000);
+      // After 4 s, where the machine is idle. Node's own limit is a minute.
+      expect(ms).toBeLessThan(20_000);
       // A client that sent no byte gets no response.
       if (which === 'nothing') expect(answers).toEqual([]);
       else
@@ -130,21 +131,26 @@ describe('a slow caller', () => {
   it('K18 over the headers of its second request is cut off too', async () => {
     const { answers, closed, ms } = (await slow.second) as Conversation;
     expect([answers.map(({ status }) => status), closed]).toEqual([[200, 400], true]);
-    expect(ms).toBeLessThan(6_000);
+    expect(ms).toBeLessThan(20_000);
   });
 
   it.each(['body', 'chunks', 'silentBody'] as const)(
-    'K19 over its body (%s) is cut off within 11 s',
+    'K19 over its body (%s) is cut off within seconds',
     async (which) => {
       const { answers, closed, ms } = (await slow[which]) as Conversation;
       expect(answers).toMatchObject([
         {
           status: 400,
-          body: { outcome: 'not_processed', retryable: true, detail: expect.stringMatching(/in time/) },
+          body: {
+            outcome: 'not_processed',
+            retryable: true,
+            detail: expect.stringMatching(/in time: its headers have 4 s, all of it has 9 s/),
+          },
         },
       ]);
       expect(closed).toBe(true);
-      expect(ms).toBeLessThan(11_000);
+      // After 9 s, where the machine is idle. Node's own limit is five minutes.
+      expect(ms).toBeLessThan(25_000);
     },
   );
 
@@ -152,8 +158,9 @@ describe('a slow caller', () => {
     expect(await slow.unread).toEqual([503, 'overloaded', 'not_processed', 404]);
   });
 
-  it('K20 over reading its response is cut off within 30 s', async () => {
-    expect(await slow.reader).toBeLessThan(30_000);
+  it('K20 over reading its response is cut off', async () => {
+    // After 14 s, where the machine is idle.
+    expect(await slow.reader).toBeLessThan(45_000);
   });
 
   it('K20 that waits for its response may wait', async () => {
@@ -298,9 +305,12 @@ describe('K1 bodies beyond the limit', () => {
     try {
       // Complete except for the last byte, as an attacker would hold it.
       const held = await Promise.all(
-        Array.from({ length: 600 }, () => converse(url(), bytes, { patienceMs: 9_000 })),
+        Array.from({ length: 600 }, () => converse(url(), bytes, { patienceMs: 60_000 })),
       );
       expect(held.filter(({ closed }) => !closed)).toEqual([]);
+      // A body that the gateway had waited for would be 400 after 9 s.
+      const statuses = held.flatMap(({ answers }) => answers.map(({ status }) => status));
+      expect(new Set(statuses)).toEqual(new Set([401]));
       const wrong = { 'x-api-key': newApiKey().key, 'content-type': 'application/json' };
       for (let round = 0; round < 10; round++) {
         const answer = await fetch(`${url()}/v1/license-orders`, { method: 'POST', headers: wrong, body });

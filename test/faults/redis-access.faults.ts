@@ -10,6 +10,7 @@ import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -117,7 +118,7 @@ describe('R26 Redis requires a client certificate', () => {
     const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
     await is(gateway, 'redis', 'up');
     await is(gateway, 'orders', 'up');
-    expect((await place(gateway, 'SO-certificate')).status).toBe(201);
+    expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
 
     const apart = await gatewayAt(redis.url, {
       GUARD_REDIS_URL: url,
@@ -164,19 +165,21 @@ describe('R25 the user of Redis lacks a right', () => {
   it('what the manual grants is enough: Redis denies nothing', async () => {
     const { redis, shared, orders } = await granted();
     const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
-    expect(await ready(gateway)).toMatchObject({ redis: 'up', orders: 'up' });
+    await is(gateway, 'redis', 'up');
+    await is(gateway, 'orders', 'up');
     await until('a session opens', async () => {
       const user = { username: 'anna@harbour', password: sandbox.seedPassword };
       return (await gateway.post('/v1/sessions', user)).status === 201;
     });
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
-    expect((await place(gateway, 'SO-granted')).status).toBe(201);
-    expect((await gateway.get('/v1/license-orders')).body['total']).toBe(1);
+    expect((await onceServed(() => place(gateway, 'SO-granted'))).status).toBe(201);
+    expect((await onceServed(() => gateway.get('/v1/license-orders'))).body['total']).toBe(1);
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
     const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
     const { items } = orderOf('');
     const inDoubt = orderOf('SO-in-doubt', { items: items.map((item) => ({ ...item, customer })) });
-    expect((await gateway.post('/v1/license-orders', inDoubt)).body).toMatchObject({ outcome: 'unknown' });
+    const answer = await onceServed(() => gateway.post('/v1/license-orders', inDoubt));
+    expect(answer.body).toMatchObject({ outcome: 'unknown' });
     // The first attempt of the reconciliation is due 10 s after the order, and finds nothing.
     await until('the queue has made an attempt', () =>
       ask(redis, async (client) => (await client.keys('*:reconciliation}:*:completed')).length > 0),
@@ -243,7 +246,7 @@ describe('R25 the user of Redis lacks a right', () => {
       expect(stops[round]).toMatchObject({ reason: 'rights', msg: expect.stringContaining(`+${right} `) });
       await change(redis, name, `+${right}`);
       await is(gateway, 'orders', 'up');
-      expect((await place(gateway, `SO-granted-${right}`)).status).toBe(201);
+      expect((await onceServed(() => place(gateway, `SO-granted-${right}`))).status).toBe(201);
     }
     expect(await sandbox.journal('batchOrder')).toHaveLength(2);
   });

@@ -194,8 +194,12 @@ export async function ask<T>({ url }: { url: string }, commands: (client: Redis)
 }
 
 /** Waits until the condition holds, for as long as a slow machine may need. An error counts as not yet. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + 60_000;
+export async function until(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  patienceMs = 60_000,
+): Promise<void> {
+  const giveUpAt = performance.now() + patienceMs;
   while (!(await Promise.resolve(isSo()).catch(() => false))) {
     if (performance.now() > giveUpAt) throw new Error(`waited too long until ${what}`);
     await wait(25);

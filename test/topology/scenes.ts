@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDenial, isSuccess, type Violation } from '../chaos/check.ts';
 import type { Fault } from '../chaos/plan.ts';
-import { until } from '../support/redis.ts';
-import type { Node, OrderStore } from './servers.ts';
+import { type Node, type OrderStore, untilElected } from './servers.ts';
 import type { Site } from './site.ts';
 
 /** Times are in seconds. */
@@ -80,10 +79,10 @@ async function amid(
 ): Promise<{ first: number; seconds: number }> {
   const coming = crowd(site, name);
   const before = site.placed.length;
-  await until('orders are placed', () => site.placed.length >= before + orders);
+  await untilElected('orders are placed', () => site.placed.length >= before + orders);
   const at = await happen();
   const after = () => site.placed.filter(({ began }) => began > at);
-  await until('orders are placed again', () => after().length >= orders);
+  await untilElected('orders are placed again', () => after().length >= orders);
   await coming.end();
   // Once more, after the event.
   for (const channelOrderId of coming.ordersOf()) {
@@ -99,14 +98,14 @@ async function whole(site: Site): Promise<void> {
   await site.allAre('up');
   // A gateway notices within two seconds that a replica is back. Until then the other replicas are enough for it, and a failover may lose
   // what they alone have.
-  await until('every gateway waits for every replica', async () => {
+  await untilElected('every gateway waits for every replica', async () => {
     const { length } = await site.store.replicas();
     return site.gateways.every((gateway) => site.replicasKnownTo(gateway) === length);
   });
 }
 
 async function joined(site: Site): Promise<void> {
-  await until('every replica follows the one master', async () => {
+  await untilElected('every replica follows the one master', async () => {
     const master = await site.store.master();
     const replicas = await site.store.replicas();
     const info = await master.ask((client) => client.info('replication'));
@@ -156,7 +155,7 @@ async function switchOver(site: Site, name: string, size: Size): Promise<Played>
   const { seconds } = await amid(site, name, size, async () => {
     const at = performance.now();
     await site.store.switchOver();
-    await until('another is the master', async () => (await site.store.master()) !== before);
+    await untilElected('another is the master', async () => (await site.store.master()) !== before);
     return at;
   });
   await whole(site);
@@ -206,8 +205,8 @@ async function split(site: Site, name: string, { orders }: Size, withReplica: bo
   );
   // With a replica it goes on once the others count as gone.
   if (withReplica) {
-    await until('the island takes orders', () => insidePlaced > 0);
-    await until('another is the master outside', async () => (await site.store.master()) !== master);
+    await untilElected('the island takes orders', () => insidePlaced > 0);
+    await untilElected('another is the master outside', async () => (await site.store.master()) !== master);
   }
   const first = site.placed
     .filter(({ gateway, began }) => gateway !== inside && began > at)
@@ -296,7 +295,7 @@ async function refusals(site: Site, name: string): Promise<string[]> {
     if (!site.events(gateway).has('order-store-stopped'))
       faults.push(`${gateway} has no line of it in its log`);
     // It is measured twice a second.
-    await until(
+    await untilElected(
       `the metric of ${gateway} says so`,
       async () => (await site.metric(gateway, TAKEN_METRIC)) === 0,
     );
@@ -312,7 +311,7 @@ async function settingsChange(site: Site, name: string, { orders }: Size): Promi
     await master.ask((client) => client.config('SET', setting, value));
   };
   const said = (event: string) =>
-    until(`${event} is in every log`, () =>
+    untilElected(`${event} is in every log`, () =>
       site.gateways.every((gateway) => site.events(gateway).has(event)),
     );
   const at = performance.now();
@@ -362,10 +361,10 @@ async function loses(
 ): Promise<Played> {
   const [node] = site.store.nodes as [Node];
   const names = Array.from({ length: orders }, (_, index) => `${name}-${index}`);
-  const handIn = () =>
+  const handIn = (most: { tries?: number } = {}) =>
     Promise.all(
       names.map((channelOrderId, index) =>
-        site.submit(channelOrderId, { at: [index % site.gateways.length], tries: 3 }),
+        site.submit(channelOrderId, { at: [index % site.gateways.length], ...most }),
       ),
     );
   keep(node.dataFolder);
@@ -377,7 +376,7 @@ async function loses(
   await site.replaceGateway(0);
   const faults = first.every(isSuccess) ? [] : ['not every order was placed before'];
   const at = performance.now();
-  const again = await handIn();
+  const again = await handIn({ tries: 3 });
   if (again.some((answer) => !isDenial(answer))) faults.push('orders went on with records lost');
   await site.allAre('down');
   const noticed = rounded((performance.now() - at) / 1_000);

@@ -9,6 +9,10 @@ import { makeCertificates } from '../support/certificates.ts';
 import { freePort, type RunningRedis, startConfigured, startServer, until } from '../support/redis.ts';
 import type { Host, Network } from './network.ts';
 
+/** As `until`, for as long as some elections in a row may take on a slow machine. */
+export const untilElected = (what: string, isSo: () => boolean | Promise<boolean>) =>
+  until(what, isSo, 150_000);
+
 /** The credentials of one order store's servers and users. */
 export class Credentials {
   readonly folder = mkdtempSync(join(tmpdir(), 'redis-identity-'));
@@ -212,7 +216,13 @@ export interface OrderStore {
 const SENTINELS = 3;
 const REPLICAS = 2;
 
-/** A master, two replicas and three sentinels, each on a machine of its own. About a second after the master has gone, another is chosen. */
+/**
+ * A server without a response for this time counts as gone. Long enough for a slow machine, on which no server is gone, and for the test to
+ * see the state in between.
+ */
+const GONE_MS = 3_000;
+
+/** A master, two replicas and three sentinels, each on a machine of its own. Some seconds after the master has gone, another is chosen. */
 export async function startSentinelStore(network: Network): Promise<OrderStore> {
   const credentials = await Credentials.make();
   const first = await Node.start('127.0.2.1', network, credentials);
@@ -224,12 +234,12 @@ export async function startSentinelStore(network: Network): Promise<OrderStore> 
     ),
   );
   const nodes = [first, ...others];
-  await until('the replicas follow', async () => (await followers(first)) === REPLICAS);
+  await untilElected('the replicas follow', async () => (await followers(first)) === REPLICAS);
   const sentinels: RunningSentinelProcess[] = [];
   const machines = Array.from({ length: SENTINELS }, (_, index): Host => `127.0.3.${index + 1}`);
   for (const host of machines)
     sentinels.push(await startSentinelProcess(host, network, credentials, first.port));
-  await until('the sentinels know each other and the replicas', async () => {
+  await untilElected('the sentinels know each other and the replicas', async () => {
     const told = await Promise.all(sentinels.map((sentinel) => sentinel.status()));
     return told.every((text) => text.includes(`status=ok`) && text.includes(`slaves=2,sentinels=3`));
   });
@@ -296,7 +306,7 @@ async function startSentinelProcess(
     ['sentinel monitor', `main 127.0.0.1 ${masterPort} 2`],
     ['sentinel auth-user', `main ${user}`],
     ['sentinel auth-pass', `main ${password}`],
-    ['sentinel down-after-milliseconds', 'main 1000'],
+    ['sentinel down-after-milliseconds', `main ${GONE_MS}`],
     ['sentinel failover-timeout', 'main 6000'],
   ];
   writeFileSync(file, settings.map((line) => line.join(' ')).join('\n'));
@@ -337,7 +347,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
         settings: [
           ['cluster-enabled', 'yes'],
           ['tls-cluster', 'yes'],
-          ['cluster-node-timeout', '1500'],
+          ['cluster-node-timeout', String(GONE_MS)],
           ['cluster-replica-validity-factor', '0'],
           ['cluster-allow-replica-migration', 'no'],
         ],
@@ -360,14 +370,14 @@ export async function startClusterStore(network: Network, key: string): Promise<
     );
   }
   const states = () => Promise.all(nodes.map((node) => node.ask((client) => client.call('CLUSTER', 'INFO'))));
-  await until('the nodes know each other', async () =>
+  await untilElected('the nodes know each other', async () =>
     (await states()).every((text) => /known_nodes:6/.test(String(text)) && /state:ok/.test(String(text))),
   );
   for (const [index, node] of nodes.slice(SHARDS).entries()) {
     const id = (await nodes[index]?.ask((client) => client.call('CLUSTER', 'MYID'))) as string;
     await node.ask((client) => client.call('CLUSTER', 'REPLICATE', id));
   }
-  await until('the replicas follow', async () => {
+  await untilElected('the replicas follow', async () => {
     const counts = await Promise.all(nodes.slice(0, SHARDS).map(followers));
     return counts.every((count) => count === 1);
   });
@@ -413,7 +423,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
       credentials.remove();
     },
   };
-  await until('the nodes know their replicas', async () => (await store.replicas()).length === 1);
+  await untilElected('the nodes know their replicas', async () => (await store.replicas()).length === 1);
   return store;
 }
 

@@ -19,10 +19,15 @@ import { SteppedClock } from '../support/clock-shim.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { type Host, Network } from './network.ts';
-import { type OrderStore, startClusterStore, startSentinelStore, startSingleStore } from './servers.ts';
+import {
+  type OrderStore,
+  startClusterStore,
+  startSentinelStore,
+  startSingleStore,
+  untilElected,
+} from './servers.ts';
 
 const GATEWAYS = 3;
 const PAUSE_MS = 100;
@@ -91,7 +96,7 @@ export class Site {
     );
     await Promise.all(Array.from({ length: GATEWAYS }, (_, index) => site.startGateway(index)));
     site.#watch();
-    await until('every gateway places orders', async () => {
+    await untilElected('every gateway places orders', async () => {
       const first = await Promise.all(site.gateways.map((index) => site.place(index, `first-${index}`)));
       return first.every(isSuccess);
     });
@@ -168,7 +173,7 @@ export class Site {
   /** The record of an order: asks each gateway in turn until one responds; undefined without a record. */
   async find(channelOrderId: string): Promise<Found | undefined> {
     let found: Found | undefined;
-    await until(`${channelOrderId} can be looked up`, async () => {
+    await untilElected(`${channelOrderId} can be looked up`, async () => {
       const { url } = this.gateway(this.#asked++ % GATEWAYS);
       const response = await fetch(`${url}/v1/license-orders/crm/${channelOrderId}`, {
         headers: { 'x-api-key': this.fleet.key },
@@ -192,7 +197,7 @@ export class Site {
   }
 
   async allAre(orders: 'up' | 'down', gateways = this.gateways): Promise<void> {
-    await until(`orders are ${orders} at every gateway`, async () => {
+    await untilElected(`orders are ${orders} at every gateway`, async () => {
       const words = await Promise.all(gateways.map((gateway) => this.ready(gateway)));
       return words.every((word) => word === orders);
     });

@@ -32,14 +32,18 @@ describe.each(rows.map(([kind, ...scenes]) => ({ kind, scenes })))('On $kind', (
   let site: Site;
   beforeAll(async () => {
     site = await Site.open(kind);
-  });
+  }, 300_000);
   afterAll(() => site.close());
 
-  it.each(scenes)('%s %s: no order is placed twice, and no response is false', async (_, scene) => {
-    const played = await playScene(site, scene, { orders: ORDERS });
-    process.stderr.write(`${linesOf(kind, played)}\n`);
-    expect(played.violations).toEqual([]);
-    expect(played.faults).toEqual([]);
-    expect(played.orders).toBeGreaterThanOrEqual(ORDERS);
-  });
+  it.each(scenes)(
+    '%s %s: no order is placed twice, and no response is false',
+    async (_, scene) => {
+      const played = await playScene(site, scene, { orders: ORDERS });
+      process.stderr.write(`${linesOf(kind, played)}\n`);
+      expect(played.violations).toEqual([]);
+      expect(played.faults).toEqual([]);
+      expect(played.orders).toBeGreaterThanOrEqual(ORDERS);
+    },
+    400_000,
+  );
 });
