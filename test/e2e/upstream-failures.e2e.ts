@@ -242,7 +242,7 @@ describe.each([
 });
 
 describe('reads', () => {
-  const [find] = operationCases.filter(({ effect }) => effect === 'read') as [OperationCase];
+  const [find] = reads as [OperationCase];
 
   it.each(['500', '80001', '70001', '60000'])('succeed when %s happened once', async (code) => {
     await sandbox.fault({ operation: find.upstream, times: 1, action: { code } });
