@@ -7,7 +7,7 @@ import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics, type TlsServer } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
-import { inTime } from './in-time.ts';
+import { COMMAND_MS, inTime } from './in-time.ts';
 import { redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
@@ -96,6 +96,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     return 'shared';
   }
 
+  /** How long a command may take. */
+  protected get commandMs(): number {
+    return COMMAND_MS;
+  }
+
   get #server(): TlsServer {
     return this.store === 'orders' ? 'order-store' : 'redis';
   }
@@ -141,7 +146,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const client = this.#client;
     if (!this.#up || client?.status !== 'ready') throw new RedisAway();
     try {
-      return await inSpan('redis', this.#asSpan, () => inTime(command(client)));
+      return await inSpan('redis', this.#asSpan, () => inTime(command(client), this.commandMs));
     } catch (error) {
       const reason = redisErrorReason(error);
       this.metrics.redisError(reason);
@@ -255,7 +260,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (STUCK.has(client.status)) void client.connect().catch(() => undefined);
     if (client.status !== 'ready') return;
     try {
-      await inTime<unknown>(client instanceof Cluster ? probeCluster(client) : client.ping());
+      const probe: Promise<unknown> = client instanceof Cluster ? probeCluster(client) : client.ping();
+      await inTime(probe, this.commandMs);
     } catch (error) {
       const reason = redisErrorReason(error);
       if (isAway(reason)) {
