@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import tls, { type TLSSocket } from 'node:tls';
@@ -8,6 +7,7 @@ import { makeCertificates, type TestCertificates } from '../../test/support/cert
 import { heads, ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { settings } from '../../test/support/settings.ts';
+import { whenClosed } from '../../test/support/socket.ts';
 import type { Ending } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { OwnConnections } from './own-connections.ts';
@@ -87,8 +87,7 @@ function blockFor(ms: number): void {
   while (performance.now() < end);
 }
 
-const gone = (seen: Seen | undefined) =>
-  seen?.socket.closed ? undefined : once(seen?.socket as Socket, 'close');
+const gone = (seen: Seen | undefined) => whenClosed(seen?.socket as Socket);
 
 describe('before the first byte', () => {
   it('the connection is open when confirm is called, and nothing was written to it', async () => {
@@ -244,7 +243,7 @@ describe('an answer after the deadline', () => {
     socket.write(ok('"late"'));
     expect(String((await answer).data)).toBe('"late"');
     expect(underWay.size).toBe(0);
-    if (!socket.closed) await once(socket, 'close');
+    await whenClosed(socket);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -261,7 +260,7 @@ describe('an answer after the deadline', () => {
       .request<Buffer>({ url: '/order', method: 'POST', data: '{}', timeout: 200 });
     expect((await failureOf(call)).late).toBeUndefined();
     const [socket] = sockets;
-    if (socket && !socket.closed) await once(socket, 'close');
+    await whenClosed(socket as Socket);
   });
 
   it('takes no connection from others', async () => {
@@ -280,7 +279,7 @@ describe('an answer after the deadline', () => {
     );
     expect(new Set(more.map(({ kind, sent }) => `${kind} ${sent}`))).toEqual(new Set(['timeout true']));
     expect(await failed).toMatchObject({ kind: 'timeout', sent: true });
-    if (!socket.closed) await once(socket, 'close');
+    await whenClosed(socket);
     await via.close();
     for (const each of more) await failureOf(each.late as Promise<AxiosResponse<Buffer>>);
   });
@@ -294,7 +293,7 @@ describe('an answer after the deadline', () => {
     const { socket, answer } = await late({ via: pools.of('orders'), underWay: pools.exchanges });
     await end(pools);
     expect(await failureOf(answer)).toMatchObject({ kind: 'timeout', sent: true });
-    if (!socket.closed) await once(socket, 'close');
+    await whenClosed(socket);
     expect(pools.exchanges.size).toBe(0);
   });
 });

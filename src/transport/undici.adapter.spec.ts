@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
@@ -8,6 +7,7 @@ import { Pool } from 'undici';
 import { heads, ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { credential, settings } from '../../test/support/settings.ts';
+import { whenClosed } from '../../test/support/socket.ts';
 import type { Ending } from './exchange.ts';
 import { TransportError } from './transport-error.ts';
 import { type Route, undiciAdapter } from './undici.adapter.ts';
@@ -393,7 +393,7 @@ describe('connections', () => {
     const via = poolsFor().of('memberReads');
     await send({ via });
     const [{ socket } = { socket: undefined }] = server.connections;
-    const gone = socket && once(socket, 'close');
+    const gone = socket && whenClosed(socket);
     socket?.end();
     await gone;
     expect((await send({ via })).status).toBe(200);
@@ -440,7 +440,7 @@ describe('an exchange that is ended from outside', () => {
     const { kind, sent } = await failureOf(send({ abandon: abandon.signal }));
     expect({ kind, sent }).toEqual({ kind: 'abandoned', sent: true });
     const [seen] = server.connections as [Seen];
-    if (!seen.socket.closed) await once(seen.socket, 'close');
+    await whenClosed(seen.socket);
   });
 
   it('times out when the process stops, and is removed as after an answer', async () => {
