@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { endings } from '../support/endings.ts';
@@ -6,6 +5,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { whenClosed } from '../support/socket.ts';
 
 /** What one caller may use of the gateway. test/faults/callers.faults.ts shows that its flood does not affect others. */
 
@@ -189,7 +189,7 @@ describe('requests in flight of one caller', () => {
     expect(await gateway.metrics()).toMatch(/refused_total\{reason="caller-in-flight"\} [1-9]/);
 
     over = true;
-    const closing = [...held].map((socket) => once(socket, 'close'));
+    const closing = [...held].map(whenClosed);
     for (const socket of held) socket.destroy();
     await Promise.all(closing);
     await until('the caller is served again', async () => (await ask(gateway)).status === 200);

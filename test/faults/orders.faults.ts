@@ -9,6 +9,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { whenClosed } from '../support/socket.ts';
 
 /**
  * What faults do to orders: the part of the catalogue's rows about the record of an order. With every fault, an order is sent at most
@@ -414,7 +415,7 @@ describe('of the process', () => {
     // Another response of that process shows that the first part has arrived.
     await fleet.get(0, '/health/live');
     fleet.gateways[0]?.child.kill('SIGKILL');
-    await once(socket, 'close');
+    await whenClosed(socket);
     expect(await sends()).toBe(0);
     expect((await place(at(fleet, 1), number)).status).toBe(201);
     expect(await commitsOf(number)).toBe(1);

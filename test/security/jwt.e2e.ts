@@ -8,6 +8,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { AUDIENCE, Issuer } from '../support/issuer.ts';
 import { RawServer } from '../support/raw-server.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { whenClosed } from '../support/socket.ts';
 
 /** Risk 10 of the security design: forged callers with JWTs. API keys: test/faults/callers.faults.ts, K29. */
 
@@ -294,7 +295,7 @@ it('K48 a caller that hangs up while its token is verified is not counted, and i
   caller.on('error', () => undefined);
   const [socket] = await connected;
   await asked.promise;
-  const ended = once(socket, 'close');
+  const ended = whenClosed(socket);
   caller.destroy();
   await ended;
   given.resolve();
