@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -10,6 +11,7 @@ import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 
 let sandbox: TestSandbox;
 let gateway: TestGateway;
+const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
@@ -219,10 +221,8 @@ describe.each([
     ['a byte at a time, forever', { slow: { chunkBytes: 1, everyMs: 500 } }],
   ])('%s: each is 504 at its deadline', async (__, action) => {
     // Enough for a slow machine to send every call, and not enough for one of the responses.
-    const hasty = await TestGateway.start(sandbox, {
-      UPSTREAM_DEADLINE_MS: '3000',
-      UPSTREAM_ORDER_DEADLINE_MS: '3000',
-    });
+    const deadlines = { UPSTREAM_DEADLINE_MS: '3000', UPSTREAM_ORDER_DEADLINE_MS: '3000' };
+    const hasty = ended(await TestGateway.start(sandbox, deadlines));
     await sandbox.fault({ operation: cases.map(({ upstream }) => upstream), action });
     const started = performance.now();
     const late = cases.map((operation) => {
@@ -236,7 +236,7 @@ describe.each([
             };
       return expectProblem(operation, timeout, hasty);
     });
-    await Promise.all(late).finally(() => hasty.stop());
+    await Promise.all(late);
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 });
