@@ -77,7 +77,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const { cert } = server.certificates;
     if (server.tls && cert)
       this.metrics.certificate(this.#server, new X509Certificate(cert).validToDate.getTime());
-    this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : []);
+    this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : [], this.commandMs);
     this.#client.on('error', (error: Error & { code?: string }) => {
       // After a refusal the connection fails too.
       if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
