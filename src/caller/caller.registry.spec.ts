@@ -292,5 +292,5 @@ describe('the registry', () => {
     await change('callers-reloaded', () => writeFileSync(path, withCallers(entry({ keys: [last.hash] }))));
     expect(registry.byKey(renewed.key)).toBeUndefined();
     expect(registry.byKey(last.key)?.name).toBe('billing');
-  }, 15_000);
+  });
 });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
+import { connect, PatientRedis } from '../../test/support/patient-redis.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
+import type { SharedRedis } from '../redis/shared-redis.ts';
 import { RateWindow, type Standing } from './rate-window.ts';
 
 jest.setTimeout(90_000);
@@ -18,11 +19,9 @@ async function redisAt(url?: string): Promise<SharedRedis> {
   const { redis: slice } = settings({
     ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` }),
   });
-  const redis = new SharedRedis(slice, new RecordedLog().log, new Metrics());
+  const redis = new PatientRedis(slice, new RecordedLog().log, new Metrics());
   atEnd(() => redis.onApplicationShutdown());
-  await redis.onModuleInit();
-  if (url) await until('Redis is up', () => redis.status === 'up');
-  return redis;
+  return url ? connect(redis) : redis;
 }
 
 async function newServer(): Promise<RunningRedis> {

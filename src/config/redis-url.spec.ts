@@ -97,9 +97,11 @@ describe('an address of Redis', () => {
 
   it('is read fast, however long it is', () => {
     for (const piece of ['a', ':', '@', ',', '/', '%', 'a:', ',a', '&a=1', '[']) {
-      const started = performance.now();
+      // Processor time, so that a busy machine does not count.
+      const before = process.cpuUsage();
       parseRedisUrl(`redis-cluster://${piece.repeat(50_000)}`);
-      expect(performance.now() - started).toBeLessThan(1_000);
+      const { user, system } = process.cpuUsage(before);
+      expect((user + system) / 1_000).toBeLessThan(1_000);
     }
   });
 });

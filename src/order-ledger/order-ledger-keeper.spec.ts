@@ -2,6 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
 import { ledgerBegin } from '../../test/support/ledger-order.ts';
+import { connect, PatientOrderLedgerRedis } from '../../test/support/patient-redis.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
@@ -9,7 +10,6 @@ import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
-import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { orderName } from './order-ledger-store.ts';
 import { StoreMemory } from './store-memory.ts';
 import { StoreWatch } from './store-watch.ts';
@@ -29,14 +29,18 @@ async function newServer(...args: string[]): Promise<RunningRedis> {
   return server;
 }
 
-/** A gateway's keeper on that store, as it starts. */
-async function keeperOf({ url }: { url: string }, more: Record<string, string> = {}) {
+/** A gateway's keeper on that store, as it starts; `open`: how it connects. */
+async function keeperOf(
+  { url }: { url: string },
+  more: Record<string, string> = {},
+  open: (redis: PatientOrderLedgerRedis) => Promise<unknown> = connect,
+) {
   const config = settings({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const redis = new OrderLedgerRedis(config.orderStore, recorded.log, metrics);
+  const redis = new PatientOrderLedgerRedis(config.orderStore, recorded.log, metrics);
   atEnd(() => redis.onApplicationShutdown());
-  await redis.onModuleInit();
+  await open(redis);
   const shared = new SharedRedis(config.redis, recorded.log, metrics);
   atEnd(() => shared.onApplicationShutdown());
   await shared.onModuleInit();
@@ -49,6 +53,10 @@ async function keeperOf({ url }: { url: string }, more: Record<string, string> =
   await keeper.onModuleInit();
   return { keeper, recorded, redis };
 }
+
+/** The same while no server is there. */
+const keeperWithout = (port: number) =>
+  keeperOf({ url: `redis://127.0.0.1:${port}` }, {}, (redis) => redis.onModuleInit());
 
 type Kept = Awaited<ReturnType<typeof keeperOf>>;
 
@@ -97,7 +105,7 @@ describe('an order store that is not fit', () => {
 
   it('stops orders where it turns out to evict after the start, and goes on when that is mended', async () => {
     const port = await freePort();
-    const kept = await keeperOf({ url: `redis://127.0.0.1:${port}` });
+    const kept = await keeperWithout(port);
     const server = await newServer('--port', String(port), '--maxmemory-policy', 'allkeys-lru');
     await until('it is connected', () => kept.redis.status === 'up');
     await until('it is told', () => told(kept).some((line) => line.includes('noeviction')));
@@ -163,7 +171,7 @@ describe('an order store that is fit', () => {
 
   it('may be away at the start: orders are refused until it is there', async () => {
     const port = await freePort();
-    const kept = await keeperOf({ url: `redis://127.0.0.1:${port}` });
+    const kept = await keeperWithout(port);
     await expect(begin(kept)).rejects.toMatchObject({ name: 'OrderLedgerUnavailable' });
     expect(told(kept)).toEqual([expect.stringMatching(/is away/)]);
     await newServer('--port', String(port));

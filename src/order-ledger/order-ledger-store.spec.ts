@@ -4,10 +4,11 @@ import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { knownStore } from '../../test/support/known-store.ts';
 import { ledgerBegin, ledgerOrder } from '../../test/support/ledger-order.ts';
+import { connect, PatientOrderLedgerRedis } from '../../test/support/patient-redis.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { OrderLedgerRedis } from './order-ledger-redis.ts';
+import type { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type Details, type Mover, type State, states, transitions } from './ledger-record.ts';
 import {
   type Begin,
@@ -49,9 +50,9 @@ afterAll(async () => {
 
 async function redisLedger(keys = encryptionKeys, known = knownStore(() => EPOCH)) {
   const { orderStore } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
-  const connection = new OrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
+  const connection = new PatientOrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
   connections.push(connection);
-  await connection.onModuleInit();
+  await connect(connection);
   return new RedisOrderLedger(connection, 'env', known);
 }
 
@@ -536,9 +537,9 @@ describe('in Redis', () => {
   it('is away where no server answers', async () => {
     const mortal = await startRedis();
     const { orderStore } = settings({ GUARD_REDIS_URL: mortal.url, ENCRYPTION_KEYS: encryptionKeys });
-    const connection = new OrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
+    const connection = new PatientOrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
     connections.push(connection);
-    await connection.onModuleInit();
+    await connect(connection);
     const store = new RedisOrderLedger(
       connection,
       'env',

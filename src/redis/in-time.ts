@@ -1,6 +1,6 @@
 const SLICE_MS = 25;
-/** 250 ms: the longest time that a request waits for Redis. The slice in which a command begins is not a whole one. */
-const SLICES = 11;
+/** The longest time that a request waits for Redis. */
+export const COMMAND_MS = 250;
 
 interface Waiting {
   slices: number;
@@ -15,9 +15,10 @@ let timer: NodeJS.Timeout | undefined;
  * counts. With a timer for each command, a process that was busy for 250 ms would time out before it reads the reply that has
  * already arrived, and a thousand callers at a cold start would make it believe that Redis is away.
  */
-export function inTime<T>(command: Promise<T>): Promise<T> {
+export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T> {
   return new Promise((resolve, reject) => {
-    const entry: Waiting = { slices: SLICES, reject };
+    // The slice in which a command begins is not a whole one.
+    const entry: Waiting = { slices: Math.ceil(limitMs / SLICE_MS) + 1, reject };
     waiting.add(entry);
     timer ??= setInterval(passSlice, SLICE_MS);
     command.then(

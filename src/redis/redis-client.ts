@@ -25,15 +25,20 @@ export function serverOf({ url, certificates }: RedisConfig): RedisServer | unde
 /**
  * Makes a client that is not connected yet. Use it only while its status is `ready`. It sends no command twice, and no command
  * waits for Redis to come back. With the client's defaults a command hangs for more than a minute while Redis is away, and a
- * command whose reply is lost is repeated. `sentAtOnce`: commands that do not wait for the end of the turn of the event loop.
+ * command whose reply is lost is repeated. `sentAtOnce`: commands that do not wait for the end of the turn of the event loop;
+ * `limitMs`: how long a request waits for one.
  */
-export function redisClient(address: RedisServer, sentAtOnce: readonly string[] = []): Redis | Cluster {
+export function redisClient(
+  address: RedisServer,
+  sentAtOnce: readonly string[],
+  limitMs: number,
+): Redis | Cluster {
   const options: Options = {
     lazyConnect: true,
     // All commands of one turn of the event loop are sent in one write, at its end.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: [...sentAtOnce],
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    commandTimeout: Math.max(limitMs, COMMAND_TIMEOUT_MS),
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
   };

@@ -2,6 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
+import { PatientRedis } from '../../test/support/patient-redis.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -17,13 +18,13 @@ async function newServer(...args: string[]): Promise<RunningRedis> {
   return server;
 }
 
-async function connected(url?: string) {
+async function connected(url?: string, Connection: typeof SharedRedis = PatientRedis) {
   const { redis: slice } = settings({
     ...(url && { REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() }),
   });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const redis = new SharedRedis(slice, recorded.log, metrics);
+  const redis: SharedRedis = new Connection(slice, recorded.log, metrics);
   atEnd(() => redis.onApplicationShutdown());
   await redis.onModuleInit();
   const count = (event: string) => recorded.lines.filter((line) => line.event === event).length;
@@ -56,7 +57,7 @@ describe('the shared Redis connection', () => {
 
   it('refuses all commands after one without a reply, until Redis replies again', async () => {
     const server = await newServer();
-    const { redis, count, metrics } = await connected(server.url);
+    const { redis, count, metrics } = await connected(server.url, SharedRedis);
     const ready = jest.fn();
     redis.onReady(ready);
     await isUp(redis);
@@ -83,6 +84,7 @@ describe('the shared Redis connection', () => {
   it('stays usable after commands that the server refuses, and counts each reason', async () => {
     const server = await newServer();
     const { redis, metrics } = await connected(server.url);
+    await isUp(redis);
     await redis.run((client) => client.lpush('list', 'x'));
     const write = () => redis.run((client) => client.set('key', 'value'));
     await expect(redis.run((client) => client.get('list'))).rejects.toThrow('WRONGTYPE');
@@ -156,7 +158,10 @@ describe('the shared Redis connection', () => {
     const server = await newServer('--requirepass', credential());
     const { redis, recorded, metrics } = await connected(server.url.replace('//', `//:${credential()}@`));
     expect(redis.status).toBe('down');
-    expect(recorded.lines).toContainEqual(expect.objectContaining({ event: 'redis-away', reason: 'denied' }));
+    await until('the reason is logged', () =>
+      recorded.lines.some(({ event, reason }) => event === 'redis-away' && reason === 'denied'),
+    );
+    expect(redis.status).toBe('down');
     expect((await errorsOf(metrics))['denied']).toBeGreaterThan(0);
   });
 

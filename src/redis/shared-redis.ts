@@ -7,7 +7,7 @@ import { RedisConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics, type TlsServer } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
-import { inTime } from './in-time.ts';
+import { COMMAND_MS, inTime } from './in-time.ts';
 import { redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
@@ -77,7 +77,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const { cert } = server.certificates;
     if (server.tls && cert)
       this.metrics.certificate(this.#server, new X509Certificate(cert).validToDate.getTime());
-    this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : []);
+    this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : [], this.commandMs);
     this.#client.on('error', (error: Error & { code?: string }) => {
       // After a refusal the connection fails too.
       if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
@@ -94,6 +94,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   /** The name of this connection, for logs and metrics. */
   protected get store(): 'shared' | 'orders' {
     return 'shared';
+  }
+
+  /** How long a command may take. */
+  protected get commandMs(): number {
+    return COMMAND_MS;
   }
 
   get #server(): TlsServer {
@@ -141,7 +146,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const client = this.#client;
     if (!this.#up || client?.status !== 'ready') throw new RedisAway();
     try {
-      return await inSpan('redis', this.#asSpan, () => inTime(command(client)));
+      return await inSpan('redis', this.#asSpan, () => inTime(command(client), this.commandMs));
     } catch (error) {
       const reason = redisErrorReason(error);
       this.metrics.redisError(reason);
@@ -255,7 +260,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (STUCK.has(client.status)) void client.connect().catch(() => undefined);
     if (client.status !== 'ready') return;
     try {
-      await inTime<unknown>(client instanceof Cluster ? probeCluster(client) : client.ping());
+      const probe: Promise<unknown> = client instanceof Cluster ? probeCluster(client) : client.ping();
+      await inTime(probe, this.commandMs);
     } catch (error) {
       const reason = redisErrorReason(error);
       if (isAway(reason)) {

@@ -15,7 +15,7 @@ import { TokenStore } from './token.store.ts';
 const order: Principal = { kind: 'application', scope: 'auth_order' };
 const member: Principal = { kind: 'application', scope: 'auth_me' };
 /** Long enough for every test; a test that waits for it fails. */
-const PATIENT_MS = 4_000;
+const PATIENT_MS = 60_000;
 
 let server: TokenServer;
 let pools: UpstreamPools;

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
+import { connect, PatientRedis } from '../../test/support/patient-redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -46,13 +47,16 @@ const shared = {
 };
 
 /** A store as in another process: with its own memory and connection. */
-async function newProcess(environment: Record<string, string> = {}) {
+async function newProcess(
+  environment: Record<string, string> = {},
+  Connection: typeof SharedRedis = PatientRedis,
+) {
   const { upstream, redis: slice } = settings({ REDIS_URL: redis.url, ...shared, ...environment });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const connection = new SharedRedis(slice, recorded.log, metrics);
+  const connection: SharedRedis = new Connection(slice, recorded.log, metrics);
   connections.push(connection);
-  await connection.onModuleInit();
+  if (connection.configured) await connect(connection);
   const store = new TokenStore(upstream, connection, recorded.log, metrics);
   return { store, connection, recorded, metrics, upstream };
 }
@@ -130,11 +134,11 @@ describe('a token', () => {
   it('has the rest of its life in the process that finds it', async () => {
     await obtained((await newProcess()).store);
     const { store } = await newProcess();
-    await direct.pexpire(store.keysOf(order).token, 10_000);
+    await direct.pexpire(store.keysOf(order).token, 50_000);
     await found(store);
-    passedMs = 9_000;
+    passedMs = 30_000;
     expect(store.getLocal(order)).toBeDefined();
-    passedMs = 10_001;
+    passedMs = 50_001;
     expect(store.getLocal(order)).toBeUndefined();
   });
 
@@ -229,6 +233,16 @@ describe('a failure', () => {
   });
 });
 
+/** Returns how often 25 ms have passed since then. A pause of the whole process counts once, however long it is. */
+function slices(): () => number {
+  let count = 0;
+  const timer = setInterval(() => count++, 25);
+  return () => {
+    clearInterval(timer);
+    return count;
+  };
+}
+
 describe('with Redis away', () => {
   let mortal: RunningRedis;
   beforeEach(async () => {
@@ -256,12 +270,12 @@ describe('with Redis away', () => {
 
   it('a new token is kept in the process, without waiting', async () => {
     const { store, token } = await orphaned();
-    const started = clock();
+    const passed = slices();
     expect(await store.refuse(order, token.version, false)).toBe(true);
     expect(store.getLocal(order)).toBeUndefined();
     const renewed = await obtained(store);
     expect(await found(store, member)).toBeUndefined();
-    expect(clock() - started).toBeLessThan(200);
+    expect(passed()).toBeLessThan(8);
     expect(store.getLocal(order)).toMatchObject(renewed);
   });
 
@@ -302,11 +316,11 @@ describe('with Redis away', () => {
   });
 
   it('a server that hangs costs a quarter of a second, and no caller an error', async () => {
-    const { store } = await newProcess({ REDIS_URL: mortal.url });
+    const { store } = await newProcess({ REDIS_URL: mortal.url }, SharedRedis);
     mortal.process.kill('SIGSTOP');
-    const started = clock();
+    const passed = slices();
     expect((await store.claim(order, newOwner())).kind).toBe('permit');
-    expect(clock() - started).toBeLessThan(1_000);
+    expect(passed()).toBeLessThan(20);
     mortal.process.kill('SIGCONT');
   });
 });

@@ -30,7 +30,7 @@ afterEach(async () => {
   await Promise.all(ownPools.splice(0).map((each) => each.destroy()));
 });
 
-function poolsFor(baseUrl = server.origin, connectTimeoutMs = 2_000): UpstreamPools {
+function poolsFor(baseUrl = server.origin, connectTimeoutMs = 60_000): UpstreamPools {
   const made = new UpstreamPools(
     settings({ UPSTREAM_BASE_URL: baseUrl, UPSTREAM_CONNECT_TIMEOUT_MS: String(connectTimeoutMs) }).upstream,
     new Metrics(),
@@ -53,7 +53,7 @@ interface Call {
 function send({
   via = poolsFor().of('memberReads'),
   url = '/path',
-  timeout = 5_000,
+  timeout = 60_000,
   body,
   headers,
   abandon,
@@ -213,7 +213,7 @@ describe('provably not sent', () => {
   });
 
   it('is a request whose time runs out while it connects', async () => {
-    const via = poolsFor(server.origin.replace('http', 'https'), 60_000).of('memberReads');
+    const via = poolsFor(server.origin.replace('http', 'https')).of('memberReads');
     expect(await failureOf(send({ via, timeout: 50 }))).toMatchObject({ kind: 'timeout', sent: false });
   });
 
@@ -341,13 +341,14 @@ describe('the deadline', () => {
       expect(head).toContain('POST');
     };
     const started = performance.now();
-    expect(await failureOf(send({ body: '{}', timeout: 200 }))).toMatchObject({
+    expect(await failureOf(send({ body: '{}', timeout: 2_500 }))).toMatchObject({
       kind: 'timeout',
       sent: true,
     });
     const took = performance.now() - started;
-    expect(took).toBeGreaterThan(195);
-    expect(took).toBeLessThan(1_000);
+    expect(took).toBeGreaterThan(2_490);
+    // A deadline of a part of the exchange would begin anew again and again, or be one of undici's, of minutes.
+    expect(took).toBeLessThan(20_000);
     await closed;
   });
 
@@ -355,7 +356,7 @@ describe('the deadline', () => {
     const via = poolsFor().of('orders');
     const { promise: arrived, resolve } = Promise.withResolvers<Socket>();
     server.respond = (socket) => resolve(socket);
-    expect(await failureOf(send({ via, timeout: 50 }))).toMatchObject({ kind: 'timeout' });
+    expect(await failureOf(send({ via, timeout: 2_500 }))).toMatchObject({ kind: 'timeout' });
     (await arrived).write(ok('"late"'));
     server.respond = (socket) => socket.write(ok('"mine"'));
     expect(String((await send({ via })).data)).toBe('"mine"');
@@ -415,7 +416,7 @@ it('no failure carries the token that was sent', async () => {
   const call = {
     body: JSON.stringify({ password: token }),
     headers: { authorization: `Bearer ${token}` },
-    timeout: 100,
+    timeout: 2_500,
   };
   const ends: ((socket: Socket) => void)[] = [
     (socket) => socket.resetAndDestroy(),

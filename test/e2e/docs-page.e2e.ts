@@ -166,7 +166,7 @@ describe('Authorize', () => {
     await page.locator('#credential').fill(fleet.key);
     await page.getByRole('button', { name: 'Use it' }).click();
     await page.getByText('Authorized: fleet').waitFor();
-    expect(await page.locator('#notice').isVisible()).toBe(false);
+    await page.locator('#notice').waitFor({ state: 'hidden' });
   });
 });
 

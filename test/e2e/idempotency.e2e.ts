@@ -102,7 +102,7 @@ describe.each([
   it('gets 409 and a wait during the first one', async () => {
     const gateway = await begin();
     const key = newKey();
-    await sandbox.fault({ operation: reserve.upstream, times: 1, action: { delayMs: 1_500 } });
+    await sandbox.fault({ operation: reserve.upstream, times: 1, action: { delayMs: 4_000 } });
     const first = send(gateway, reserve, keyed(key));
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     const second = await send(gateway, reserve, keyed(key));

@@ -180,8 +180,11 @@ describe('J7 imports take all the room that they may have', () => {
 });
 
 describe('J8 for a day', () => {
+  /** Within it the platform gets two calls, and then stops to show its members. */
+  const DEADLINE_MS = '3000';
+
   it('the list of members cannot be read: what was sent is unknown, what was not has failed, and the passwords are gone', async () => {
-    const { redis, gateway } = await onRedis([], { UPSTREAM_DEADLINE_MS: '1000' });
+    const { redis, gateway } = await onRedis([], { UPSTREAM_DEADLINE_MS: DEADLINE_MS });
     await sandbox.fault({ operation: 'addMembers', phase: 'before', action: { hang: true } });
     const jobId = await accepted(gateway, file('day', 300));
     await isCalled('addMembers', 2);
@@ -201,7 +204,7 @@ describe('J8 for a day', () => {
     const clock = ended(SteppedClock.make());
     const redis = ended(await startRedis([], undefined, clock.environment));
     const environment = {
-      ...{ REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey(), UPSTREAM_DEADLINE_MS: '1000' },
+      ...{ REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey(), UPSTREAM_DEADLINE_MS: DEADLINE_MS },
     };
     const first = await TestGateway.start(sandbox, environment);
     await sandbox.fault({ operation: 'addMembers', phase: 'before', action: { hang: true } });
@@ -232,7 +235,7 @@ describe('J9 the rights of an import end while it runs', () => {
     const opened = await gateway.post('/v1/sessions', login);
     const session = { 'x-session-id': String(opened.body['sessionId']) };
     await sandbox.fault({ operation: 'addMembers', action: { delayMs: 400 } });
-    const jobId = await accepted(gateway, file('session', 500), 'ent-harbour', session);
+    const jobId = await accepted(gateway, file('session', 2_000), 'ent-harbour', session);
     await isCalled('addMembers', 2);
     expect((await gateway.request('DELETE', '/v1/sessions/current', { headers: session })).status).toBe(204);
     const job = await endOf(gateway, jobId);
@@ -240,7 +243,7 @@ describe('J9 the rights of an import end while it runs', () => {
     const rows = tally(await rowsOf(gateway, jobId));
     const added = rows['added'] ?? 0;
     expect(added).toBeGreaterThanOrEqual(100);
-    expect(rows).toEqual({ added, 'failed session-expired': 500 - added });
+    expect(rows).toEqual({ added, 'failed session-expired': 2_000 - added });
     for (const { headers } of await sandbox.journal('addMembers'))
       expect(headers['usertoken']).toContain('admin@harbour');
   });
@@ -253,7 +256,7 @@ describe('J9 the rights of an import end while it runs', () => {
     await sandbox.fault({ operation: 'addMembers', action: { delayMs: 1_500 } });
     const key = gateway.keys['hr'];
     const answer = await gateway.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
-      ...{ key, headers: CSV, body: file('removed', 500) },
+      ...{ key, headers: CSV, body: file('removed', 1_000) },
     });
     const jobId = String(answer.body['jobId']);
     await isCalled('addMembers', 2);
@@ -262,7 +265,7 @@ describe('J9 the rights of an import end while it runs', () => {
     const job = await endOf(gateway, jobId);
     expect([job.state, job.problem?.code]).toEqual(['failed', 'forbidden']);
     const rows = tally(await rowsOf(gateway, jobId));
-    expect(rows).toEqual({ added: rows['added'], 'failed forbidden': 500 - (rows['added'] ?? 0) });
+    expect(rows).toEqual({ added: rows['added'], 'failed forbidden': 1_000 - (rows['added'] ?? 0) });
   });
 });
 

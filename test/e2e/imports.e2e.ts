@@ -222,7 +222,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
 
   it('J2 refuses a second import of the enterprise while one runs, and cancels it', async () => {
     await sandbox.reset();
-    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 300 } });
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 1_500 } });
     const first = await post(file(newRows('slow', 900)));
     expect(first.status).toBe(202);
     const jobId = String(first.body['jobId']);

@@ -164,7 +164,7 @@ describe.each([
   it('that is under way is not sent again, and cannot be settled', async () => {
     const gateway = await begin();
     const number = newNumber();
-    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 2_000 } });
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 4_000 } });
     const first = gateway.post(ORDERS, orderOf(number));
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     expect(await stateOf(gateway, number)).toBe('sending');
@@ -208,7 +208,7 @@ describe.each([
   });
 
   it('whose response came too late is in doubt, with the same response until it is settled', async () => {
-    const gateway = await begin({ UPSTREAM_ORDER_DEADLINE_MS: '1000' });
+    const gateway = await begin({ UPSTREAM_ORDER_DEADLINE_MS: '3000' });
     const number = newNumber();
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { hang: true } });
     const first = await gateway.post(ORDERS, orderOf(number));

@@ -7,7 +7,7 @@ import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
-import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
@@ -94,7 +94,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     await one.get(CUSTOMERS);
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { patch: { data: [] }, delayMs: 300 } });
     const slow = one.get(ASSETS);
-    await wait(100);
+    await until('the platform has the slow read', async () => (await sandbox.spoiled()) === 1);
     const refreshed = await one.get(ASSETS, fresh);
     expect((await one.get(ASSETS)).text).toBe(refreshed.text);
     expect((await slow).body['items']).toEqual([]);
@@ -117,7 +117,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
   it('shares one call among a hundred equal reads', async () => {
     const [one] = await replicas();
     await one.get(CUSTOMERS);
-    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 50 } });
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 500 } });
     const answers = await Promise.all(Array.from({ length: 100 }, () => one.get(ASSETS)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(await calls()).toBe(1);
@@ -146,7 +146,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
 
   it('keeps no failure, and shares one only among the waiting requests', async () => {
     const [one] = await replicas();
-    await sandbox.fault({ operation: 'listAssets', times: 1, action: { code: '60010', delayMs: 200 } });
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { code: '60010', delayMs: 1_000 } });
     const answers = await Promise.all([one.get(ASSETS), one.get(ASSETS)]);
     for (const { status, headers } of answers) {
       expect(status).toBeGreaterThanOrEqual(400);
@@ -227,7 +227,7 @@ function itWorks(replicas: () => Promise<readonly [TestGateway, TestGateway]>): 
     await one.get(CUSTOMERS);
     await sandbox.fault({ operation: 'listAssets', times: 1, phase: 'after', action: { delayMs: 500 } });
     const slow = one.get(ASSETS);
-    await wait(100);
+    await until('the platform has the slow read', async () => (await sandbox.spoiled()) === 1);
     await lock(other, true);
     expect(isLocked(await one.get(ASSETS))).toBe(true);
     expect(isLocked(await slow)).toBe(false);
@@ -306,14 +306,15 @@ describe('the cache of one process', () => {
     const gateway = await start({ CACHE_TTL_MS: '200' });
     const lifetimes = [];
     for (let round = 0; round < 8; round++) {
-      await gateway.get(ASSETS, fresh);
+      // Before the response is kept: what happens between the two makes no lifetime shorter.
       const born = performance.now();
+      await gateway.get(ASSETS, fresh);
       while ((await gateway.get(ASSETS)).headers.has('age')) await wait(1);
       lifetimes.push(performance.now() - born);
     }
     expect(Math.min(...lifetimes)).toBeGreaterThan(150);
     // The median: a busy machine may delay some of them.
-    expect(lifetimes.toSorted((one, other) => one - other)[4]).toBeLessThan(1_000);
+    expect(lifetimes.toSorted((one, other) => one - other)[4]).toBeLessThan(5_000);
     expect(Math.max(...lifetimes) - Math.min(...lifetimes)).toBeGreaterThan(3);
   });
 
@@ -552,9 +553,13 @@ describe('the cache that replicas share', () => {
     await lock(one, true);
     expect(isLocked(await one.get(ASSETS))).toBe(true);
     redis.process.kill('SIGCONT');
-    await wait(1_100);
-    expect(isLocked(await one.get(ASSETS))).toBe(true);
+    const seen = new Set<boolean | undefined>();
+    await until('the cache is used again', async () => {
+      const answer = await one.get(ASSETS);
+      seen.add(isLocked(answer));
+      return answer.headers.has('age');
+    });
+    expect([...seen]).toEqual([true]);
     expect(isLocked(await other.get(ASSETS))).toBe(true);
-    expect((await one.get(ASSETS)).headers.has('age')).toBe(true);
   });
 });

@@ -202,6 +202,8 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
   it('raises an alarm and stays in doubt when the platform placed it twice', async () => {
     const gateway = await start([1]);
     await sandbox.fault({ ...LOST, phase: 'after' });
+    // The gateway looks after the second order.
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 3_000 } });
     const order = await send(gateway, [purchase(1)], one);
     const alarm = gateway.logged('order-placed-twice');
     await order.again();
@@ -225,7 +227,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
   });
 
   it("U33 is found when the platform's clock is a little behind", async () => {
-    const gateway = await start([1, 3_000]);
+    const gateway = await start([1, 3_000, 10_000, 20_000]);
     await sandbox.fault({ ...LOST, phase: 'before' });
     const order = await send(gateway, [purchase(1)], one);
     await sandbox.advance(-20_000);

@@ -262,7 +262,7 @@ describe('no connection', () => {
   it('U3 swallowed: ends after the connect timeout, long before the deadline', async () => {
     const hole = await Blackhole.start();
     cleanUps.push(() => hole.close());
-    const gateway = await gatewayTo(`http://127.0.0.1:${hole.port}`);
+    const gateway = await gatewayTo(`http://127.0.0.1:${hole.port}`, { UPSTREAM_CONNECT_TIMEOUT_MS: '1000' });
     const started = performance.now();
     await expectProblems(gateway, READ_LATE, UNAVAILABLE);
     const took = performance.now() - started;

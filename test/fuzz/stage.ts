@@ -133,7 +133,7 @@ export class Stage {
 }
 
 /** Overload, or a store that does not reply in time. */
-function isBusy({ text }: Answer): boolean {
+export function isBusy({ text }: Pick<Answer, 'text'>): boolean {
   return /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/.test(text);
 }
 

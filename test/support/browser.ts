@@ -7,9 +7,13 @@ import {
   type Page,
 } from 'playwright-core';
 
+/** A busy machine needs time to start a browser, and the console for what it calls silent. */
+const PATIENCE_MS = 90_000;
+
 /** Debian's Chromium, which `npm test` installs. Playwright gives it an empty profile in a temporary folder. */
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
+    timeout: PATIENCE_MS,
     executablePath: '/usr/bin/chromium',
     args: [
       '--no-sandbox',
@@ -37,6 +41,7 @@ export async function newVisit(
   expected: string,
 ): Promise<Visit> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './redis.ts';
 
 /** `upstream`: from the client; `downstream`: from the server. */
 export type Direction = 'upstream' | 'downstream';
@@ -55,8 +56,16 @@ export class FaultProxy {
 
   static async start(targetPort: number, targetHost = '127.0.0.1'): Promise<FaultProxy> {
     const proxy = new FaultProxy(targetPort, targetHost);
-    await proxy.#listen();
-    return proxy;
+    for (;;) {
+      // The system gives it to no other connection while the proxy is down.
+      proxy.#port = await freePort();
+      try {
+        await proxy.#listen();
+        return proxy;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      }
+    }
   }
 
   get port(): number {
@@ -91,9 +100,15 @@ export class FaultProxy {
   }
 
   async #listen(): Promise<void> {
-    const server = createServer({ allowHalfOpen: true }, (client) => {
+    // Without delay: the system would join pieces that the proxy has cut.
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.connections++;
-      const target = connect({ host: this.targetHost, port: this.targetPort, allowHalfOpen: true });
+      const target = connect({
+        host: this.targetHost,
+        port: this.targetPort,
+        allowHalfOpen: true,
+        noDelay: true,
+      });
       const link = new Link(client, target, this);
       this.#links.add(link);
       client.once('close', () => this.#links.delete(link));
@@ -101,7 +116,6 @@ export class FaultProxy {
     this.#server = server;
     server.listen(this.#port, '127.0.0.1');
     await once(server, 'listening');
-    this.#port = (server.address() as AddressInfo).port;
   }
 
   async #stop(): Promise<void> {

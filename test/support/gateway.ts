@@ -116,6 +116,8 @@ export class TestGateway {
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
       UPSTREAM_APP_KEY: sandbox.appKey,
       UPSTREAM_APP_SECRET: sandbox.appSecret,
+      // This process may be held up for longer than the default, and would find that no connection was made.
+      UPSTREAM_CONNECT_TIMEOUT_MS: '5000',
       CALLERS_FILE: this.callersFile,
       UPSTREAM_USERS_FILE: this.usersFile,
       CACHE_TTL_MS: '0',

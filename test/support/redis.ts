@@ -209,10 +209,16 @@ export async function until(
 /** The system gives these to no outgoing connection, so that a server that is started again on its port finds it free. */
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
+/** Each of Jest's workers has every sixteenth port for itself: it takes no port that another one will listen on in a moment, or again. */
+const STRIDE = 16;
+const WORKER = Number(process.env['JEST_WORKER_ID'] ?? 0) % STRIDE;
+const given = new Set<number>();
 
+/** A port on which no process listens, and which this process was not given before. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(FIRST_PORT, LAST_PORT);
+    const port = randomInt(FIRST_PORT / STRIDE, LAST_PORT / STRIDE) * STRIDE + WORKER;
+    if (given.has(port)) continue;
     const server = createServer().listen(port, '127.0.0.1');
     const isFree = await once(server, 'listening').then(
       () => true,
@@ -221,6 +227,7 @@ export async function freePort(): Promise<number> {
     if (!isFree) continue;
     server.close();
     await once(server, 'close');
+    given.add(port);
     return port;
   }
 }
