@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import {
   type OrderLedgerStore,
@@ -118,14 +119,18 @@ describe('An order', () => {
   it('is carried out and recorded when its caller hangs up: 500 of 500', async () => {
     const stage = await stageOf({ processes: 2, environment: { UPSTREAM_ORDER_DEADLINE_MS: '60000' } });
     const names = Array.from({ length: 500 }, (_, index) => `hung-up-${index}`);
-    const gone = new AbortController();
-    // It still has most of them when it gets the last.
-    await stage.sandbox.fault({ operation: 'batchOrder', phase: 'before', action: { delayMs: 10_000 } });
+    const callers = new Map(names.map((name) => [name, new AbortController()]));
     const placed = Promise.all(
-      names.map((name, index) => insist(stage, index % 2, name, 'none', gone.signal)),
+      [...callers].map(([name, { signal }], index) =>
+        insist(stage, index % 2, name, 'very-late-commit', signal).finally(() => callers.delete(name)),
+      ),
     );
-    await until('the platform has all', async () => (await stage.sandbox.spoiled()) >= names.length);
-    gone.abort();
+    // Each hangs up when the platform has its order.
+    while (callers.size > 0) {
+      for (const { body } of await stage.sandbox.journal('batchOrder'))
+        callers.get((body as { channelOrderId: string }).channelOrderId)?.abort();
+      await wait(100);
+    }
     const hungUp = (await placed).filter(({ status }) => status === 0).length;
     await stage.settled();
     const records = await Promise.all(names.map((name) => stage.find(name)));
