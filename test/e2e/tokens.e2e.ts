@@ -1,12 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
-
-// A slow machine needs time for a thousand callers at once.
-jest.setTimeout(60_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
@@ -110,7 +107,10 @@ describe('with Redis', () => {
     expect((await gateway.get(ASSETS)).status).toBe(200);
     expect(await tokenRequests()).toBe(1);
     // It notices the loss of each of its two connections by itself.
-    await until('the orders are down', async () => (await ready(gateway))['orders'] === 'down');
+    await until('both are down', async () => {
+      const { redis: cache, orders } = await ready(gateway);
+      return cache === 'down' && orders === 'down';
+    });
     expect(await ready(gateway)).toEqual({
       status: 'degraded',
       redis: 'down',
