@@ -177,6 +177,22 @@ describe('an order store that is fit', () => {
     await newServer('--port', String(port));
     await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');
   });
+
+  it('N7 that has lost writes is stopped for every gateway as soon as one that has seen them is connected again', async () => {
+    const server = await newServer();
+    const kept = await keeperOf(server);
+    expect(await begin(kept)).toMatchObject({ kind: 'begun' });
+    // From now on it does not look by itself.
+    kept.keeper.onApplicationShutdown();
+    const { count } = storeKeys(environment);
+    await ask(server, async (client) => {
+      await client.set(count, 0);
+      await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    });
+    await until('no gateway begins a write', () =>
+      ask(server, async (client) => Number(await client.get(count)) < 0),
+    );
+  });
 });
 
 describe('a record that cannot be read', () => {

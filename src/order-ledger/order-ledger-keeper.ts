@@ -49,7 +49,11 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     if (this.redis.configured) {
       await this.watch.start();
-      this.redis.onReady(() => void this.watch.reconnected().catch(() => undefined));
+      this.redis.onReady(() => {
+        this.watch.reconnected();
+        // At once: where the store has lost writes that this gateway has seen, the other gateways learn it from the store.
+        void this.tick();
+      });
       this.#measure();
     } else {
       this.log.warn(

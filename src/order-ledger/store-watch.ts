@@ -152,12 +152,11 @@ export class StoreWatch implements KnownStore {
   }
 
   /**
-   * Called when the store replies again, before any order. It may have gone back meanwhile, and lost writes that only another gateway
-   * began: their count is read before an order is taken.
+   * Called when the store replies again: no order is taken before the next check. The store may have gone back meanwhile, and lost writes
+   * that only another gateway began.
    */
-  async reconnected(): Promise<void> {
+  reconnected(): void {
     this.#fitness.doubt();
-    await this.check();
   }
 
   /** Checks epoch and count, and every two seconds the settings. Rejects while the store is away. */

@@ -117,6 +117,8 @@ async function joined(site: Site): Promise<void> {
 
 /** 1 while orders are admitted. */
 const TAKEN_METRIC = 'gateway_order_store_stopped{reason="none"}';
+/** 1 while the store has lost writes. */
+const COUNT_METRIC = 'gateway_order_store_stopped{reason="count"}';
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
 
@@ -231,7 +233,12 @@ async function split(site: Site, name: string, { orders }: Size, withReplica: bo
   const faults = withReplica ? [] : ['a master without a replica took orders'];
   // The next master does not know what the island has placed.
   await joined(site);
-  await site.allAre('down');
+  // The others learn it from the gateway of the island, within the second in which it connects to the next master.
+  for (const gateway of site.gateways)
+    await untilElected(
+      `${gateway} notices that writes are missing`,
+      async () => (await site.metric(gateway, COUNT_METRIC)) === 1,
+    );
   faults.push(...(await refusals(site, `${name}-refused`)));
   const missing = /(\d+) are missing/.exec(await site.confirm())?.[1] ?? 'not said';
   await site.allAre('up');
