@@ -178,7 +178,7 @@ describe('an order store that is fit', () => {
     await until('the order may be sent', async () => (await begin(kept)).kind === 'begun');
   });
 
-  it('N7 that has lost writes is stopped for every gateway as soon as one that has seen them is connected again', async () => {
+  it('N10 that has lost writes is stopped for every gateway as soon as one that has seen them is connected again', async () => {
     const server = await newServer();
     const kept = await keeperOf(server);
     expect(await begin(kept)).toMatchObject({ kind: 'begun' });

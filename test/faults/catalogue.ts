@@ -585,6 +585,12 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'for 15 seconds the gateway asks for the acknowledgement of each replica that there was before, so the next master has each order that was sent',
       },
+      {
+        id: 'N10',
+        fault: 'the store has lost writes, and the only gateway that has seen them was cut off',
+        holds:
+          'the gateway tells the store as soon as it is connected again, and from then on orders stop at every gateway',
+      },
     ],
     after: TOPOLOGIES,
   },
