@@ -180,20 +180,19 @@ async function orphans(stage: Stage): Promise<Acted> {
 
 /** Callers hang up while the platform has their orders, others stay: both kinds of order are carried out. */
 async function hangUps(stage: Stage): Promise<Acted> {
-  const gateways = stage.fleet.gateways.keys().toArray();
   const compared: string[] = [];
   const lost: string[] = [];
   const succeeded = async (name: string) => (await stage.find(name))?.state === 'succeeded';
   const arrived = async (name: string) =>
-    (await stage.sandbox.journal('batchOrder')).some(({ body }) =>
-      JSON.stringify(body).includes(`"${name}"`),
+    (await stage.sandbox.journal('batchOrder')).some(
+      ({ body }) => (body as { channelOrderId: string }).channelOrderId === name,
     );
   let round = 0;
   for (; compared.length < HANG_UPS; round++) {
     if (round === MOST_ROUNDS) throw new Error('too few callers hung up while the platform had their orders');
     await Promise.all(
       Array.from({ length: PAIRS }, async (_, index) => {
-        const gateway = gateways[index % gateways.length] ?? 0;
+        const gateway = index % stage.fleet.gateways.length;
         const [stays, hangsUp] = [`stays-${round}-${index}`, `hangs-up-${round}-${index}`];
         const caller = new AbortController();
         let isOver = false;

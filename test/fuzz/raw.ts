@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { search } from './search.ts';
-import { isBusy, type Stage } from './stage.ts';
+import { onceNotBusy, type Stage } from './stage.ts';
 
 /** Bytes on a socket: nearly valid HTTP/1.1 requests, and known attacks on servers. */
 
@@ -349,12 +348,10 @@ export async function runRaw(stage: Stage, { seed, connections }: Options): Prom
   let done = 0;
   const lane = async (index: number): Promise<void> => {
     const run = async (attempt: Attempt): Promise<void> => {
-      let heard = await say(Number(port), attempt);
-      // As of other requests: load of the machine is no finding.
-      for (let times = 1; times < 30 && isBusy({ text: heard }); times++) {
-        await sleep(1_000);
-        heard = await say(Number(port), attempt);
-      }
+      const heard = await onceNotBusy(
+        () => say(Number(port), attempt),
+        (text) => text,
+      );
       done++;
       for (const { status } of answersIn(heard)) answers.set(status, (answers.get(status) ?? 0) + 1);
       const wrong = wrongIn(attempt, heard);

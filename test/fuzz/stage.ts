@@ -75,13 +75,12 @@ export class Stage {
     return this.fleet.keys[caller] as string;
   }
 
-  async send(sent: Sent): Promise<Answer> {
-    for (let times = 1; ; times++) {
-      const answer = await this.#sendOnce(sent);
-      // Load of the machine is no finding, and 503 says that nothing happened; a lasting 503 would be one.
-      if (answer.status !== 503 || times === 30 || !isBusy(answer)) return answer;
-      await sleep(1_000);
-    }
+  send(sent: Sent): Promise<Answer> {
+    // 503 says that nothing happened.
+    return onceNotBusy(
+      () => this.#sendOnce(sent),
+      ({ status, text }) => (status === 503 ? text : ''),
+    );
   }
 
   async #sendOnce({ method, target, headers, body }: Sent): Promise<Answer> {
@@ -133,8 +132,15 @@ export class Stage {
 }
 
 /** Overload, or a store that does not reply in time. */
-export function isBusy({ text }: Pick<Answer, 'text'>): boolean {
-  return /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/.test(text);
+const BUSY = /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/;
+
+/** Asks again while the machine is busy, since its load is no finding; load that lasts would be one. */
+export async function onceNotBusy<T>(ask: () => Promise<T>, textOf: (answer: T) => string): Promise<T> {
+  for (let times = 1; ; times++) {
+    const answer = await ask();
+    if (times === 30 || !BUSY.test(textOf(answer))) return answer;
+    await sleep(1_000);
+  }
 }
 
 function poolOf(url: string): Pool {
