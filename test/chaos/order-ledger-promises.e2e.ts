@@ -185,6 +185,7 @@ async function insist(stage: Stage, ...order: Parameters<Stage['place']>): Promi
   for (;;) {
     const answer = await stage.place(...order);
     if (answer.status !== 503 || answer.outcome !== 'not_processed') return answer;
+    await wait(100);
   }
 }
 
