@@ -58,6 +58,13 @@ export class CallerAuthentication {
     return this.jwts.verified(bearerOf(headers) ?? '');
   }
 
+  /** The caller whose credentials these are now: for a response that goes on after its request was authorised. */
+  async current(headers: IncomingHttpHeaders): Promise<Caller | undefined> {
+    const known = this.recognised(headers);
+    if (known || !this.hasToken(headers)) return known;
+    return this.verified(headers).catch(() => undefined);
+  }
+
   /** Counts a request of this caller. Returns the problem where it exceeds a limit. */
   admit(caller: Caller, reply: FastifyReply): Refusal | Promise<Refusal> {
     return this.limits.admit(caller, reply);

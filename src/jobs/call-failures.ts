@@ -46,6 +46,13 @@ export const UNKNOWN: RowOutcome = {
   message: 'The row was sent, and the list of members could not be read for a day.',
 };
 
+/** Of a row that the store has lost, or that no key of this gateway opens. */
+export const GONE = {
+  status: 'unknown',
+  code: 'outcome-unknown',
+  message: 'The order store has lost this row of the import; it may have been sent.',
+} as const satisfies RowOutcome;
+
 /** Failures of the gateway itself are thrown on: the job is then tried again. */
 export function callProblem(error: unknown): ProblemException {
   const problem = asProblem(error);

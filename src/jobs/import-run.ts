@@ -3,6 +3,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { Reach } from '../upstream/reach.ts';
 import { ImportChunk, deletionRow, type ChunkWork } from './import-chunk.ts';
+import { GONE } from './call-failures.ts';
 import type { ImportLease } from './import-lease.ts';
 import { plannedRow, surplus } from './import-plan.ts';
 import {
@@ -12,6 +13,7 @@ import {
   packed,
   ROWS_PER_CHUNK,
   type RowResult,
+  sumOf,
   unpacked,
   type WaitingRow,
 } from './job-record.ts';
@@ -24,6 +26,8 @@ const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /** Earlier than the rows are deleted (a day), so that each gets a result. */
 const GIVE_UP_MS = 23.5 * 3_600_000;
+
+const LOST = 'The order store has lost rows of this import. What became of them is unknown.';
 
 export type RunParts = Omit<
   ChunkWork,
@@ -43,6 +47,10 @@ export class ImportRun {
   readonly #reach = new Reach();
   readonly #work: ChunkWork;
   #chunks: number;
+  /** Chunks of which the store has lost the rows that wait. */
+  readonly #lost = new Map<number, readonly RowResult[]>();
+  /** Chunks of which it has not even the results. */
+  readonly #nameless = new Set<number>();
 
   constructor(
     private readonly parts: RunParts,
@@ -79,7 +87,9 @@ export class ImportRun {
       if (!(error instanceof ProblemException) || error.body.code === 'dependency-unavailable') throw error;
       return this.#fail(error);
     }
-    return this.#finish(await this.#endState(), null);
+    if (this.#nameless.size + this.#lost.size === 0) return this.#finish(await this.#endState(), null);
+    await this.#settleLost();
+    return this.#finish('failed', new ProblemException('outcome-unknown', { detail: LOST }));
   }
 
   /** Compares the rows with the enterprise's members. It may be repeated as long as nothing was sent. */
@@ -91,8 +101,11 @@ export class ImportRun {
       const open = await this.#open(chunk);
       for (const { account } of open?.results ?? []) accounts.add(account);
       if (open) await this.#plan(chunk, open, members);
+      else this.#nameless.add(chunk);
     }
-    const deletions = surplus(members, accounts, definition, definition.user.username);
+    // Without every row it is not known who is missing from the file.
+    const deletions =
+      this.#nameless.size > 0 ? [] : surplus(members, accounts, definition, definition.user.username);
     for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK) {
       const part = deletions.slice(from, from + ROWS_PER_CHUNK);
       const results = part.map(({ account, memberGlobalId }): RowResult => ({
@@ -169,7 +182,10 @@ export class ImportRun {
   async #chunk(chunk: number): Promise<ImportChunk | undefined> {
     this.lease.assertHeld();
     const open = await this.#open(chunk);
-    if (!open) return undefined;
+    if (!open) {
+      this.#nameless.add(chunk);
+      return undefined;
+    }
     const { results } = open;
     this.#reach.add(
       'member',
@@ -181,7 +197,10 @@ export class ImportRun {
     );
     const isExpired = open.waiting.length === 0;
     if (waiting.length === 0) return undefined;
-    if (isExpired && Date.now() < this.#work.giveUpAt) return undefined;
+    if (isExpired && Date.now() < this.#work.giveUpAt) {
+      if (!this.lease.isCancelled) this.#lost.set(chunk, results);
+      return undefined;
+    }
     return new ImportChunk(
       this.#work,
       chunk,
@@ -201,17 +220,35 @@ export class ImportRun {
   /** Nothing more can be done: what was not sent fails, and the job says why. */
   async #fail(problem: ProblemException): Promise<JobState> {
     for (let chunk = 0; chunk < this.#chunks; chunk++) await (await this.#chunk(chunk))?.close(problem);
+    await this.#settleLost();
     return this.#finish('failed', problem);
   }
 
+  /** Settles the rows that the store has lost. Of a chunk without results not even the accounts are known. */
+  async #settleLost(): Promise<void> {
+    for (const [chunk, results] of this.#lost)
+      await this.#save(
+        chunk,
+        results.map((row) => (row.status === 'pending' ? { ...row, ...GONE } : row)),
+        [],
+      );
+    const [nameless] = this.#nameless;
+    if (nameless === undefined) return;
+    const { total, counts } = await this.#record();
+    const rows = Array.from({ length: Math.max(0, total - sumOf(counts)) }, () => ({ account: '', ...GONE }));
+    await this.#save(nameless, rows, []);
+  }
+
   async #endState(): Promise<JobState> {
-    const { store } = this.parts;
-    const job = await this.lease.persist(() => store.read(this.lease.jobId));
-    if (!job) return this.lease.lost();
-    const { counts, total, isCancelled } = job;
+    const { counts, total, isCancelled } = await this.#record();
     const { added, updated, unchanged, deleted } = counts;
     if (added + updated + unchanged + deleted === total) return 'succeeded';
     return isCancelled ? 'cancelled' : 'completed';
+  }
+
+  async #record(): Promise<JobRecord> {
+    const job = await this.lease.persist(() => this.parts.store.read(this.lease.jobId));
+    return job ?? this.lease.lost();
   }
 
   async #finish(state: JobState, problem: ProblemException | null): Promise<JobState> {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ImportConfig } from '../config/app-config.ts';
 import type { RequestFile } from '../operation/request-state.ts';
@@ -35,7 +35,6 @@ export interface ImportRequest {
   readonly enterpriseGlobalId: string;
   readonly file: RequestFile | undefined;
   readonly sessionId: string | undefined;
-  readonly idempotencyKey: string | undefined;
 }
 
 /** Takes files: room is reserved first, then the rows are read and checked, and only then there is a job. */
@@ -81,7 +80,8 @@ export class ImportsService {
     wanted?: ReadonlySet<string>,
   ): Promise<JobDto> {
     const { call, enterpriseGlobalId } = request;
-    const jobId = await this.#newId(request.idempotencyKey);
+    // Drawn, so that no other request can name it: what is stored under it is this request's alone.
+    const jobId = randomBytes(ID_BYTES).toString('base64url');
     const room: Reservation = {
       ...{ jobId, enterpriseGlobalId, caller: call.caller.name },
       bytes: Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE),
@@ -92,7 +92,12 @@ export class ImportsService {
       if (options.deletes) await this.#plan(request, file, options, user);
       await this.#reserve(room);
       const definition: JobDefinition = {
-        ...{ jobId, enterpriseGlobalId, caller: call.caller.name, user, requestId: call.requestId },
+        jobId,
+        enterpriseGlobalId,
+        caller: call.caller.name,
+        isScoped: this.users.hasScope(call.caller.name),
+        user,
+        requestId: call.requestId,
         trace: call.trace,
         ...options,
       };
@@ -142,18 +147,6 @@ export class ImportsService {
     const deleted = surplus(members, accounts, options, username);
     return { ...plan, delete: deleted.map(({ account }) => account) };
   }
-
-  /** Made of the `Idempotency-Key` where there is one, so that a caller knows the id before it has the response. */
-  async #newId(idempotencyKey: string | undefined): Promise<string> {
-    const fresh = () => randomBytes(ID_BYTES).toString('base64url');
-    if (idempotencyKey === undefined) return fresh();
-    const known = jobIdOf(idempotencyKey);
-    return (await this.store.read(known)) ? fresh() : known;
-  }
-}
-
-function jobIdOf(idempotencyKey: string): string {
-  return createHash('sha256').update(idempotencyKey).digest().subarray(0, ID_BYTES).toString('base64url');
 }
 
 function optionsOf({ mode, deleteMissing, maxDeletes, keep }: ImportQuery): ImportOptions {

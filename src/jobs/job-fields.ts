@@ -17,8 +17,12 @@ export async function fieldsOf(client: RedisCommander, key: string): Promise<Job
   return Object.fromEntries(FIELDS.map((field, index) => [field, values[index] ?? null])) as JobFields;
 }
 
-/** The definition is sealed in the hash. */
-export function recordOf(definition: JobDefinition, fields: JobFields): JobRecord {
+/** The definition and the problem are sealed in the hash. */
+export function recordOf(
+  definition: JobDefinition,
+  fields: JobFields,
+  problem: string | null | undefined,
+): JobRecord {
   const { added, updated, unchanged, deleted, failed, unknown } = fields;
   const time = (value: string | null) => (value === null ? null : Number(value));
   return {
@@ -29,7 +33,7 @@ export function recordOf(definition: JobDefinition, fields: JobFields): JobRecor
     createdAt: Number(fields.createdAt),
     startedAt: time(fields.startedAt),
     finishedAt: time(fields.finishedAt),
-    problem: fields.problem ? (JSON.parse(fields.problem) as ProblemBody) : null,
+    problem: problem ? (JSON.parse(problem) as ProblemBody) : null,
     version: Number(fields.version),
     prepared: fields.prepared !== null,
     chunks: Number(fields.chunks),

@@ -50,6 +50,8 @@ export interface JobDefinition extends ImportOptions {
   readonly jobId: string;
   readonly enterpriseGlobalId: string;
   readonly caller: string;
+  /** The caller's entry had the scope of imports; it must keep it. */
+  readonly isScoped: boolean;
   readonly user: JobUser;
   readonly requestId: string;
   /** Of the request, as the caller's other services see it. */

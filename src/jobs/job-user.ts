@@ -8,6 +8,8 @@ import { type ActingUser, type CallContext, isGranted } from '../upstream/call-c
 import type { Reach } from '../upstream/reach.ts';
 import type { JobDefinition, JobUser } from './job-record.ts';
 
+/** What an import needs for as long as it runs. */
+const SCOPE = 'members:write';
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** The user and the rights that a job acts with, long after its request. */
@@ -18,6 +20,14 @@ export class JobUsers {
     private readonly aliases: AliasUsers,
     private readonly sessions: SessionService,
   ) {}
+
+  /**
+   * Whether the entry of the caller has the scope of imports, so that a job ends when the entry loses it. The entry of a caller by JWT may
+   * have none: its tokens bring the scopes.
+   */
+  hasScope(caller: string): boolean {
+    return this.callers.byName(caller)?.scopes.has(SCOPE) === true;
+  }
 
   /** The acting user of a request, as a job keeps it. */
   async of({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
@@ -35,12 +45,13 @@ export class JobUsers {
    * Throws where the caller or the user have lost their rights, or the session has ended.
    */
   async contextOf(
-    { jobId, caller, enterpriseGlobalId, user }: JobDefinition,
+    { jobId, caller, enterpriseGlobalId, user, isScoped }: JobDefinition,
     reach: Reach,
   ): Promise<CallContext> {
     const entry = this.callers.byName(caller);
     const isAllowed =
       entry !== undefined &&
+      (!isScoped || entry.scopes.has(SCOPE)) &&
       isGranted(entry.grants.enterprises, enterpriseGlobalId) &&
       ('sessionId' in user || isGranted(entry.grants.users, user.alias));
     if (!isAllowed)

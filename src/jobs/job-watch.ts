@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -27,29 +29,25 @@ export class JobWatch implements BeforeApplicationShutdown {
     this.#shutdown.abort();
   }
 
-  /** `progress` whenever the job has changed, then `done`. `seen` is the version that the client has had already. */
-  events(job: JobRecord, seen: number, caller: string): AsyncGenerator<string> {
+  /** Counts a watch of the caller from now until its response has ended. */
+  count(caller: string, response: ServerResponse): void {
     const all = this.#watchers.values().reduce((sum, count) => sum + count, 0);
-    if (all >= MOST_WATCHERS || this.#of(caller) >= MOST_OF_CALLER)
+    const own = this.#watchers.get(caller) ?? 0;
+    if (all >= MOST_WATCHERS || own >= MOST_OF_CALLER)
       throw new ProblemException('overloaded', { retryAfter: 1 });
-    return this.#counted(caller, this.#events(job, seen));
+    this.#watchers.set(caller, own + 1);
+    finished(response, () => {
+      const left = (this.#watchers.get(caller) ?? 1) - 1;
+      if (left > 0) this.#watchers.set(caller, left);
+      else this.#watchers.delete(caller);
+    });
   }
 
-  #of(caller: string): number {
-    return this.#watchers.get(caller) ?? 0;
-  }
-
-  /** Counts the caller while its events are read. */
-  async *#counted(caller: string, events: AsyncGenerator<string>): AsyncGenerator<string> {
-    this.#watchers.set(caller, this.#of(caller) + 1);
-    try {
-      yield* events;
-    } finally {
-      this.#watchers.set(caller, this.#of(caller) - 1);
-    }
-  }
-
-  async *#events(job: JobRecord, seen: number): AsyncGenerator<string> {
+  /**
+   * `progress` whenever the job has changed, then `done`. `seen` is the version that the client has had already. The events end when the
+   * caller may not see the job any more.
+   */
+  async *events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
     const over = this.#shutdown.signal;
     let known = seen;
     let quietSince = performance.now();
@@ -66,7 +64,7 @@ export class JobWatch implements BeforeApplicationShutdown {
       await sleep(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
       // While the store is away the client keeps what it has.
       const next = await this.store.read(job.definition.jobId).catch(() => current);
-      if (!next) return;
+      if (!next || !(await maySee())) return;
       current = next;
     }
   }

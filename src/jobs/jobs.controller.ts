@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
-import { Controller, Delete, Get, Param, Post, Query, Req, StreamableFile } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiTags } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
-import { idempotencyKeyOf } from '../order-ledger/idempotency-key.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { eventsExample, retryFile, rowsExample } from './job-examples.ts';
@@ -15,6 +15,7 @@ import { JobWatch } from './job-watch.ts';
 import { JobsService } from './jobs.service.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 
+const WATCH_SCOPE = 'members:read';
 const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;
 
 @ApiTags('Jobs')
@@ -25,6 +26,7 @@ export class JobsController {
     private readonly jobs: JobsService,
     private readonly imports: ImportsService,
     private readonly watch: JobWatch,
+    private readonly callers: CallerAuthentication,
   ) {}
 
   @Get()
@@ -65,9 +67,10 @@ export class JobsController {
     summary: 'The progress of a job as server-sent events',
     description:
       'An event `progress` with the job at least every second while it changes, and `done` at its end. The data of each is a Job. ' +
-      'A client whose connection ends without `done` connects again with `Last-Event-ID`.',
+      'A client whose connection ends without `done` connects again with `Last-Event-ID`. The events also end when the caller loses its key, ' +
+      'the scope or the enterprise.',
     effect: 'read',
-    scope: 'members:read',
+    scope: WATCH_SCOPE,
     problems: ['job-not-found'],
     success: [
       {
@@ -80,11 +83,18 @@ export class JobsController {
   async watchJob(
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
+    @Req() { headers }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
     @HeaderValue('last-event-id') last?: string,
   ): Promise<StreamableFile> {
     const job = await this.jobs.find(jobId, caller.grants);
+    this.watch.count(caller.name, reply.raw);
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
-    const events = this.watch.events(job, seen, caller.name);
+    const { enterpriseGlobalId } = job.definition;
+    const events = this.watch.events(job, seen, async () => {
+      const now = await this.callers.current(headers);
+      return now?.scopes.has(WATCH_SCOPE) === true && isGranted(now.grants.enterprises, enterpriseGlobalId);
+    });
     return new StreamableFile(Readable.from(events, { objectMode: false }), { type: 'text/event-stream' });
   }
 
@@ -139,9 +149,8 @@ export class JobsController {
     @Param() { jobId }: JobPath,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
-    @Req() { headers }: FastifyRequest,
   ): Promise<JobDto> {
-    return this.imports.retryJob(jobId, { call, file, sessionId, idempotencyKey: idempotencyKeyOf(headers) });
+    return this.imports.retryJob(jobId, { call, file, sessionId });
   }
 
   @Delete(':jobId')

@@ -216,7 +216,9 @@ export class RedisJobStore implements JobStore {
   }
 
   async finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<boolean> {
-    const values = [owner, jobId, state, problem ? JSON.stringify(problem) : '', KEPT_MS];
+    // It may name members.
+    const sealed = problem ? this.#sealer.seal(JSON.stringify(problem), this.#problemOf(jobId)) : '';
+    const values = [owner, jobId, state, sealed, KEPT_MS];
     return (await this.#run<number>(FINISH, this.#ending(jobId), values)) === 1;
   }
 
@@ -242,7 +244,8 @@ export class RedisJobStore implements JobStore {
   /** Undefined for a job that is not there any more, or sealed under a key that this gateway does not have. */
   #record(jobId: string, fields: JobFields): JobRecord | undefined {
     const opened = fields.definition && this.#sealer.open(fields.definition, this.#of('job', jobId));
-    return opened ? recordOf(JSON.parse(opened) as JobDefinition, fields) : undefined;
+    const problem = fields.problem && this.#sealer.open(fields.problem, this.#problemOf(jobId));
+    return opened ? recordOf(JSON.parse(opened) as JobDefinition, fields, problem) : undefined;
   }
 
   /** The memory that the store may take. */
@@ -263,6 +266,10 @@ export class RedisJobStore implements JobStore {
 
   #of(kind: 'job' | 'waiting' | 'results' | 'counts' | 'calls', jobId: string): string {
     return `${this.#prefix}${kind}:${jobId}`;
+  }
+
+  #problemOf(jobId: string): string {
+    return `${this.#of('job', jobId)}:problem`;
   }
 
   #ofEnterprise(enterpriseGlobalId: string): string {

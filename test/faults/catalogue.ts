@@ -1186,7 +1186,27 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'J12',
         fault: 'a caller watches more jobs than its share',
-        holds: '503 overloaded for that caller alone; a watcher that leaves makes room',
+        holds:
+          '503 overloaded for that caller alone, also where it asks for all at once; a watcher that leaves makes room',
+      },
+      {
+        id: 'J13',
+        fault:
+          'two callers import into two enterprises with the same `Idempotency-Key`: at the same moment at two replicas, or with an upload that is held back',
+        holds: 'each has a job of its own, whose rows are in its own enterprise; neither sees the other',
+      },
+      {
+        id: 'J14',
+        fault: 'the order store loses the rows of an import that has not ended',
+        holds:
+          'the job fails and says so, and these rows are `unknown`; nothing is sent for them, and no member counts as missing from the file',
+      },
+      {
+        id: 'J15',
+        fault:
+          'a caller loses its key, its scope or its entry while its import runs, or while it watches a job',
+        holds:
+          'the import ends with the chunk that is under way, and the rest is not sent; the watch ends without `done`',
       },
     ],
     after: IMPORT_CHAOS,

@@ -46,6 +46,8 @@ export class Fleet {
   readonly keys: Record<string, string> = {};
   readonly environment: Record<string, string>;
   gateways: GatewayProcess[] = [];
+  /** The callers file; see {@link writeCallers}. */
+  callers: CallerEntry[];
 
   private constructor(
     sandbox: Platform,
@@ -55,22 +57,21 @@ export class Fleet {
     this.redis = redis;
     const { key, hash } = newApiKey();
     this.key = key;
-    const callersFile = join(this.folder, 'callers.json');
-    const all = { scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
+    const all = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
     const others = further.map((entry) => {
       const own = newApiKey();
       this.keys[entry.name] = own.key;
       return { ...all, keys: [own.hash], ...entry };
     });
-    const callers = [{ ...all, name: 'fleet', keys: [hash], ...caller }, ...others];
-    writeFileSync(callersFile, JSON.stringify({ callers }));
+    this.callers = [{ ...all, name: 'fleet', keys: [hash], ...caller }, ...others];
+    this.writeCallers();
     this.environment = {
       UPSTREAM_BASE_URL: sandbox.url,
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
       UPSTREAM_APP_KEY: sandbox.appKey,
       UPSTREAM_APP_SECRET: sandbox.appSecret,
       UPSTREAM_USERS_FILE: this.usersFile,
-      CALLERS_FILE: callersFile,
+      CALLERS_FILE: this.#callersFile,
       REDIS_URL: redis.url,
       ENCRYPTION_KEYS: newEncryptionKey(),
       CACHE_TTL_MS: '0',
@@ -105,6 +106,15 @@ export class Fleet {
     const gateway = await startGatewayProcess({ ...this.environment, ...environment }, how);
     this.gateways[place] = gateway;
     return gateway;
+  }
+
+  get #callersFile(): string {
+    return join(this.folder, 'callers.json');
+  }
+
+  /** The gateways read the file again. */
+  writeCallers(): void {
+    writeFileSync(this.#callersFile, JSON.stringify({ callers: this.callers }));
   }
 
   writeUsers(users: Users): void {
