@@ -179,7 +179,7 @@ describe('two callers that import at the same moment', () => {
   });
 
   it('J13 have a job each, also where one holds its upload back until the other runs', async () => {
-    const key = newSecret('held-back');
+    const key = newSecret('k');
     await sandbox.fault({ operation: 'addMembers', action: { delayMs: 500 } });
     let upload!: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({ start: (controller) => void (upload = controller) });
