@@ -5,10 +5,9 @@
 import type { JobRow, RowFormat } from '../licensing.ts';
 
 const REASON = ['status', 'code', 'message'] as const;
-/** The end of a header that {@link failedRows} wrote. */
-const REASON_COLUMNS = /^\uFEFF?[^\r\n]*([,;])status\1code\1message(?=[\r\n]|$)/;
 /** The further fields of a JSON line, as {@link failedRows} writes them. */
-const REASON_FIELDS = /,"status":"[a-z]+","code":(?:null|"[^"]*"),"message":(?:null|"(?:[^"\\]|\\.)*")\}\s*$/;
+const REASON_FIELDS =
+  /\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
 
 /** The rows of the input whose accounts failed. */
 export function failedRows(input: string, format: RowFormat, rows: readonly JobRow[]): string {
@@ -38,12 +37,15 @@ export function failedRows(input: string, format: RowFormat, rows: readonly JobR
 /** The rows without further columns; the input itself where it has none. */
 export function withoutReasons(input: string, format: RowFormat): string {
   if (format === 'ndjson') return input.replaceAll(/^.*$/gm, (line) => line.replace(REASON_FIELDS, '}'));
-  if (!REASON_COLUMNS.test(input)) return input;
+  const firstLine = /^.*/.exec(input)?.[0] ?? '';
+  if (!REASON.every((name) => firstLine.includes(name))) return input;
   const { separator, header, records } = csv(input);
-  const columns = header.length - REASON.length;
+  // Another program may have saved the file with quotes, or with its columns in another order.
+  const further = new Set(REASON.map((name) => header.findIndex((each) => each.trim() === name)));
+  if (further.has(-1)) return input;
   const kept = [header, ...records.map(({ cells }) => cells)].map((cells) =>
     // A row that lost or got cells is sent as it is, and refused by its number.
-    (cells.length === header.length ? cells.slice(0, columns) : cells)
+    (cells.length === header.length ? cells.filter((_, column) => !further.has(column)) : cells)
       .map((text) => cell(text, separator))
       .join(separator),
   );
@@ -80,7 +82,10 @@ function csv(input: string): Csv {
   // As the gateway tells: no name of a column has a semicolon.
   const separator = /^[^\r\n]*;/.test(text) ? ';' : ',';
   // A cell in quotes, or one without; then what ends it.
-  const cells = new RegExp(`("(?:[^"]|"")*"|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`, 'gy');
+  const cells = new RegExp(
+    `("[^"]*(?:""[^"]*)*"|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`,
+    'gy',
+  );
   const records: { text: string; cells: string[] }[] = [];
   let begun: string[] = [];
   let start = 0;
