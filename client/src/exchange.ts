@@ -1,6 +1,6 @@
 import type { CallOptions, Operation } from './call-options.ts';
 import { Etags } from './etags.ts';
-import { provesNotSent } from './not-sent.ts';
+import { codeOf, provesNotSent } from './not-sent.ts';
 import { GatewayUnreachable, type OrderKey, Problem, problemBodyOf } from './problem.ts';
 import { addTrace } from './trace.ts';
 
@@ -96,21 +96,25 @@ export function responseOf(result: object): ResponseFacts | undefined {
 /** Makes the calls: one request after the other until there is a result, or an error that says what is known. */
 export class Exchange {
   readonly #base: string;
+  /** Host and port, for messages. */
+  readonly #server: string;
   readonly #options: LicensingOptions;
   readonly #etags: Etags;
 
   constructor(options: LicensingOptions) {
     const { baseUrl, apiKey, token, attempts = MOST_ATTEMPTS } = options;
-    const url = new URL(baseUrl);
-    if (!/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is an http or https URL');
+    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is an http or https URL');
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
       throw new TypeError('baseUrl has neither credentials nor a query');
-    if (apiKey !== undefined && token !== undefined) throw new TypeError('Give apiKey or token, not both');
+    if ((apiKey === undefined) === (token === undefined))
+      throw new TypeError(`Give apiKey or token: ${apiKey === undefined ? 'neither' : 'each'} is set`);
     if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey))
       throw new TypeError('apiKey is empty, or has characters that no key has');
     if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
       throw new TypeError(`attempts is 1 to ${MOST_ATTEMPTS}`);
     this.#base = url.href.replace(/\/+$/, '');
+    this.#server = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
     this.#options = options;
     this.#etags = new Etags(options.keepReads ?? KEPT_CHARACTERS);
   }
@@ -180,6 +184,7 @@ export class Exchange {
     try {
       if (!operation.open) await this.#authenticate(headers);
       addTrace(headers);
+      assertSendable(id, headers, body);
       sending = true;
       const send = this.#options.fetch ?? fetch;
       // The key must not follow a redirect to another server.
@@ -197,12 +202,17 @@ export class Exchange {
       if (!sending) throw error;
       if (signal.aborted && signal.reason !== TIMED_OUT) throw signal.reason;
       if (signal.aborted)
-        return unreachable('No answer in time', { sent: true, timedOut: true, cause: error });
+        return unreachable(`No answer of ${this.#server} in time`, {
+          sent: true,
+          timedOut: true,
+          cause: error,
+        });
       const sent = !provesNotSent(error);
-      return unreachable(
-        sent ? 'The connection was lost before the answer' : 'No connection to the gateway',
-        { sent, cause: error },
-      );
+      const why = sent
+        ? `The connection to ${this.#server} was lost before the answer`
+        : `No connection to the gateway at ${this.#server}`;
+      const code = codeOf(error);
+      return unreachable(code === undefined ? why : `${why}: ${code}`, { sent, cause: error });
     }
     const { status } = response;
     // Another call may have taken its place meanwhile: then it is the newer content.
@@ -214,7 +224,10 @@ export class Exchange {
     if (status === 204) return undefined;
     const answer = parsed(text);
     if (answer === undefined)
-      return unreachable(`An answer (${status}) that is not the gateway's`, { sent: true, status });
+      return unreachable(`An answer (${status}) of ${this.#server} that is not the gateway's`, {
+        sent: true,
+        status,
+      });
     if ((status >= 200 && status < 300) || operation.answers?.includes(status)) {
       const value = answer as object;
       const newEtag = response.headers.get('etag');
@@ -224,7 +237,10 @@ export class Exchange {
     }
     const problem = problemBodyOf(status, answer, requestId);
     if (problem === undefined)
-      return unreachable(`An answer (${status}) that is not the gateway's`, { sent: true, status });
+      return unreachable(`An answer (${status}) of ${this.#server} that is not the gateway's`, {
+        sent: true,
+        status,
+      });
     // An attempt of which nothing came says nothing about the one before it; a refusal by the platform is about the order itself.
     const isOpen = inDoubt && problem.outcome === 'not_processed' && problem.code !== 'upstream-rejected';
     return new Problem(isOpen ? { ...problem, outcome: 'unknown' } : problem, call, {
@@ -236,7 +252,12 @@ export class Exchange {
   async #authenticate(headers: Record<string, string>): Promise<void> {
     const { apiKey, token } = this.#options;
     if (apiKey !== undefined) headers['x-api-key'] = apiKey;
-    else if (token !== undefined) headers['authorization'] = `Bearer ${await token()}`;
+    else if (token !== undefined) {
+      const given: unknown = await token();
+      if (typeof given !== 'string' || !/^[!-~]+$/.test(given))
+        throw new TypeError('token() resolves to a JWT, a text without spaces');
+      headers['authorization'] = `Bearer ${given}`;
+    }
   }
 
   #prepare(
@@ -254,6 +275,8 @@ export class Exchange {
       const value = rest[name];
       delete rest[name];
       if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
+      // A URL takes the first two for steps between folders, and has no form for half a character.
+      if (/^\.\.?$|\p{Cs}/u.test(value)) throw new TypeError(`${id}: ${name} is no id that a path can have`);
       return encodeURIComponent(value);
     });
     // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
@@ -304,6 +327,24 @@ export class Exchange {
 }
 
 const TIMED_OUT = Symbol('timed out');
+
+/** Where the value of a header comes from. */
+const SOURCES: Readonly<Record<string, string>> = {
+  'x-request-id': 'the option requestId',
+  'idempotency-key': 'the option idempotencyKey',
+  'if-match': 'the option ifMatch',
+  'x-acting-user': 'the alias given to as()',
+  'x-session-id': 'the id given to withSession()',
+};
+
+/** Refuses what `fetch` would refuse, before anything is sent, with the name of what is wrong and never its value. */
+function assertSendable(id: string, headers: Readonly<Record<string, unknown>>, body: Payload['body']): void {
+  for (const [name, value] of Object.entries(headers))
+    if (typeof value !== 'string' || !/^[\t -~\x80-\xff]*$/.test(value))
+      throw new TypeError(`${id}: ${SOURCES[name] ?? name} is no text that a header can have`);
+  if (body instanceof ReadableStream && body.locked)
+    throw new TypeError(`${id}: the stream of rows is being read already`);
+}
 
 /** What the gateway calls retryable, what was never sent, and what the gateway itself runs once. */
 function mayRepeat(failure: Failure, { guarded }: Operation): boolean {

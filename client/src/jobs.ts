@@ -23,6 +23,8 @@ type ImportInput = Omit<ImportMembersInput, 'validateOnly'>;
 
 /** Where the gateway does not say how long, a lost watch is taken up again after a time up to this. */
 const WAIT_MS = 2_000;
+/** Far more than the gateway writes: a row has its account and a message, an event one job. */
+const LONGEST_LINE = 1_000_000;
 const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 
@@ -162,19 +164,28 @@ function isLost(error: unknown): boolean {
   return (error as { name?: unknown } | null)?.name === 'TypeError';
 }
 
+/** The lines of a text, each of at most {@link LONGEST_LINE} characters. What was read before is not read again with each chunk. */
 async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let rest = '';
+  let begun: string[] = [];
+  let length = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      const parts = rest.split(/\r?\n/);
-      rest = parts.pop() ?? '';
-      yield* parts;
+      const parts = (done ? decoder.decode() : decoder.decode(value, { stream: true })).split('\n');
+      const rest = parts.pop() ?? '';
+      for (const part of parts) {
+        yield [...begun, part].join('').replace(/\r$/, '');
+        begun = [];
+        length = 0;
+      }
+      begun.push(rest);
+      length += rest.length;
+      if (length > LONGEST_LINE)
+        throw new Error(`A line of more than ${LONGEST_LINE} characters is not the gateway's`);
       if (done) {
-        if (rest !== '') yield rest;
+        if (length > 0) yield begun.join('');
         return;
       }
     }

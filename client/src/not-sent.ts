@@ -17,6 +17,11 @@ const NO_CONNECTION = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'ConnectionRefused',
+  // The handshake failed: the server speaks no TLS, or no version of it that both know.
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_UNSUPPORTED_PROTOCOL',
+  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
 ]);
 const OF_CONNECTING = new Set(['connect', 'getaddrinfo']);
 
@@ -36,4 +41,11 @@ export function provesNotSent(error: unknown): boolean {
   if (typeof syscall === 'string' && OF_CONNECTING.has(syscall)) return true;
   if (cause !== undefined) return provesNotSent(cause);
   return /client error \(Connect\)|tcp connect error|dns error/.test(String(message));
+}
+
+/** The code of the failure, such as `ECONNREFUSED`, where there is one. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };
+  return typeof code === 'string' ? code : codeOf(cause ?? errors?.[0]);
 }

@@ -9,17 +9,19 @@ export interface WaitOptions extends Pick<CallOptions, 'signal'> {
   readonly pollMs?: number;
 }
 
-/** The time of `placeAndWait` ran out. The order may still be placed: ask again with the same order, never under another number. */
+/** The time of `placeAndWait` ran out, or the record is of another order. The order may still be placed: ask again with the same order, never under another number. */
 export class OrderNotSettled extends Error {
   override readonly name = 'OrderNotSettled';
   readonly order: OrderKey;
   /** The last record that was seen, where there was one. */
   readonly record: OrderRecord | undefined;
 
-  constructor(order: OrderKey, record: OrderRecord | undefined, cause: unknown) {
-    const { channelCode, channelOrderId } = order;
+  constructor(order: OrderKey, record: OrderRecord | undefined, cause: unknown, isOthers = false) {
+    const name = `${order.channelCode} ${order.channelOrderId}`;
     super(
-      `${channelCode} ${channelOrderId} is ${record?.state ?? 'not settled'} when the time to wait ends`,
+      isOthers
+        ? `The record of ${name} is of another order`
+        : `${name} is ${record?.state ?? 'not settled'} when the time to wait ends`,
       { cause },
     );
     this.order = order;
@@ -56,7 +58,9 @@ export async function placeAndWait(
   while (left() > 0) {
     try {
       const call = { timeoutMs: left(), ...(signal && { signal }) };
-      seen = isTaken ? await orders.get(key, call) : await orders.place(order, call);
+      const record: OrderRecord = isTaken ? await orders.get(key, call) : await orders.place(order, call);
+      if (!isOf(order, record)) throw new OrderNotSettled(key, seen, undefined, true);
+      seen = record;
       if (SETTLED.has(seen.state)) return seen;
       isTaken = !TO_PLACE.has(seen.state);
     } catch (error) {
@@ -71,6 +75,26 @@ export async function placeAndWait(
     wait = pollMs ?? Math.min(wait * 2, LAST_POLL_MS);
   }
   throw new OrderNotSettled(key, seen, last);
+}
+
+/**
+ * Whether a record is of this order, as far as a record shows it. A number that was released while it was waited for may be another
+ * order's by now.
+ */
+function isOf(order: PlaceOrderInput, record: OrderRecord): boolean {
+  return (
+    record.channelCode === order.channelCode &&
+    record.channelOrderId === order.channelOrderId &&
+    (record.items as OrderRecord['items'] | undefined)?.length === order.items.length &&
+    order.items.every(({ sequence, orderType, customer }, index) => {
+      const item = record.items.find((one) => one.sequence === (sequence ?? index + 1));
+      const { enterpriseGlobalId } = customer;
+      return (
+        item?.orderType === orderType &&
+        (enterpriseGlobalId === undefined || item.enterpriseGlobalId === enterpriseGlobalId)
+      );
+    })
+  );
 }
 
 function paused(ms: number, signal: AbortSignal | undefined): Promise<void> {

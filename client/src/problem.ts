@@ -2,6 +2,7 @@ import type { Conflict, Outcome, ProblemCode, RequestFault, UpstreamAnswer } fro
 
 /** Seen across two copies of this package, where `instanceof` is not. */
 const PROBLEM = Symbol.for('@licensing-gateway/client:problem');
+const FAULTS_IN_MESSAGE = 3;
 const UNREACHABLE = Symbol.for('@licensing-gateway/client:unreachable');
 
 /** Further words come with newer gateways. */
@@ -70,7 +71,9 @@ export class Problem extends Error {
     facts: CallFacts,
     more: { retryAfterMs?: number | undefined; order?: OrderKey | undefined } = {},
   ) {
-    super(`${body.code}: ${body.detail ?? body.title} (${facts.operation}, request ${body.requestId})`);
+    super(
+      `${body.code}: ${body.detail ?? body.title}${faultsOf(body)} (${facts.operation}, request ${body.requestId})`,
+    );
     this.code = body.code;
     this.status = body.status;
     this.title = body.title;
@@ -155,4 +158,21 @@ export function problemBodyOf(status: number, body: unknown, requestId: string):
     retryable: retryable === true,
     requestId: typeof told === 'string' ? told : requestId,
   };
+}
+
+/** The first faults of the input, each with its place. */
+function faultsOf({ errors = [] }: ProblemBody): string {
+  const more = errors.length > FAULTS_IN_MESSAGE ? `; and ${errors.length - FAULTS_IN_MESSAGE} more` : '';
+  const told = errors
+    .slice(0, FAULTS_IN_MESSAGE)
+    .map((fault) => `; ${placeOf(fault)} ${fault.detail}`)
+    .join('');
+  return told + more;
+}
+
+/** Where in the request, or in its file. */
+export function placeOf({ row, column, pointer, parameter }: RequestFault): string {
+  if (row === undefined) return pointer || parameter || 'body';
+  if (row === 0) return column === undefined ? 'file' : `header, ${column}`;
+  return column === undefined ? `row ${row}` : `row ${row}, ${column}`;
 }

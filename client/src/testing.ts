@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Licensing, type LicensingOptions } from './licensing.ts';
+import { operations } from './operations.ts';
 
 /** A checkout of the gateway in which `npm ci` and `npm run build` have run. */
 interface Checkout {
@@ -161,17 +162,37 @@ export type Fakes = {
 
 /** A client for unit tests: these methods, and every other rejects with its name. Nothing is sent. */
 export function fakeLicensing(fakes: Fakes = {}): Licensing {
-  const licensing = new Licensing({
-    baseUrl: 'http://licensing.invalid',
-    fetch: (url, { method = 'GET' }) =>
-      Promise.reject(new Error(`This call is not faked: ${method} ${new URL(url).pathname}`)),
-    attempts: 1,
-  });
+  const licensing = new Licensing({ baseUrl: 'http://licensing.invalid', apiKey: 'fake', fetch: notFaked });
+  for (const [group, methods] of Object.entries(licensing) as [string, Record<string, unknown>][])
+    for (const name of Object.keys(methods))
+      if (name !== 'placeAndWait') methods[name] = unfaked(group, name);
+  // A view of a fake is the fake: its methods are the same.
+  licensing.as = licensing.withSession = () => licensing;
   for (const [group, methods] of Object.entries(fakes)) {
     if (typeof methods === 'function') Object.assign(licensing, { [group]: methods });
     else Object.assign(licensing[group as 'orders'], methods);
   }
   return licensing;
+}
+
+/** Rejects at the first use, also where a walk or a job is asked for. */
+function unfaked(group: string, name: string): () => unknown {
+  const error = () => new Error(`${group}.${name} is not faked: give it to fakeLicensing`);
+  const isWalk = Object.values(operations).some(({ group: of, each }) => of === group && each === name);
+  if (isWalk)
+    // oxlint-disable-next-line require-yield
+    return async function* () {
+      throw error();
+    };
+  if (name === 'follow')
+    return () => {
+      throw error();
+    };
+  return () => Promise.reject(error());
+}
+
+function notFaked(): never {
+  throw new Error('A fake client sends nothing');
 }
 
 async function launchSandbox(

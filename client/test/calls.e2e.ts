@@ -29,6 +29,48 @@ afterAll(async () => {
   await sandbox.close();
 });
 
+describe('a client', () => {
+  it('refuses what a header or a path cannot carry, by name, and sends nothing', async () => {
+    let sent = 0;
+    const send: typeof fetch = (...request) => {
+      sent++;
+      return fetch(...request);
+    };
+    const { key: apiKey, url: baseUrl } = gateway;
+    const own = new Licensing({ baseUrl, apiKey, fetch: send as never });
+    const order = orderOf(orders.next().value) as never;
+    const rows = new Blob(['account']).stream();
+    rows.getReader();
+    for (const [message, call] of [
+      ['the option requestId', () => own.orders.place(order, { requestId: 'a\nb' })],
+      ['the option idempotencyKey', () => own.orders.place(order, { idempotencyKey: 'schlüssel-€' })],
+      ['the option ifMatch', () => own.assets.list(HARBOUR, { ifMatch: '\u0000' })],
+      ['the alias given to as()', () => own.as('änna\r\n').members.list(HARBOUR)],
+      ['the id given to withSession()', () => own.withSession('日本').members.list(HARBOUR)],
+      ['the stream of rows is being read', () => own.members.import(HARBOUR, rows)],
+      ['settleOrder: channelOrderId is no id', () => settle(own, '..')],
+      ['settleOrder: channelOrderId is no id', () => settle(own, '.')],
+      ['settleOrder: channelOrderId is no id', () => settle(own, '\ud800')],
+      ['settleOrder needs channelOrderId', () => settle(own, '')],
+    ] as const) {
+      const refused = await call().catch((error: unknown) => error);
+      expect([message, refused]).toEqual([
+        message,
+        expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
+      ]);
+    }
+    for (const token of [() => 'a\nb', () => '', () => undefined as never]) {
+      const refused = new Licensing({ baseUrl, token, fetch: send as never }).callers.me();
+      await expect(refused).rejects.toThrow('token() resolves to a JWT');
+    }
+    expect(sent).toBe(0);
+  });
+});
+
+function settle(client: Licensing, channelOrderId: string): Promise<unknown> {
+  return client.orders.settle({ channelCode: 'crm', channelOrderId, as: 'succeeded', reason: 'seen' });
+}
+
 describe('the methods', () => {
   it('are one for each operation of the document', () => {
     const document = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as {
@@ -212,11 +254,15 @@ describe('credentials', () => {
   });
 
   it.each([
-    [{ baseUrl: 'ftp://gateway' }, 'http or https'],
-    [{ baseUrl: 'http://user:password@gateway' }, 'neither credentials'],
-    [{ baseUrl: 'http://gateway', apiKey: 'a', token: () => 'b' }, 'not both'],
+    [{ baseUrl: 'ftp://gateway', apiKey: 'a' }, 'baseUrl is an http or https URL'],
+    [{ baseUrl: 'gateway', apiKey: 'a' }, 'baseUrl is an http or https URL'],
+    [{ baseUrl: 'http://user:password@gateway', apiKey: 'a' }, 'neither credentials'],
+    [{ baseUrl: 'http://gateway', apiKey: 'a', token: () => 'b' }, 'Give apiKey or token: each is set'],
+    // Such as a variable that is not set.
+    [{ baseUrl: 'http://gateway', apiKey: undefined as never }, 'Give apiKey or token: neither is set'],
+    [{ baseUrl: 'http://gateway' }, 'Give apiKey or token: neither is set'],
     [{ baseUrl: 'http://gateway', apiKey: '' }, 'apiKey is empty'],
-    [{ baseUrl: 'http://gateway', attempts: 4 }, 'attempts is 1 to 3'],
+    [{ baseUrl: 'http://gateway', apiKey: 'a', attempts: 4 }, 'attempts is 1 to 3'],
   ])('options %j are refused', (options, why) => {
     expect(() => new Licensing(options)).toThrow(why);
   });

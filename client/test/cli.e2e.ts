@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -60,7 +60,8 @@ describe('the command licensing', () => {
       licensing('assets', 'list', 'ent-harbour', '--json'),
       licensing('members', 'list', 'ent-harbour', '--as', 'anna', '--keyword', 'anna'),
     ]);
-    expect(table.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['ASSETID', 'ast-1001', '']);
+    expect(table.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['ASSET ID', 'ast-1001', '']);
+    expect(table.out.split('\n')[0]).toMatch(/ {2}MEMBER GLOBAL ID$/);
     expect(lines.out.trim().split('\n').length).toBeGreaterThan(10);
     for (const line of lines.out.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('assetId');
     expect(members.out).toContain('anna@harbour');
@@ -138,9 +139,11 @@ describe('the command licensing', () => {
       ],
     ]);
     expect(run.out).toMatch(/^succeeded +1$/m);
-    expect(readFileSync(`${file}.failed.csv`, 'utf8')).toMatch(
-      /^row,account,status,code,message\r\n2,anna,failed,/,
-    );
+    const [header, row, end] = readFileSync(`${file}.failed.csv`, 'utf8').split('\r\n');
+    expect(header).toBe(`${rows[0]},status,code,message`);
+    expect(row?.startsWith(`${rows[2]},failed,`)).toBe(true);
+    expect(end).toBe('');
+    expect(statSync(`${file}.failed.csv`).mode & 0o777).toBe(0o600);
     const again = await licensing(
       'members',
       'import',
@@ -188,6 +191,53 @@ describe('the command licensing', () => {
       const unread = await licensing('members', 'import', path, ...into);
       expect([unread.code, unread.err]).toEqual([2, expect.stringContaining(path)]);
     }
+  });
+
+  it.each([
+    [
+      'CSV',
+      'csv',
+      (account: string, password: string) =>
+        `account;password;remark;name\n${account};${password};"one; ""two""";A  Name\n`,
+    ],
+    [
+      'JSON lines',
+      'ndjson',
+      (account: string, password: string) =>
+        `${JSON.stringify({ account, password, remark: 'one; "two"', name: 'A  Name' }).replace(/\}$/, ',"departmentId":9007199254741001}')}\n`,
+    ],
+  ])('takes the file of failed rows in %s again once it is mended', async (_, ending, fileOf) => {
+    const file = join(folder, `mended.${ending}`);
+    const failedFile = `${file}.failed.${ending}`;
+    const into = ['--enterprise', 'ent-harbour'];
+    const account = `mended${ending}`;
+    await sandbox.reset();
+    writeFileSync(file, fileOf('bo', newSecret('m')));
+    expect((await licensing('members', 'import', file, ...into)).code).toBe(1);
+    const failed = readFileSync(failedFile, 'utf8');
+    expect(failed).toContain('"failed"'.slice(ending === 'csv' ? 1 : 0, ending === 'csv' ? -1 : undefined));
+    // As it is, it fails again, and says so in the same columns.
+    const { jobId } = JSON.parse((await licensing('jobs', 'list', '--json')).out.split('\n')[0] ?? '') as {
+      jobId: string;
+    };
+    const again = await licensing('jobs', 'retry', jobId, failedFile);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('1 row failed')]);
+    expect(readFileSync(`${failedFile}.failed.${ending}`, 'utf8')).toBe(failed);
+    const mended = failed.replace('bo', account);
+    // As another program saves it.
+    const saved =
+      ending === 'csv'
+        ? mended.replace(/status;code;message/, '"status";"code";"message"')
+        : mended.replaceAll(/,"(status|code|message)":/g, ', "$1": ');
+    expect(saved).not.toBe(mended);
+    writeFileSync(failedFile, saved);
+    expect(await licensing('members', 'import', failedFile, ...into)).toMatchObject({ code: 0 });
+    const { out } = await licensing('members', 'list', 'ent-harbour', '--keyword', account, '--json');
+    expect(JSON.parse(out)).toMatchObject({
+      name: 'A  Name',
+      remark: 'one; "two"',
+      ...(ending === 'ndjson' && { departmentId: '9007199254741001' }),
+    });
   });
 
   it('shows, retries and cancels jobs', async () => {
@@ -259,6 +309,42 @@ describe('the command licensing', () => {
     expect([all.code, one.code]).toEqual([0, 0]);
     expect(all.out).toContain('orders settle <channel> <number>');
     expect(one.out).toContain('--reason <…>');
+    expect(one.out).toMatch(/--as <…> +what became of it\n/);
+    const same = async (as: string, ...others: string[][]) => {
+      for (const argv of others)
+        expect([argv, await licensing(...argv)]).toEqual([argv, { code: 0, out: as, err: '' }]);
+    };
+    await same(all.out, ['-h'], ['help'], ['help', '--help']);
+    await same(one.out, ['orders', 'settle', '-h'], ['help', 'orders', 'settle']);
+    const group = await licensing('jobs', '--help');
+    expect(group.out).toMatch(/^ {2}jobs watch /m);
+    expect(group.out).not.toContain('orders settle');
+    await same(group.out, ['help', 'jobs'], ['jobs', '-h']);
+    const { version } = JSON.parse(readFileSync('client/package.json', 'utf8')) as { version: string };
+    await same(`${version}\n`, ['--version'], ['-V']);
+  });
+
+  it('says what is wrong with a command line in its own words', async () => {
+    for (const [argv, err] of [
+      [
+        ['assets', 'list', 'ent-harbour', '--tpye', 'softkey'],
+        'assets list has no option --tpye; did you mean --type?',
+      ],
+      [['whoami', '--nonsense'], 'whoami has no option --nonsense'],
+      [['whoami', '--url'], '--url needs a value; one that begins with - is given as --url=<value>'],
+      [
+        ['whoami', '--url', '--json'],
+        '--url needs a value; one that begins with - is given as --url=<value>',
+      ],
+      [['whoami', '--json=yes'], '--json takes no value'],
+      [
+        ['asets', 'list'],
+        'No command "asets list"; did you mean assets list? `licensing --help` lists them.',
+      ],
+    ] as const)
+      expect([argv, await licensing(...argv)]).toEqual([argv, { code: 2, out: '', err: `${err}\n` }]);
+    // Options may stand before the command.
+    expect(await licensing('--url', gateway.url, '--json', 'whoami')).toMatchObject({ code: 0, err: '' });
   });
 
   it('completes in bash', async () => {

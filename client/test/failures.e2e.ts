@@ -29,6 +29,14 @@ async function failure(call: Promise<unknown>): Promise<unknown> {
   return error;
 }
 
+/** A record of the order, as far as the client looks at it. */
+function recordOf({ channelCode, channelOrderId, items }: PlaceOrderInput, over: object = {}): object {
+  const told = items.map(({ orderType, customer: { enterpriseGlobalId = null } }, index) => ({
+    ...{ sequence: index + 1, orderType, enterpriseGlobalId, licenseOrderId: 'lo-1', customerId: 'cus-1' },
+  }));
+  return { channelCode, channelOrderId, state: 'succeeded', items: told, ...over };
+}
+
 let last = 0;
 function newOrder(): PlaceOrderInput & { channelCode: string; channelOrderId: string } {
   return orderOf(`failures-${++last}`) as never;
@@ -259,8 +267,29 @@ describe('in front of nothing', () => {
       operation: 'placeOrder',
       order: { channelCode: 'crm' },
     });
-    const unknown = new Licensing({ baseUrl: 'http://no-such-host.invalid', apiKey: 'k', attempts: 1 });
-    expect(await failure(unknown.health.live())).toMatchObject({ sent: false, attempts: 1 });
+    const unknown = new Licensing({ baseUrl: 'http://no-such-host.invalid/path', apiKey: 'k', attempts: 1 });
+    expect(await failure(unknown.health.live())).toMatchObject({
+      sent: false,
+      attempts: 1,
+      message: expect.stringMatching(
+        /^No connection to the gateway at no-such-host\.invalid:80: E\w+ \(live, /,
+      ),
+    });
+  });
+
+  it('a server that speaks no TLS got nothing of the order', async () => {
+    const server = await ScriptedGateway.start();
+    const licensing = new Licensing({
+      baseUrl: server.url.replace('http:', 'https:'),
+      apiKey: 'k',
+      attempts: 1,
+    });
+    const refused = await failure(licensing.orders.place(newOrder()));
+    expect(refused).toBeInstanceOf(GatewayUnreachable);
+    expect(refused).toMatchObject({ sent: false, timedOut: false });
+    expect((refused as Error).message).toContain(`${new URL(server.url).host}: ERR_SSL_`);
+    expect(server.requests).toEqual([]);
+    await server.close();
   });
 
   it('the wait for an order ends with the reason why no gateway was reached', async () => {
@@ -296,7 +325,7 @@ describe('in front of nothing', () => {
     const waiting = licensing.orders.placeAndWait(order, { pollMs: 10 });
     await secondCall.promise;
     const gateway = await ScriptedGateway.start(port);
-    gateway.play({ status: 201, body: { state: 'succeeded' } });
+    gateway.play({ status: 201, body: recordOf(order) });
     expect(await waiting).toMatchObject({ state: 'succeeded' });
     expect(gateway.requests).toHaveLength(1);
     expect(JSON.parse(gateway.requests[0]?.body ?? '')).toMatchObject({
@@ -359,6 +388,60 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(isGatewayUnreachable(failed) && failed.status).toBe(act.status);
     expect(failed).toMatchObject({ sent: true, attempts: 1 });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('a problem names the faulty parameters in its message, the first three of them', async () => {
+    const errors = [
+      { parameter: 'pageSize', detail: 'must be at most 1000' },
+      { pointer: '/items/0', detail: 'is required' },
+      { row: 3, column: 'account', detail: 'must be given' },
+      { row: 4, detail: 'must have 3 cells' },
+    ];
+    server.play(problem(400, 'validation-failed', { errors, detail: 'The request is wrong.' }));
+    expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({
+      message:
+        'validation-failed: The request is wrong.; pageSize must be at most 1000; /items/0 is required; ' +
+        'row 3, account must be given; and 1 more (listAssets, request of-the-gateway)',
+    });
+  });
+
+  it('the wait for an order takes no record of another order', async () => {
+    const order = newOrder();
+    const item = { orderType: 'delete_asset', enterpriseGlobalId: null, sequence: 1 };
+    for (const over of [
+      { channelOrderId: 'another' },
+      { items: [] },
+      { items: [item] },
+      { items: undefined },
+    ]) {
+      // Another process has the number at first; then it is released, and taken by an order of a third.
+      server.play(
+        problem(409, 'request-in-progress', { outcome: 'unknown' }),
+        { status: 200, body: recordOf(order, { state: 'sending' }) },
+        { status: 200, body: recordOf(order, over) },
+      );
+      const ended = await failure(licensing.orders.placeAndWait(order, { pollMs: 10 }));
+      expect(ended).toBeInstanceOf(OrderNotSettled);
+      expect(ended).toMatchObject({
+        record: { state: 'sending' },
+        message: `The record of crm ${order.channelOrderId} is of another order`,
+      });
+      expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
+    }
+  });
+
+  it('rows come as fast as they are read, also in many pieces, and a line without end is given up', async () => {
+    const rows = Array.from({ length: 200_000 }, (_, index) => ({ row: index + 1, account: `a${index}` }));
+    server.play({ status: 200, text: rows.map((row) => `${JSON.stringify(row)}\r\n`).join('') });
+    let count = 0;
+    for await (const { row } of licensing.jobs.follow('job').rows()) if (row === count + 1) count++;
+    expect(count).toBe(rows.length);
+
+    server.play({ status: 200, text: 'x'.repeat(30 * 1024 * 1024) });
+    const started = performance.now();
+    await expect(licensing.jobs.follow('job').rows().next()).rejects.toThrow('A line of more than');
+    // It took 47 s when each piece was searched from the beginning of the line.
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   it('K47 the key does not follow a redirect', async () => {

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { orderOf } from '../../test/support/order-body.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { isProblem, Licensing } from '../src/licensing.ts';
 import { LicensingHealthIndicator, LicensingModule } from '../src/nestjs.ts';
@@ -69,9 +70,17 @@ describe('a fake client for unit tests', () => {
     expect(await licensing.assets.get({ ...HARBOUR, assetId: 'a-1' })).toEqual({ assetId: 'a-1' });
     for await (const { memberGlobalId } of licensing.members.each(HARBOUR))
       expect(memberGlobalId).toBe('m-1');
-    expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({
-      cause: { message: 'This call is not faked: GET /v1/enterprises/ent-harbour/assets' },
-    });
+    const notFaked = (name: string) => `${name} is not faked: give it to fakeLicensing`;
+    for (const [name, call] of [
+      ['assets.list', () => licensing.assets.list(HARBOUR)],
+      ['members.get', () => licensing.as('anna').members.get({ ...HARBOUR, memberGlobalId: 'm-1' })],
+      ['assets.each', () => licensing.assets.each(HARBOUR).next()],
+      ['members.import', () => licensing.members.import(HARBOUR, '')],
+      ['orders.place', () => licensing.orders.placeAndWait(orderOf('faked-1') as never)],
+    ] as const)
+      expect(await failure(call())).toMatchObject({ name: 'Error', message: notFaked(name) });
+    expect(() => licensing.jobs.follow('job-1')).toThrow(notFaked('jobs.follow'));
+    expect(await licensing.as('anna').assets.get({ ...HARBOUR, assetId: 'a-2' })).toEqual({ assetId: 'a-2' });
   });
 });
 

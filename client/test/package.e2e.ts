@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -57,6 +58,18 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the package', () => {
+  it('is built by the command that packs it: a checkout without a build gives no empty package', async () => {
+    const copy = join(folder, 'checkout');
+    for (const path of ['package.json', '.npmrc', 'tsconfig.json', 'client'])
+      cpSync(path, join(copy, path), { recursive: true, filter: (from) => from !== 'client/dist' });
+    for (const path of ['node_modules', 'bench', 'examples']) symlinkSync(resolve(path), join(copy, path));
+    const { stdout } = await run('npm', ['run', '-s', 'pack:client', '--', '--json'], { cwd: copy });
+    const [packed] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }];
+    expect(packed.files.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['dist/licensing.js', 'dist/licensing.d.ts', 'dist/cli/main.js']),
+    );
+  });
+
   it('is installed without a registry: it has no dependency, and no more than the build and its pages', () => {
     const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
     expect(installed.filter((name) => !['@types', 'undici-types', '@nestjs'].includes(name))).toEqual([

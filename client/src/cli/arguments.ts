@@ -27,52 +27,108 @@ export interface Given {
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}
 
-export const common: Readonly<Record<string, Option>> = {
+const common: Readonly<Record<string, Option>> = {
   url: { type: 'text', about: 'the gateway; by default $LICENSING_URL' },
   as: { type: 'text', about: 'alias of the user for whom member operations act' },
   json: { type: 'yes', about: 'JSON for machines, one line an item' },
-  help: { type: 'yes', about: 'what the command does' },
+  help: { type: 'yes', about: 'what the command does; -h is the same' },
 };
 
+/** All options of a command: its own take the place of common ones of the same name. */
+export function optionsOf({ options }: Command): Readonly<Record<string, Option>> {
+  return { ...common, ...options };
+}
+
+/** The words that are neither options nor their values. */
+export function wordsOf(argv: readonly string[], commands: readonly Command[]): string[] {
+  return parsed(argv, Object.assign({}, ...commands.map(optionsOf)) as Record<string, Option>).positionals;
+}
+
 export function read(argv: readonly string[], commands: readonly Command[]): Given {
-  const named = argv.filter((word) => !word.startsWith('-'));
+  const words = wordsOf(argv, commands);
   const command =
-    commands.find(({ name }) => name === named.slice(0, 2).join(' ')) ??
-    commands.find(({ name }) => name === named[0]);
-  if (!command) {
-    const wrong = named.length === 0 ? 'No command' : `No command "${named.slice(0, 2).join(' ')}"`;
-    throw new UsageError(`${wrong}; \`licensing --help\` lists them`);
+    commands.find(({ name }) => name === words.slice(0, 2).join(' ')) ??
+    commands.find(({ name }) => name === words[0]);
+  if (!command) throw new UsageError(`${wrongCommand(words, commands)} \`licensing --help\` lists them.`);
+  const options = optionsOf(command);
+  const { tokens, positionals } = parsed(argv, options);
+  const text: Record<string, string> = {};
+  const yes = new Set<string>();
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    const type = options[name]?.type;
+    if (type === undefined)
+      throw new UsageError(`${command.name} has no option ${rawName}${meant(name, Object.keys(options))}`);
+    if (type === 'yes') {
+      if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
+      yes.add(name);
+    } else if (value === undefined || (!inlineValue && value.startsWith('-')))
+      throw new UsageError(`${rawName} needs a value; one that begins with - is given as ${rawName}=<value>`);
+    else text[name] = value;
   }
-  const options = { ...command.options, ...common };
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: Object.fromEntries(
-        Object.entries(options).map(([name, { type }]) => [
-          name,
-          { type: type === 'yes' ? ('boolean' as const) : ('string' as const) },
-        ]),
-      ),
-    });
-    const places = positionals.slice(command.name.split(' ').length);
-    const yes = new Set(Object.keys(values).filter((name) => values[name] === true));
-    if (!yes.has('help') && places.length !== command.places.length)
-      throw new UsageError(
-        `licensing ${command.name} ${command.places.join(' ')}: ${places.length} of ${command.places.length} given`,
-      );
-    const text = Object.entries(values).filter(
-      (entry): entry is [string, string] => typeof entry[1] === 'string',
+  const places = positionals.slice(command.name.split(' ').length);
+  if (!yes.has('help') && places.length !== command.places.length)
+    throw new UsageError(
+      `licensing ${command.name} ${command.places.join(' ')}: ${places.length} of ${command.places.length} given`,
     );
-    return { command, places, text: Object.fromEntries(text), yes };
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError((error as Error).message);
+  return { command, places, text, yes };
+}
+
+/** Not strict: what is wrong is told here, in words of this command. */
+function parsed(argv: readonly string[], options: Readonly<Record<string, Option>>) {
+  return parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, { type }]) => [
+        name,
+        {
+          type: type === 'yes' ? ('boolean' as const) : ('string' as const),
+          ...(name === 'help' && { short: 'h' }),
+        },
+      ]),
+    ),
+  });
+}
+
+function wrongCommand(words: readonly string[], commands: readonly Command[]): string {
+  if (words.length === 0) return 'No command is given.';
+  const asked = words.slice(0, 2).join(' ');
+  const names = commands.map(({ name }) => name);
+  return `No command "${asked}"${meant(asked, names, '') || '.'}`;
+}
+
+/** What was meant, where one of the names is nearly the same. */
+function meant(asked: string, names: readonly string[], before = '--'): string {
+  const [nearest, far] = names
+    .map((name) => [name, distance(asked, name)] as const)
+    .reduce((best, one) => (one[1] < best[1] ? one : best), ['', Infinity] as const);
+  return far <= 1 + asked.length / 4 ? `; did you mean ${before}${nearest}?` : '';
+}
+
+/** How many characters have to be changed, added or removed (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [line, character] of [...one].entries()) {
+    const next = [line + 1];
+    for (const [column, theirs] of [...other].entries())
+      next.push(
+        Math.min(
+          (next[column] ?? 0) + 1,
+          (row[column + 1] ?? 0) + 1,
+          (row[column] ?? 0) + Number(character !== theirs),
+        ),
+      );
+    row = next;
   }
+  return row.at(-1) ?? 0;
 }
 
 export function usage(command: Command): string {
-  const rows = Object.entries({ ...command.options, ...common }).map(
+  const rows = Object.entries(optionsOf(command)).map(
     ([name, { type, about }]) => [`  --${name}${type === 'text' ? ' <…>' : ''}`, about] as const,
   );
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;

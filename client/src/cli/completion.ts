@@ -1,4 +1,4 @@
-import { type Command, common } from './arguments.ts';
+import { type Command, optionsOf } from './arguments.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
@@ -12,8 +12,9 @@ export function completion(shell: string, commands: readonly Command[]): string 
 
 function bash(commands: readonly Command[]): string {
   const first = [...new Set(commands.map(({ name }) => name.split(' ')[0]))].join(' ');
-  const cases = commands.map(({ name, options, places }) => {
-    const flags = Object.keys({ ...options, ...common }).map((option) => `--${option}`);
+  const cases = commands.map((command) => {
+    const { name, places } = command;
+    const flags = Object.keys(optionsOf(command)).map((option) => `--${option}`);
     const file = places.some((place) => place.includes('file')) ? ' $(compgen -f -- "$word")' : '';
     return `    "${name}") words="${flags.join(' ')}"; COMPREPLY=( $(compgen -W "$words" -- "$word")${file} ); return;;`;
   });
@@ -46,7 +47,8 @@ complete -F _licensing licensing
 }
 
 function fish(commands: readonly Command[]): string {
-  const lines = commands.flatMap(({ name, about, options }) => {
+  const lines = commands.flatMap((command) => {
+    const { name, about } = command;
     const [group = '', verb] = name.split(' ');
     const quoted = about.replaceAll("'", "\\'");
     const inGroup = `__fish_seen_subcommand_from ${group}`;
@@ -55,7 +57,7 @@ function fish(commands: readonly Command[]): string {
       verb === undefined
         ? `complete -c licensing -f -n __fish_use_subcommand -a ${group} -d '${quoted}'`
         : `complete -c licensing -f -n '${inGroup}' -a ${verb} -d '${quoted}'`,
-      ...Object.entries({ ...options, ...common }).map(
+      ...Object.entries(optionsOf(command)).map(
         ([option, { type, about: text, words }]) =>
           `complete -c licensing -n '${isThere}' -l ${option}${type === 'text' ? ' -r' : ''}${words ? ` -f -a '${words.join(' ')}'` : ''} -d '${text.replaceAll("'", "\\'")}'`,
       ),

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { isGatewayUnreachable, isProblem, Licensing, type RequestFault } from '../licensing.ts';
-import { type Given, read, UsageError, usage } from './arguments.ts';
+import { isGatewayUnreachable, isProblem, Licensing } from '../licensing.ts';
+import { placeOf } from '../problem.ts';
+import { type Given, read, UsageError, usage, wordsOf } from './arguments.ts';
 import { commands } from './commands.ts';
 import { exitCodes } from './output.ts';
 
@@ -15,17 +16,20 @@ const json = argv.includes('--json');
 process.exitCode = await run().catch(failed);
 
 async function run(): Promise<number> {
-  if (argv.every((word) => word === '--help')) {
-    const rows = commands.map(({ name, places, about }) => [[name, ...places].join(' '), about] as const);
-    const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-    process.stdout.write(
-      `licensing <command>\n\n${rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`).join('\n')}\n\n` +
-        'LICENSING_URL and LICENSING_API_KEY (or LICENSING_API_KEY_FILE) name the gateway and the key.\n' +
-        'Exit codes: 0 done, 1 some of it failed or is in doubt, 2 refused, 3 no answer: the outcome is unknown.\n',
-    );
-    return argv.length === 0 ? exitCodes.refused : exitCodes.done;
+  if (argv[0] === '--version' || argv[0] === '-V') {
+    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    process.stdout.write(`${(JSON.parse(manifest) as { version: string }).version}\n`);
+    return exitCodes.done;
   }
-  const asked = read(argv, commands);
+  const [first, ...further] = wordsOf(argv, commands);
+  const words = first === 'help' ? further : [first, ...further].filter((word) => word !== undefined);
+  const wantsHelp = first === 'help' || argv.some((word) => word === '--help' || word === '-h');
+  const inGroup = commands.filter(({ name }) => words.length < 2 && name.split(' ')[0] === words[0]);
+  if (words.length === 0 || (inGroup.length > 1 && (wantsHelp || argv.length === 1))) {
+    list(words.length === 0 ? commands : inGroup);
+    return wantsHelp ? exitCodes.done : exitCodes.refused;
+  }
+  const asked = read(wantsHelp ? [...words, '--help'] : argv, commands);
   if (asked.yes.has('help')) {
     process.stdout.write(usage(asked.command));
     return exitCodes.done;
@@ -36,7 +40,18 @@ async function run(): Promise<number> {
     : exitCodes.refused;
 }
 
-function clientFor({ text }: Given): Licensing {
+function list(some: typeof commands): void {
+  const rows = some.map(({ name, places, about }) => [[name, ...places].join(' '), about] as const);
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  process.stdout.write(
+    `licensing <command>\n\n${rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`).join('\n')}\n\n` +
+      '`licensing help <command>` shows its options; `licensing --version` the version.\n' +
+      'LICENSING_URL and LICENSING_API_KEY (or LICENSING_API_KEY_FILE) name the gateway and the key.\n' +
+      'Exit codes: 0 done, 1 some of it failed or is in doubt, 2 refused, 3 no answer: the outcome is unknown.\n',
+  );
+}
+
+function clientFor({ text, command }: Given): Licensing {
   const baseUrl = text['url'] ?? process.env['LICENSING_URL'];
   // Not an option: other users of the machine see command lines.
   const file = process.env['LICENSING_API_KEY_FILE'];
@@ -44,7 +59,9 @@ function clientFor({ text }: Given): Licensing {
   if (baseUrl === undefined || apiKey === undefined || apiKey === '')
     throw new UsageError('Set LICENSING_URL (or --url) and LICENSING_API_KEY (or LICENSING_API_KEY_FILE)');
   const licensing = new Licensing({ baseUrl, apiKey });
-  return text['as'] === undefined ? licensing : licensing.as(text['as']);
+  // Some commands have an option of their own with this name.
+  const alias = 'as' in command.options ? undefined : text['as'];
+  return alias === undefined ? licensing : licensing.as(alias);
 }
 
 /** Says what is known on the standard error, and gives the exit code. */
@@ -78,13 +95,6 @@ function failed(error: unknown): number {
   }
   tell(error instanceof Error ? error.message : 'It failed');
   return exitCodes.refused;
-}
-
-/** Where in the request, or in its file. */
-function placeOf({ row, column, pointer, parameter }: RequestFault): string {
-  if (row === undefined) return pointer || parameter || 'body';
-  if (row === 0) return column === undefined ? 'file' : `header, ${column}`;
-  return column === undefined ? `row ${row}` : `row ${row}, ${column}`;
 }
 
 function tell(line: string): void {

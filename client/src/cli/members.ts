@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ImportJob, Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { type Given, UsageError } from './arguments.ts';
+import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
 import { exitCodes, fieldsOf } from './output.ts';
 
 type Write = (text: string) => void;
@@ -21,7 +20,8 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
     ...(maxDeletes !== undefined && { maxDeletes: Number(maxDeletes) }),
     ...(text['keep'] !== undefined && { keep: text['keep'] }),
   };
-  const { rows, format } = await fileAt(path);
+  const file = fileAt(path);
+  const { rows, format } = file;
   if (yes.has('validate-only')) {
     const plan = await licensing.members.previewImport(input, rows, { format });
     write(yes.has('json') ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
@@ -29,30 +29,43 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
   }
   const job = await licensing.members.import(input, rows, { format });
   announce(given, job);
-  return shown(given, job, write, path);
+  return shown(given, job, write, file);
 }
 
 /** Starts a job of the rows that failed in an earlier one, and shows it to its end. */
 export async function retryJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
   const [jobId = '', path = ''] = given.places;
-  const { rows, format } = await fileAt(path);
-  const job = await licensing.jobs.follow(jobId).retry(rows, { format });
+  const file = fileAt(path);
+  const job = await licensing.jobs.follow(jobId).retry(file.rows, { format: file.format });
   announce(given, job);
-  return shown(given, job, write, path);
+  return shown(given, job, write, file);
 }
 
 /** Shows a job from now to its end. */
 export function watchJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
   const [jobId = ''] = given.places;
-  return shown(given, licensing.jobs.follow(jobId), write, `job-${jobId}`);
+  return shown(given, licensing.jobs.follow(jobId), write, undefined);
 }
 
-/** A file that cannot be read is refused here, before a request. */
-async function fileAt(path: string): Promise<{ rows: ReadableStream<Uint8Array>; format: RowFormat }> {
-  const file = await open(path);
-  if ((await file.stat()).isDirectory()) throw new UsageError(`${path} is a directory`);
-  const rows = Readable.toWeb(file.createReadStream()) as ReadableStream<Uint8Array>;
-  return { rows, format: /\.(ndjson|jsonl)$/.test(path) ? 'ndjson' : 'csv' };
+interface InputFile {
+  readonly path: string;
+  readonly format: RowFormat;
+  /** As they are sent. */
+  readonly rows: string | Uint8Array<ArrayBuffer>;
+}
+
+/** A file that cannot be read is refused here, before a request. The columns of an earlier failure are left out. */
+function fileAt(path: string): InputFile {
+  const format = /\.(ndjson|jsonl)$/.test(path) ? 'ndjson' : 'csv';
+  try {
+    const bytes = readFileSync(path);
+    const text = bytes.toString();
+    const rows = withoutReasons(text, format);
+    // What is not UTF-8 is not changed on its way: the gateway names the row.
+    return { path, format, rows: rows === text ? Uint8Array.from(bytes) : rows };
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
 }
 
 function announce({ yes }: Given, { jobId }: ImportJob): void {
@@ -64,7 +77,12 @@ function tell(text: string): void {
   process.stderr.write(text);
 }
 
-async function shown({ yes }: Given, job: ImportJob, write: Write, name: string): Promise<number> {
+async function shown(
+  { yes }: Given,
+  job: ImportJob,
+  write: Write,
+  file: InputFile | undefined,
+): Promise<number> {
   const asJson = yes.has('json');
   const bar = process.stderr.isTTY && !asJson;
   let last: Job | undefined;
@@ -80,8 +98,13 @@ async function shown({ yes }: Given, job: ImportJob, write: Write, name: string)
   for (const status of ['failed', 'unknown'] as const)
     for await (const row of job.rows(status)) left.push(row);
   if (left.length > 0) {
-    const beside = `${name}.failed.csv`;
-    writeFileSync(beside, failedFile(left));
+    const beside = file ? `${file.path}.failed.${file.format}` : `job-${job.jobId}.failed.csv`;
+    // Its own passwords come with the rows: as the file is made anew, nobody else may read it.
+    rmSync(beside, { force: true });
+    writeFileSync(beside, file ? failedRows(textOf(file), file.format, left) : reasonsOnly(left), {
+      mode: 0o600,
+      flag: 'wx',
+    });
     tell(`${left.length} ${left.length === 1 ? 'row' : 'rows'} failed: ${beside}\n`);
   }
   return last.state === 'succeeded' ? exitCodes.done : exitCodes.someFailed;
@@ -112,14 +135,6 @@ function barOf({ done, total, failed, state }: Job): string {
   return `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${Math.floor(share * 100)} %  ${done} of ${total}, ${failed} failed, ${state}  `;
 }
 
-function failedFile(rows: readonly JobRow[]): string {
-  // What begins like this, a spreadsheet would run as a formula.
-  const cell = (value: string | number | null) => {
-    const plain = String(value ?? '').replace(/^(?=[=+\-@\t\r])/, "'");
-    return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
-  };
-  const lines = rows.map(({ row, account, status, code, message }) =>
-    [row, account, status, code, message].map(cell).join(','),
-  );
-  return `${['row,account,status,code,message', ...lines].join('\r\n')}\r\n`;
+function textOf({ rows }: InputFile): string {
+  return typeof rows === 'string' ? rows : new TextDecoder().decode(rows);
 }

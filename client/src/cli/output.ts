@@ -17,7 +17,7 @@ export function outputOf(write: (text: string) => void, json: boolean, columns: 
   let rows: string[][] = [];
   let headed = false;
   const flush = () => {
-    write(table(headed ? rows : [columns.map((name) => name.toUpperCase()), ...rows]));
+    write(table(headed ? rows : [columns.map(headingOf), ...rows]));
     headed = true;
     rows = [];
   };
@@ -35,6 +35,12 @@ export function outputOf(write: (text: string) => void, json: boolean, columns: 
 /** One thing: a line a field. */
 export function fieldsOf(thing: object): string {
   return table(Object.entries(thing).map(([name, value]) => [name, cell(value)]));
+}
+
+/** `assignment.memberGlobalId` is headed MEMBER GLOBAL ID. */
+function headingOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  return name.replaceAll(/(?=[A-Z])/g, ' ').toUpperCase();
 }
 
 function at(item: object, path: string): unknown {

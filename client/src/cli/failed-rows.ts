@@ -1,0 +1,114 @@
+/**
+ * The file of the rows that failed: the rows as they were in the input, each with what became of it in further columns. It can be mended
+ * and given to a command again, which passes over the further columns.
+ */
+import type { JobRow, RowFormat } from '../licensing.ts';
+
+const REASON = ['status', 'code', 'message'] as const;
+/** The further fields of a JSON line, as {@link failedRows} writes them. */
+const REASON_FIELDS =
+  /\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
+
+/** The rows of the input whose accounts failed. */
+export function failedRows(input: string, format: RowFormat, rows: readonly JobRow[]): string {
+  const failed = new Map(rows.map((row) => [row.account, row]));
+  if (format === 'ndjson')
+    return input
+      .split('\n')
+      .flatMap((line) => {
+        const row = failed.get(accountOf(line));
+        if (!row) return [];
+        const { status, code, message } = row;
+        // As text: JSON.parse would round a long department id.
+        return [`${line.trimEnd().slice(0, -1)},${JSON.stringify({ status, code, message }).slice(1)}\n`];
+      })
+      .join('');
+  const { separator, header, records } = csv(input);
+  const at = header.findIndex((name) => name.trim() === 'account');
+  const lines = records.flatMap(({ text, cells }) => {
+    const row = failed.get(cells[at] ?? '');
+    return row ? [[text, ...REASON.map((name) => told(row[name], separator))].join(separator)] : [];
+  });
+  return [[...header.map((name) => cell(name, separator)), ...REASON].join(separator), ...lines, ''].join(
+    '\r\n',
+  );
+}
+
+/** The rows without further columns; the input itself where it has none. */
+export function withoutReasons(input: string, format: RowFormat): string {
+  if (format === 'ndjson') return input.replaceAll(/^.*$/gm, (line) => line.replace(REASON_FIELDS, '}'));
+  const firstLine = /^.*/.exec(input)?.[0] ?? '';
+  if (!REASON.every((name) => firstLine.includes(name))) return input;
+  const { separator, header, records } = csv(input);
+  // Another program may have saved the file with quotes, or with its columns in another order.
+  const further = new Set(REASON.map((name) => header.findIndex((each) => each.trim() === name)));
+  if (further.has(-1)) return input;
+  const kept = [header, ...records.map(({ cells }) => cells)].map((cells) =>
+    // A row that lost or got cells is sent as it is, and refused by its number.
+    (cells.length === header.length ? cells.filter((_, column) => !further.has(column)) : cells)
+      .map((text) => cell(text, separator))
+      .join(separator),
+  );
+  return [...kept, ''].join('\r\n');
+}
+
+/** What became of rows whose input this command does not have. */
+export function reasonsOnly(rows: readonly JobRow[]): string {
+  const names = ['row', 'account', ...REASON] as const;
+  return [
+    names.join(','),
+    ...rows.map((row) => names.map((name) => told(row[name], ',')).join(',')),
+    '',
+  ].join('\r\n');
+}
+
+function accountOf(line: string): string {
+  try {
+    return String((JSON.parse(line) as { account?: unknown } | null)?.account);
+  } catch {
+    return '';
+  }
+}
+
+interface Csv {
+  readonly separator: string;
+  readonly header: readonly string[];
+  /** Below the header, without empty lines: the text of each, and its cells without quotes. */
+  readonly records: readonly { readonly text: string; readonly cells: readonly string[] }[];
+}
+
+function csv(input: string): Csv {
+  const text = input.replace(/^\uFEFF/, '');
+  // As the gateway tells: no name of a column has a semicolon.
+  const separator = /^[^\r\n]*;/.test(text) ? ';' : ',';
+  // A cell in quotes, or one without; then what ends it.
+  const cells = new RegExp(
+    `("[^"]*(?:""[^"]*)*"|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`,
+    'gy',
+  );
+  const records: { text: string; cells: string[] }[] = [];
+  let begun: string[] = [];
+  let start = 0;
+  while (cells.lastIndex < text.length) {
+    const [, raw = '', end = ''] = cells.exec(text) ?? [];
+    begun.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw);
+    if (end === separator && cells.lastIndex < text.length) continue;
+    if (end === separator) begun.push('');
+    const stop = cells.lastIndex;
+    if (begun.length > 1 || begun[0] !== '')
+      records.push({ text: text.slice(start, stop).replace(/[\r\n]+$/, ''), cells: begun });
+    begun = [];
+    start = stop;
+  }
+  const [first, ...rest] = records;
+  return { separator, header: first?.cells ?? [], records: rest };
+}
+
+/** A cell of a report. What begins like this, a spreadsheet would run as a formula. */
+function told(value: string | number | null, separator: string): string {
+  return cell(String(value ?? '').replace(/^(?=[=+\-@\t\r])/, "'"), separator);
+}
+
+function cell(text: string, separator: string): string {
+  return text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
