@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { ListenConfig } from '../config/app-config.ts';
 import { ManagementListener } from '../observability/management.listener.ts';
 import { ConsoleData } from './console-data.ts';
-import { pageFile } from './page-files.ts';
+import { type PageFile, pageFiles } from './page-files.ts';
 
 /** Scripts, styles and requests of this origin only; text never becomes markup. */
 const POLICY =
@@ -34,6 +34,8 @@ const OPERATIONS: readonly RegExp[] = [
  */
 @Injectable()
 export class Console implements OnModuleInit {
+  #files: ReadonlyMap<string, PageFile> = new Map();
+
   constructor(
     private readonly listener: ManagementListener,
     private readonly data: ConsoleData,
@@ -42,6 +44,7 @@ export class Console implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    this.#files = pageFiles();
     this.listener.serveConsole((request, response) => this.#respond(request, response));
   }
 
@@ -53,7 +56,7 @@ export class Console implements OnModuleInit {
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
-    const file = pageFile(path);
+    const file = this.#files.get(path);
     if (file) return send(response, 200, file.type, file.bytes);
     const read = this.data.of(path, new URLSearchParams(query));
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
