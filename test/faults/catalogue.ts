@@ -1022,7 +1022,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'S3',
         fault: 'secrets in logs, problems, Redis or the last output of a process',
         holds:
-          'fields are chosen one by one, errors are logged by kind and location, known secrets are masked in every free text; each run of the tests is searched for its own secrets',
+          'fields are chosen one by one, errors are logged by kind, location and message, without what the message quotes and what looks like a secret; known secrets are masked in every free text; each run of the tests is searched for its own secrets',
       },
       {
         id: 'S4',
