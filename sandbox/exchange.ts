@@ -4,6 +4,7 @@ import { type Gatekeeper, parseBody } from './access/gatekeeper.ts';
 import type { TokenEndpoint } from './access/oauth.ts';
 import { type Answer, plainAnswer, refusalAnswer, successAnswer, tokenAnswer, toReply } from './answer.ts';
 import { control } from './control/control.ts';
+import { foreignCall } from './control/foreign.ts';
 import type { JournalEntry } from './control/journal.ts';
 import { page } from './control/page.ts';
 import { CONTROL_PREFIX, type Sandbox } from './control/routes.ts';
@@ -21,6 +22,8 @@ const TOKEN_PATH = '/oauth/token';
 
 /** Fault rules may carry whole bodies. */
 const CONTROL_BODY_BYTES = 64 * 1024 * 1024;
+
+const CONTROL_HEADERS = { 'content-type': 'application/json;charset=UTF-8', 'cache-control': 'no-store' };
 
 interface Arrived {
   readonly method: string;
@@ -69,6 +72,12 @@ export class Exchange {
   }
 
   #control({ method, path, query, request, response }: Arrived, bytes: Buffer): void {
+    const refusal = foreignCall(request, this.#sandbox.world.settings.host);
+    if (refusal !== undefined)
+      return send(
+        response,
+        toReply({ status: 403, body: { error: refusal }, headers: CONTROL_HEADERS, success: false }),
+      );
     if (method === 'GET' && path === CONTROL_PREFIX && /\btext\/html\b/.test(request.headers.accept ?? '')) {
       const headers = { 'content-type': 'text/html;charset=UTF-8', 'cache-control': 'no-store' };
       return send(response, { status: 200, headers, body: page(), code: null });
@@ -78,8 +87,7 @@ export class Exchange {
       bytes.length > 0 && !readable
         ? { status: 400, body: { error: 'the body is not JSON', field: 'body' } }
         : control(this.#sandbox, { method, path: path.slice(CONTROL_PREFIX.length), query, body });
-    const headers = { 'content-type': 'application/json;charset=UTF-8', 'cache-control': 'no-store' };
-    send(response, toReply({ ...answer, headers, success: false }));
+    send(response, toReply({ ...answer, headers: CONTROL_HEADERS, success: false }));
   }
 
   async #token(arrived: Arrived, bytes: Buffer): Promise<void> {

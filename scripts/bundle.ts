@@ -4,6 +4,7 @@
  * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { withoutFunctionNames } from './function-names.ts';
 import { ownMap } from './own-map.ts';
@@ -74,8 +75,13 @@ for (const file of ['dist/bundle/gateway.js', 'dist/bundle/guard-init.js']) {
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
 }
-// Read beside the code.
-cpSync('dist/meta/page', 'dist/bundle/page', { recursive: true });
+// Read beside the code: in one folder for all, so no two of them may have one name.
+for (const page of ['meta/api-page', 'console/console-page'])
+  cpSync(`dist/${page}`, `dist/bundle/${basename(page)}`, {
+    recursive: true,
+    errorOnExist: true,
+    force: false,
+  });
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
 const files = [...Object.keys(metafile.inputs), ...SERVED];
 writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);

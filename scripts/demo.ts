@@ -177,6 +177,7 @@ try {
 say(`
   Gateway   ${gatewayUrl}          Sandbox ${sandboxUrl}/__sandbox
   Swagger   ${gatewayUrl}/docs     (Authorize with the key below)
+  Console   http://127.0.0.1:${managementPort}/console  (for operators: orders in doubt, jobs, gaps, what needs attention)
   API key   ${key}
   Log in    admin@harbour, password ${adminPassword}   (POST /v1/sessions; without a session this user acts by default)
 

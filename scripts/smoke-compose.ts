@@ -101,7 +101,7 @@ async function smoke(): Promise<void> {
     placed.status === 201 || placed.status === 200,
     `the order got ${placed.status}: ${await placed.text()}`,
   );
-  const read = await get('/v1/license-orders/crm/SO-2001', key);
+  const read = await get('/v1/license-orders/crm/SO-3001', key);
   const record = (await read.json()) as { state?: string };
   assert(record.state === 'succeeded', `the order's record is ${JSON.stringify(record)}`);
   const assets = await get('/v1/enterprises/ent-harbour/assets', key);
@@ -162,7 +162,7 @@ function place(key: string): Promise<Response> {
   return fetch(`${gatewayUrl}/v1/license-orders`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': key },
-    body: JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-2001', items: [item] }),
+    body: JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-3001', items: [item] }),
   });
 }
 

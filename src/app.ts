@@ -7,6 +7,8 @@ import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
 import { createLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
 import { serveDocumentation } from './meta/documentation.ts';
+import { faultLog } from './observability/fault-log.ts';
+import { reportFaults } from './shared/edge.ts';
 
 /**
  * The limit of connections that wait until a busy process accepts them; the system may allow fewer (`somaxconn`). With Node's 511
@@ -26,6 +28,7 @@ export async function buildApp(
 ): Promise<NestFastifyApplication> {
   const log = overrides.log ?? createLog(config.logLevel);
   log.addSecrets(secretsOf(config));
+  reportFaults(faultLog(log));
   const adapter = new FastifyAdapter({
     ...serverLimits,
     forceCloseConnections: 'idle',

@@ -8,6 +8,7 @@ import { logLibraryOutput } from './observability/library-output.ts';
 import { createLog } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
+import { IncompleteInstallation } from './shared/shipped-file.ts';
 
 /**
  * Below this limit of its heap V8 collects all objects each time that a third more is in use than what lives, buffers included: in a
@@ -57,6 +58,6 @@ function lowerHelpers(): void {
 }
 
 function explain(error: NodeJS.ErrnoException): string {
-  if (error instanceof ConfigError) return error.message;
+  if (error instanceof ConfigError || error instanceof IncompleteInstallation) return error.message;
   return String(error.stack);
 }

@@ -184,31 +184,37 @@ interface components {
         /** @description A customer of a channel, and the enterprise to bind it to (docs/platform.md, section 4.1, operation 1) */
         readonly BindCustomer: {
             /**
+             * Format: text
              * @description Name of the customer's branch
              * @example Coast
              */
             readonly branchName?: string;
             /**
+             * Format: id
              * @description Code of the sales channel. Only channels granted to the caller.
              * @example crm
              */
             readonly channelCode: string;
             /**
+             * Format: id
              * @description The customer's number in the channel
              * @example CH-2001
              */
             readonly channelCustomerId: string;
             /**
+             * Format: text
              * @description Name of the customer
              * @example Northwind Survey
              */
             readonly customerName: string;
             /**
+             * Format: text
              * @description Name of the enterprise main account that the customer is bound to.
              * @example Northwind Survey
              */
             readonly enterpriseName: string;
             /**
+             * Format: id
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
@@ -286,21 +292,25 @@ interface components {
         /** @description A new enterprise and its first customer (docs/platform.md, section 4.1, operation 2) */
         readonly CreateEnterprise: {
             /**
+             * Format: text
              * @description The customer's postal address, as one text
              * @example 1 Beacon Street
              */
             readonly address?: string;
             /**
+             * Format: text
              * @description Name of the customer's branch
              * @example Coast
              */
             readonly branchName?: string;
             /**
+             * Format: id
              * @description The customer's number in the CRM
              * @example CRM-3001
              */
             readonly crmCustomerId: string;
             /**
+             * Format: text
              * @description Name of the customer
              * @example Lighthouse Design
              */
@@ -315,6 +325,7 @@ interface components {
              */
             readonly password: string;
             /**
+             * Format: id
              * @description The user's login name on the platform, with the enterprise's suffix
              * @example admin@harbour
              */
@@ -381,6 +392,7 @@ interface components {
              */
             readonly sequence?: number;
             /**
+             * Format: id
              * @description The licence order whose products are deleted.
              * @example lic-1009
              */
@@ -419,6 +431,7 @@ interface components {
              */
             readonly sequence?: number;
             /**
+             * Format: id
              * @description The licence order whose products are deleted.
              * @example lic-1009
              */
@@ -463,7 +476,10 @@ interface components {
             readonly departmentId?: string;
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
             readonly enterpriseGlobalId: string;
-            /** @description A part of the name or account. */
+            /**
+             * Format: text
+             * @description A part of the name or account.
+             */
             readonly keyword?: string;
         };
         /** @description An extension property of an asset (docs/platform.md, section 2.8) */
@@ -489,9 +505,15 @@ interface components {
             readonly retryable: boolean;
         };
         readonly FindCustomersInput: {
-            /** @description Code of the sales channel. Only channels granted to the caller. */
+            /**
+             * Format: id
+             * @description Code of the sales channel. Only channels granted to the caller.
+             */
             readonly channelCode: string;
-            /** @description Only the customers of this number in the channel. */
+            /**
+             * Format: id
+             * @description Only the customers of this number in the channel.
+             */
             readonly channelCustomerId?: string;
             /** @description `true`: only the default customer. */
             readonly defaultOnly?: boolean;
@@ -575,9 +597,15 @@ interface components {
             readonly memberGlobalId: string;
         };
         readonly GetOrderAssetsInput: {
-            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            /**
+             * Format: id
+             * @description Code of the sales channel that the customer or order came by, such as `crm`
+             */
             readonly channelCode: string;
-            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            /**
+             * Format: id
+             * @description The order's number in the channel. With `channelCode` it identifies an order for good
+             */
             readonly channelOrderId: string;
             /** @description Number of the page, counted from 1 */
             readonly page?: number;
@@ -585,9 +613,15 @@ interface components {
             readonly pageSize?: number;
         };
         readonly GetOrderInput: {
-            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            /**
+             * Format: id
+             * @description Code of the sales channel that the customer or order came by, such as `crm`
+             */
             readonly channelCode: string;
-            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            /**
+             * Format: id
+             * @description The order's number in the channel. With `channelCode` it identifies an order for good
+             */
             readonly channelOrderId: string;
         };
         readonly GetOverviewInput: {
@@ -755,6 +789,7 @@ interface components {
              */
             readonly assetIds: readonly string[];
             /**
+             * Format: id
              * @description Number of the lent lock that takes the rights.
              * @example 8000001006
              */
@@ -812,7 +847,10 @@ interface components {
             readonly free?: boolean;
             /** @description `true`: only those that are lent now; `false`: only those that are not */
             readonly lent?: boolean;
-            /** @description Only asset numbers of this member. */
+            /**
+             * Format: id
+             * @description Only asset numbers of this member.
+             */
             readonly memberGlobalId?: string;
             /** @description `true`: only those that are in use online now; `false`: only those that are not */
             readonly online?: boolean;
@@ -822,7 +860,10 @@ interface components {
             readonly pageSize?: number;
         };
         readonly ListAssetsInput: {
-            /** @description Only the asset of this number. */
+            /**
+             * Format: id
+             * @description Only the asset of this number.
+             */
             readonly assetNum?: string;
             /**
              * Format: date-time
@@ -831,13 +872,19 @@ interface components {
             readonly endsBefore?: string;
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
             readonly enterpriseGlobalId: string;
-            /** @description Only assets that carry this extension property, such as `site`. */
+            /**
+             * Format: id
+             * @description Only assets that carry this extension property, such as `site`.
+             */
             readonly extendCode?: string;
             /** @description `true`: only lent locks; `false`: all others */
             readonly lentLock?: boolean;
             /** @description Only assets of this licence type */
             readonly licenseType?: components["schemas"]["LicenseType"];
-            /** @description Only assets that are assigned to this member. */
+            /**
+             * Format: id
+             * @description Only assets that are assigned to this member.
+             */
             readonly memberGlobalId?: string;
             /** @description Number of the page, counted from 1 */
             readonly page?: number;
@@ -851,7 +898,10 @@ interface components {
             readonly pageSize?: number;
         };
         readonly ListJobsInput: {
-            /** @description Only jobs of this enterprise */
+            /**
+             * Format: id
+             * @description Only jobs of this enterprise
+             */
             readonly enterpriseGlobalId?: string;
             /** @description Number of the page, counted from 1 */
             readonly page?: number;
@@ -865,7 +915,10 @@ interface components {
             readonly enterpriseGlobalId: string;
             /** @description `true`: only those that are lent now; `false`: only those that are not */
             readonly lent?: boolean;
-            /** @description Only lent locks that are lent to this member. */
+            /**
+             * Format: id
+             * @description Only lent locks that are lent to this member.
+             */
             readonly memberGlobalId?: string;
             /** @description Number of the page, counted from 1 */
             readonly page?: number;
@@ -880,7 +933,10 @@ interface components {
             readonly departmentId?: string;
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
             readonly enterpriseGlobalId: string;
-            /** @description A part of the name or account. */
+            /**
+             * Format: text
+             * @description A part of the name or account.
+             */
             readonly keyword?: string;
             /** @description Number of the page, counted from 1 */
             readonly page?: number;
@@ -888,9 +944,15 @@ interface components {
             readonly pageSize?: number;
         };
         readonly ListOrdersInput: {
-            /** @description Only orders of this channel */
+            /**
+             * Format: id
+             * @description Only orders of this channel
+             */
             readonly channelCode?: string;
-            /** @description Only orders that name this enterprise in an item */
+            /**
+             * Format: id
+             * @description Only orders that name this enterprise in an item
+             */
             readonly enterpriseGlobalId?: string;
             /** @description Number of the page, counted from 1 */
             readonly page?: number;
@@ -947,6 +1009,7 @@ interface components {
              */
             readonly assetNums: readonly string[];
             /**
+             * Format: text
              * @description Name, mobile number or e-mail of the operator; by default the caller's name.
              * @example ops@example.com
              */
@@ -1026,23 +1089,32 @@ interface components {
             /** @description Lower-level packages. */
             readonly children?: readonly components["schemas"]["Merchandise"][];
             /**
+             * Format: id
              * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
              * @example CRM-M-1
              */
             readonly crmProductId?: string;
             /**
+             * Format: text
              * @description Name of the package
              * @example Draft package
              */
             readonly merchandiseName?: string;
             /**
+             * Format: id
              * @description Number of the package
              * @example PKG-1
              */
             readonly merchandiseNum?: string;
-            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            /**
+             * Format: id
+             * @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check
+             */
             readonly parentCrmProductId?: string;
-            /** @description Number of the package above */
+            /**
+             * Format: id
+             * @description Number of the package above
+             */
             readonly parentMerchandiseNum?: string;
             /** @description Single products */
             readonly products?: readonly components["schemas"]["OrderProduct"][];
@@ -1117,7 +1189,10 @@ interface components {
              * @example 1
              */
             readonly sequence?: number;
-            /** @description The original licence order, if any. */
+            /**
+             * Format: id
+             * @description The original licence order, if any.
+             */
             readonly srcLicenseOrderId?: string;
         };
         /** @description An employee to add (docs/platform.md, section 4.2, operation 1) */
@@ -1133,6 +1208,7 @@ interface components {
              */
             readonly departmentId?: string | number;
             /**
+             * Format: text
              * @description The member's own name.
              * @example Anna Berg
              */
@@ -1143,11 +1219,13 @@ interface components {
              */
             readonly password: string;
             /**
+             * Format: id
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
             readonly passwordMobile?: string;
             /**
+             * Format: text
              * @description Remark on the member. An empty text removes the current one.
              * @example Second floor
              */
@@ -1155,13 +1233,25 @@ interface components {
         };
         /** @description The customer's administrator (docs/platform.md, section 2.4) */
         readonly OrderAdmin: {
-            /** @description The administrator's login name. */
+            /**
+             * Format: text
+             * @description The administrator's login name.
+             */
             readonly account?: string;
-            /** @description The administrator's mobile number. */
+            /**
+             * Format: text
+             * @description The administrator's mobile number.
+             */
             readonly cellNumber?: string;
-            /** @description The administrator's e-mail address. */
+            /**
+             * Format: text
+             * @description The administrator's e-mail address.
+             */
             readonly email?: string;
-            /** @description The administrator's own name. */
+            /**
+             * Format: text
+             * @description The administrator's own name.
+             */
             readonly name?: string;
         };
         /** @description An asset on which something of an order stands (docs/platform.md, sections 2.8 and 2.12) */
@@ -1192,51 +1282,70 @@ interface components {
         };
         /** @description The customer's branch (docs/platform.md, section 2.4) */
         readonly OrderBranch: {
-            /** @description Code of the branch. */
+            /**
+             * Format: id
+             * @description Code of the branch.
+             */
             readonly code?: string;
-            /** @description Name of the branch. */
+            /**
+             * Format: text
+             * @description Name of the branch.
+             */
             readonly name?: string;
         };
         /** @description The customer of an item of an order (docs/platform.md, section 2.4). Any of the ids is enough */
         readonly OrderCustomer: {
-            /** @description The customer's postal address, as one text */
+            /**
+             * Format: text
+             * @description The customer's postal address, as one text
+             */
             readonly address?: string;
             /**
+             * Format: id
              * @description The customer's number in the channel
              * @example CH-1001
              */
             readonly channelCustomerId?: string;
             /**
+             * Format: id
              * @description The customer's number in the CRM
              * @example CRM-1001
              */
             readonly crmCustomerId?: string;
             /**
+             * Format: id
              * @description Id of the customer on the platform
              * @example cus-harbour-default
              */
             readonly customerId?: string;
             /**
+             * Format: text
              * @description Name of the customer
              * @example Harbour Engineering
              */
             readonly customerName?: string;
             /**
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller; a bound caller must name one.
              * @example ent-harbour
              */
             readonly enterpriseGlobalId?: string;
-            /** @description The purchaser's mobile number. */
+            /**
+             * Format: id
+             * @description The purchaser's mobile number.
+             */
             readonly passwordMobile?: string;
         };
         /** @description An extension property of an asset (docs/platform.md, section 2.4) */
         readonly OrderExtension: {
             /**
+             * Format: id
              * @description Code of the property.
              * @example site
              */
             readonly code: string;
             /**
+             * Format: text
              * @description Value of the property.
              * @example pier-1
              */
@@ -1270,9 +1379,13 @@ interface components {
         };
         /** @description A product of an order (docs/platform.md, section 2.4) */
         readonly OrderProduct: {
-            /** @description Id of a web application, kept for older systems */
+            /**
+             * Format: id
+             * @description Id of a web application, kept for older systems
+             */
             readonly appKey?: string;
             /**
+             * Format: id
              * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
              * @example CRM-P-1
              */
@@ -1285,7 +1398,10 @@ interface components {
             readonly endsAt?: string;
             /** @description Features of the product */
             readonly features?: readonly components["schemas"]["ProductFeature"][];
-            /** @description Id of a tool product, kept for older systems */
+            /**
+             * Format: id
+             * @description Id of a tool product, kept for older systems
+             */
             readonly gmsPid?: string;
             /**
              * @description Number of nodes that may use the product at the same time
@@ -1298,23 +1414,34 @@ interface components {
              * @example 86400
              */
             readonly limitTimeDuration?: string;
-            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            /**
+             * Format: id
+             * @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check
+             */
             readonly parentCrmProductId?: string;
             /** @description Licence passwords held in the lock. They are secret: no response, log or preview shows them */
             readonly passwords?: readonly string[];
             /**
+             * Format: text
              * @description Name of the product
              * @example Draft Pro
              */
             readonly productName?: string;
-            /** @description Type of the product; the platform does not document the words */
+            /**
+             * Format: text
+             * @description Type of the product; the platform does not document the words
+             */
             readonly productType?: string;
             /**
+             * Format: id
              * @description The product: a `gmsPid` or an `appKey`
              * @example draft.pro
              */
             readonly productUri?: string;
-            /** @description On a purchase: the order from which this product is transferred. */
+            /**
+             * Format: id
+             * @description On a purchase: the order from which this product is transferred.
+             */
             readonly srcLicenseOrderId?: string;
             /**
              * Format: date-time
@@ -1332,7 +1459,10 @@ interface components {
              * @example 1-0-0
              */
             readonly timeDurationExpression?: string;
-            /** @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression` */
+            /**
+             * Format: text
+             * @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression`
+             */
             readonly timeUnit?: string;
             /** @description Number of `timeUnit`s */
             readonly timeUnitQuantity?: number;
@@ -1428,11 +1558,13 @@ interface components {
         /** @description A batch of licence orders: one call to the platform (docs/platform.md, section 2.4) */
         readonly PlaceOrder: {
             /**
+             * Format: id
              * @description Code of the sales channel. Only channels granted to the caller.
              * @example crm
              */
             readonly channelCode: string;
             /**
+             * Format: id
              * @description The order's number in the channel. With `channelCode` it identifies an order for good
              * @example SO-2001
              */
@@ -1508,11 +1640,13 @@ interface components {
         /** @description A feature of a product (docs/platform.md, section 2.4) */
         readonly ProductFeature: {
             /**
+             * Format: id
              * @description Code of the feature.
              * @example export
              */
             readonly code?: string;
             /**
+             * Format: text
              * @description Name of the feature.
              * @example Export
              */
@@ -1528,11 +1662,13 @@ interface components {
              */
             readonly trialEndsAt?: string;
             /**
+             * Format: text
              * @description Value of the feature.
              * @example on
              */
             readonly value?: string;
             /**
+             * Format: text
              * @description Type of the value; the platform does not document the words.
              * @example string
              */
@@ -1770,23 +1906,32 @@ interface components {
             /** @description Lower-level packages. */
             readonly children?: readonly components["schemas"]["RevokedMerchandise"][];
             /**
+             * Format: id
              * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
              * @example CRM-M-1
              */
             readonly crmProductId?: string;
             /**
+             * Format: text
              * @description Name of the package
              * @example Draft package
              */
             readonly merchandiseName?: string;
             /**
+             * Format: id
              * @description Number of the package
              * @example PKG-1
              */
             readonly merchandiseNum?: string;
-            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            /**
+             * Format: id
+             * @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check
+             */
             readonly parentCrmProductId?: string;
-            /** @description Number of the package above */
+            /**
+             * Format: id
+             * @description Number of the package above
+             */
             readonly parentMerchandiseNum?: string;
             /** @description Single products */
             readonly products?: readonly components["schemas"]["RevokedProduct"][];
@@ -1798,9 +1943,13 @@ interface components {
         };
         /** @description A product to be revoked (docs/platform.md, section 2.4) */
         readonly RevokedProduct: {
-            /** @description Id of a web application, kept for older systems */
+            /**
+             * Format: id
+             * @description Id of a web application, kept for older systems
+             */
             readonly appKey?: string;
             /**
+             * Format: id
              * @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check
              * @example CRM-P-1
              */
@@ -1813,7 +1962,10 @@ interface components {
             readonly endsAt?: string;
             /** @description Features of the product */
             readonly features?: readonly components["schemas"]["ProductFeature"][];
-            /** @description Id of a tool product, kept for older systems */
+            /**
+             * Format: id
+             * @description Id of a tool product, kept for older systems
+             */
             readonly gmsPid?: string;
             /**
              * @description Number of nodes that may use the product at the same time
@@ -1826,23 +1978,34 @@ interface components {
              * @example 86400
              */
             readonly limitTimeDuration?: string;
-            /** @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check */
+            /**
+             * Format: id
+             * @description Id in the CRM of the asset or package above: a label of the caller's own, which the gateway does not check
+             */
             readonly parentCrmProductId?: string;
             /** @description Licence passwords held in the lock. They are secret: no response, log or preview shows them */
             readonly passwords?: readonly string[];
             /**
+             * Format: text
              * @description Name of the product
              * @example Draft Pro
              */
             readonly productName?: string;
-            /** @description Type of the product; the platform does not document the words */
+            /**
+             * Format: text
+             * @description Type of the product; the platform does not document the words
+             */
             readonly productType?: string;
             /**
+             * Format: id
              * @description The product: a `gmsPid` or an `appKey`
              * @example draft.pro
              */
             readonly productUri: string;
-            /** @description On a purchase: the order from which this product is transferred. */
+            /**
+             * Format: id
+             * @description On a purchase: the order from which this product is transferred.
+             */
             readonly srcLicenseOrderId?: string;
             /**
              * Format: date-time
@@ -1860,7 +2023,10 @@ interface components {
              * @example 1-0-0
              */
             readonly timeDurationExpression?: string;
-            /** @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression` */
+            /**
+             * Format: text
+             * @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression`
+             */
             readonly timeUnit?: string;
             /** @description Number of `timeUnit`s */
             readonly timeUnitQuantity?: number;
@@ -1940,9 +2106,13 @@ interface components {
         } & components["schemas"]["SetAssetNums"];
         /** @description An item that the platform placed, as the operator found it (docs/platform.md, section 2.6) */
         readonly SettledItem: {
-            /** @description Id of the customer on the platform */
+            /**
+             * Format: id
+             * @description Id of the customer on the platform
+             */
             readonly customerId?: string;
             /**
+             * Format: id
              * @description The platform's id of the licence order
              * @example 9007199254740993
              */
@@ -1964,13 +2134,22 @@ interface components {
             readonly as: components["schemas"]["Settlement"];
             /** @description The placed items, where they are known. */
             readonly items?: readonly components["schemas"]["SettledItem"][];
-            /** @description How the operator found out; the record keeps it. */
+            /**
+             * Format: text
+             * @description How the operator found out; the record keeps it.
+             */
             readonly reason: string;
         };
         readonly SettleOrderInput: {
-            /** @description Code of the sales channel that the customer or order came by, such as `crm` */
+            /**
+             * Format: id
+             * @description Code of the sales channel that the customer or order came by, such as `crm`
+             */
             readonly channelCode: string;
-            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            /**
+             * Format: id
+             * @description The order's number in the channel. With `channelCode` it identifies an order for good
+             */
             readonly channelOrderId: string;
         } & components["schemas"]["SettleOrder"];
         /**
@@ -1988,23 +2167,29 @@ interface components {
         /** @description What changes; the rest stays as it is (docs/platform.md, section 4.1, operation 4) */
         readonly UpdateCustomer: {
             /**
+             * Format: text
              * @description The customer's postal address, as one text
              * @example 2 Harbour Road
              */
             readonly address?: string;
             /**
+             * Format: text
              * @description Name of the customer's branch
              * @example Coast
              */
             readonly branchName?: string;
             /**
+             * Format: text
              * @description Name of the customer
              * @example Harbour Engineering Ltd
              */
             readonly customerName?: string;
         };
         readonly UpdateCustomerInput: {
-            /** @description The customer's number in the CRM. The gateway sends it to the platform in a body, so any id is possible. */
+            /**
+             * Format: id
+             * @description The customer's number in the CRM. The gateway sends it to the platform in a body, so any id is possible.
+             */
             readonly crmCustomerId: string;
         } & components["schemas"]["UpdateCustomer"];
         /** @description New data of a member; optional fields that are left out stay as they are (docs/platform.md, section 4.2, operation 2) */
@@ -2020,16 +2205,19 @@ interface components {
              */
             readonly departmentId?: string | number;
             /**
+             * Format: text
              * @description The member's own name.
              * @example Anna Berg
              */
             readonly name: string;
             /**
+             * Format: id
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
             readonly passwordMobile?: string;
             /**
+             * Format: text
              * @description Remark on the member. An empty text removes the current one.
              * @example Second floor
              */

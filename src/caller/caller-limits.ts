@@ -7,6 +7,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { Caller, RateLimit } from './callers-file.ts';
 import { RateWindow, type Standing } from './rate-window.ts';
+import { edge } from '../shared/edge.ts';
 
 /**
  * Requests without a response that one caller may have in this process: half of all requests, so that a flood of one caller leaves
@@ -68,7 +69,10 @@ export class CallerLimits {
     // Where the caller hung up during authentication, the response is closed already and has no further event.
     if (!reply.raw.closed) {
       usage.inFlight++;
-      reply.raw.once('close', () => usage.inFlight--);
+      reply.raw.once(
+        'close',
+        edge('caller limits', () => usage.inFlight--),
+      );
     }
     if (!rateLimit) return undefined;
     usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);

@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 import { parseJson } from '../shared/json.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { edge, inBackground } from '../shared/edge.ts';
 
 const TIMEOUT_MS = 3_000;
 const MAX_BYTES = 256 * 1024;
@@ -75,7 +76,7 @@ export class IssuerKeys {
   current(): KeySet | undefined {
     const age = this.now() - this.#heldSince;
     if (age >= MAX_AGE_MS) return undefined;
-    if (age >= REFRESH_MS && this.#mayAsk(ASK_EVERY_MS)) void this.#ask();
+    if (age >= REFRESH_MS && this.#mayAsk(ASK_EVERY_MS)) inBackground('issuer keys', () => this.#ask());
     return this.#held;
   }
 
@@ -124,10 +125,10 @@ export class IssuerKeys {
     this.#budget = { left: may ? refilled - 1 : refilled, at: now };
     if (may) return true;
     this.#scheduled ??= setTimeout(
-      () => {
+      edge('issuer keys', () => {
         this.#scheduled = undefined;
-        if (this.#mayAskForUnknown()) void this.#ask();
-      },
+        return this.#mayAskForUnknown() && this.#ask();
+      }),
       Math.ceil((1 - refilled) * UNKNOWN_EVERY_MS),
     ).unref();
     return false;

@@ -1,6 +1,7 @@
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
+import { edge } from '../shared/edge.ts';
 
 /**
  * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas
@@ -73,7 +74,13 @@ export class RateWindow {
   /** Includes the requests that this turn of the event loop still reads from other connections. */
   #askAtEndOfTurn(): void {
     this.#asking = true;
-    this.redis.atEndOfTurn(() => void this.#ask());
+    this.redis.atEndOfTurn(
+      edge(
+        'rates',
+        () => this.#ask(),
+        () => this.#giveUpAsking(),
+      ),
+    );
   }
 
   async #ask(): Promise<void> {
@@ -84,6 +91,13 @@ export class RateWindow {
     });
     this.#asking = false;
     if (this.#waiting.length > 0) this.#askAtEndOfTurn();
+  }
+
+  #giveUpAsking(): void {
+    const asked = this.#waiting;
+    this.#waiting = [];
+    this.#asking = false;
+    for (const resolve of asked) resolve(this.#takeHere());
   }
 
   async #takeShared(asked: readonly Waiting[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { edge } from '../shared/edge.ts';
 
 /** Polling notices a file that was replaced by renaming or through a mounted volume; notifications miss these. */
 const POLL_MS = 1_000;
@@ -25,7 +26,10 @@ export class WatchedFile<T> {
     // Taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
     this.#seen = fingerprint(this.path);
     const content = this.read(this.path);
-    this.#timer = setInterval(() => this.#look(), POLL_MS).unref();
+    this.#timer = setInterval(
+      edge('watched file', () => this.#look()),
+      POLL_MS,
+    ).unref();
     return content;
   }
 
@@ -45,8 +49,12 @@ export class WatchedFile<T> {
   }
 }
 
-/** A text that changes with the file; empty where there is no file. */
+/** A text that changes with the file, or with the reason why it cannot be looked at. */
 function fingerprint(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats ? [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join() : '';
+  try {
+    const stats = statSync(path, { bigint: true });
+    return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join();
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
 }

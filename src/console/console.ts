@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { ListenConfig } from '../config/app-config.ts';
 import { ManagementListener } from '../observability/management.listener.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { redisErrorReason } from '../redis/redis-error.ts';
+import { RedisAway } from '../redis/shared-redis.ts';
 import { ConsoleData } from './console-data.ts';
-import { pageFile } from './page-files.ts';
+import { type PageFile, pageFiles } from './page-files.ts';
 
 /** Scripts, styles and requests of this origin only; text never becomes markup. */
 const POLICY =
@@ -34,51 +36,37 @@ const OPERATIONS: readonly RegExp[] = [
  */
 @Injectable()
 export class Console implements OnModuleInit {
+  #files: ReadonlyMap<string, PageFile> = new Map();
+
   constructor(
     private readonly listener: ManagementListener,
     private readonly data: ConsoleData,
     private readonly adapter: HttpAdapterHost,
-    private readonly config: ListenConfig,
   ) {}
 
   onModuleInit(): void {
+    this.#files = pageFiles();
     this.listener.serveConsole((request, response) => this.#respond(request, response));
   }
 
-  #respond(request: IncomingMessage, response: ServerResponse): void {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request;
-    const refusal = this.#refusalOf(request);
-    if (refusal !== undefined) return send(response, 403, 'text/plain; charset=utf-8', refusal);
     const [path = '', query] = url.slice('/console'.length).split('?', 2);
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
-    const file = pageFile(path);
+    const file = this.#files.get(path);
     if (file) return send(response, 200, file.type, file.bytes);
     const read = this.data.of(path, new URLSearchParams(query));
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
-    read.then(
-      (data) => send(response, 200, 'application/json; charset=utf-8', JSON.stringify(data)),
-      () => send(response, 503, 'application/json; charset=utf-8', JSON.stringify({ unavailable: true })),
-    );
-  }
-
-  /**
-   * A page of another site must not read this one under a name of its own that leads here (DNS rebinding), nor send requests to it. An
-   * address is no name, and the two names below never lead elsewhere.
-   */
-  #refusalOf({ headers, url }: IncomingMessage): string | undefined {
-    const { host = '', origin, 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers;
-    // A link of a dashboard may lead to the page.
-    const isVisit = mode === 'navigate' && /^\/console\/?$/.test(url ?? '');
-    const name = host.replace(/:\d+$/, '');
-    const isOurs = /^(localhost|\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+)$/i.test(name);
-    if (!isOurs && name !== this.config.managementHost)
-      return 'Open the console by its address, by localhost, or by the name in MANAGEMENT_HOST.';
-    const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host;
-    if (!isSameOrigin || !(isVisit || ['none', 'same-origin'].includes(site)))
-      return 'Requests of other sites are refused.';
-    return undefined;
+    const json = (status: number, data: object): void =>
+      send(response, status, 'application/json; charset=utf-8', JSON.stringify(data));
+    try {
+      json(200, await read);
+    } catch (error) {
+      if (!isOfStore(error)) throw error;
+      json(503, { unavailable: true });
+    }
   }
 
   #callApi(request: IncomingMessage, response: ServerResponse, path: string): void {
@@ -87,6 +75,16 @@ export class Console implements OnModuleInit {
     request.url = path;
     this.adapter.httpAdapter.getInstance<FastifyInstance>().routing(request, response);
   }
+}
+
+/** Whether a store did not answer; anything else is a fault of ours. */
+function isOfStore(error: unknown): boolean {
+  return (
+    error instanceof ProblemException ||
+    error instanceof RedisAway ||
+    redisErrorReason(error) !== 'other' ||
+    (error as Error).name === 'ReplyError'
+  );
 }
 
 function send(

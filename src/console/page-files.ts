@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { shippedFile } from '../shared/shipped-file.ts';
 
 const TYPES = {
   html: 'text/html; charset=utf-8',
@@ -7,44 +7,24 @@ const TYPES = {
   svg: 'image/svg+xml',
 } as const;
 
-/** Paths below `/console`, and files in the folder `page`. */
-const FILES: Readonly<Record<string, string>> = {
-  '': 'index.html',
-  '/': 'index.html',
-  ...Object.fromEntries(
-    [
-      ...[
-        'console.css',
-        'icon.svg',
-        'console.js',
-        'dom.js',
-        'format.js',
-        'now.js',
-        'orders.js',
-        'settle.js',
-        'jobs.js',
-        'dialog.js',
-      ],
-      ...['tables.js', 'credential.js'],
-    ].map((name) => [`/${name}`, name]),
-  ),
-};
+/** In the folder `console-page`. */
+const FILES = [
+  ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'now.js', 'orders.js'],
+  ...['settle.js', 'jobs.js', 'dialog.js', 'tables.js', 'credential.js'],
+];
 
-interface PageFile {
+export interface PageFile {
   readonly type: string;
   readonly bytes: Buffer;
 }
 
-const read = new Map<string, PageFile>();
-
-/** A file of the page, from memory after the first request for it. */
-export function pageFile(path: string): PageFile | undefined {
-  const name = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
-  if (name === undefined) return undefined;
-  const known = read.get(name);
-  if (known) return known;
-  const type = TYPES[name.split('.')[1] as keyof typeof TYPES];
-  const file = { type, bytes: readFileSync(new URL(`page/${name}`, import.meta.url)) };
-  read.set(name, file);
-  return file;
+/** The files of the page, by their path below `/console`. Throws where one is missing. */
+export function pageFiles(): ReadonlyMap<string, PageFile> {
+  const folder = new URL('console-page/', import.meta.url);
+  const files = FILES.map((name): [string, PageFile] => [
+    `/${name}`,
+    { type: TYPES[name.split('.')[1] as keyof typeof TYPES], bytes: shippedFile(new URL(name, folder)) },
+  ]);
+  const index = files[0]?.[1] as PageFile;
+  return new Map([...files, ['', index], ['/', index]]);
 }

@@ -5,6 +5,7 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaState } from './replica-state.ts';
 import { SAMPLE_MS } from './traffic.ts';
+import { edge } from '../shared/edge.ts';
 
 /** A replica that has not reported for this time has died, or has lost Redis. */
 export const SILENT_MS = 3 * SAMPLE_MS;
@@ -35,7 +36,10 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     if (this.redis.configured)
-      this.#timer = setInterval(() => void this.#report().catch(() => undefined), SAMPLE_MS).unref();
+      this.#timer = setInterval(
+        edge('replicas', () => this.#report().catch(() => undefined)),
+        SAMPLE_MS,
+      ).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {

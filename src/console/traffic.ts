@@ -10,6 +10,7 @@ import {
   type TrafficAmounts,
   type TrafficCounts,
 } from './counts.ts';
+import { edge } from '../shared/edge.ts';
 
 /** Every replica takes its samples at whole multiples of this time, so that samples of replicas can be added. */
 export const SAMPLE_MS = 5_000;
@@ -87,7 +88,12 @@ export class TrafficHistory implements OnModuleInit, OnApplicationShutdown {
   }
 
   #wait(): void {
-    this.#timer = setTimeout(() => void this.#sample(), SAMPLE_MS - (Date.now() % SAMPLE_MS)).unref();
+    const sample = edge(
+      'traffic',
+      () => this.#sample(),
+      () => this.#wait(),
+    );
+    this.#timer = setTimeout(sample, SAMPLE_MS - (Date.now() % SAMPLE_MS)).unref();
   }
 
   async #sample(): Promise<void> {

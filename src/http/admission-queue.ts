@@ -1,4 +1,5 @@
 import { FairLine, PacedLine, type Step, type Waiting } from './waiting-lines.ts';
+import { edge } from '../shared/edge.ts';
 
 /** How long requests are begun in one turn of the event loop. Requests that arrive meanwhile are read after it. */
 const TURN_MS = 10;
@@ -174,7 +175,14 @@ export class AdmissionQueue {
   #nextTurn(now: number): void {
     this.#isTurn = true;
     this.#turnBegan = now;
-    this.inNextTurn(() => this.#go());
+    this.inNextTurn(
+      edge(
+        'admission',
+        () => this.#go(),
+        // What failed has left its line; the others go on.
+        () => this.#nextTurn(this.now()),
+      ),
+    );
   }
 
   /**
@@ -214,9 +222,10 @@ export class AdmissionQueue {
   #nextTurnIn(ms: number): void {
     if (this.#isTimed) return;
     this.#isTimed = true;
-    this.later(() => {
+    const next = edge('admission', () => {
       this.#isTimed = false;
       if (!this.#isTurn) this.#nextTurn(this.now());
-    }, ms);
+    });
+    this.later(next, ms);
   }
 }

@@ -3,6 +3,7 @@ import { MAX_IN_FLIGHT_OF_ONE } from '../caller/caller-limits.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { AdmissionQueue, type Arrival, type Asker } from './admission-queue.ts';
 import { collectGarbage, usedHeapShare, usedMemoryShare } from './memory.ts';
+import { edge } from '../shared/edge.ts';
 
 /**
  * The limit of requests without a response. Beyond it requests mostly wait. A burst of 1,000, and the calls of one stalled group of
@@ -43,11 +44,14 @@ export class Admission implements BeforeApplicationShutdown {
   constructor(private readonly metrics: Metrics) {
     metrics.inFlight(() => this.#inFlight);
     let expectedAt = performance.now() + SAMPLE_MS;
-    this.#timer = setInterval(() => {
-      const now = performance.now();
-      this.sample(now - expectedAt, usedHeapShare(), usedMemoryShare());
-      expectedAt = now + SAMPLE_MS;
-    }, SAMPLE_MS).unref();
+    this.#timer = setInterval(
+      edge('overload', () => {
+        const now = performance.now();
+        this.sample(now - expectedAt, usedHeapShare(), usedMemoryShare());
+        expectedAt = now + SAMPLE_MS;
+      }),
+      SAMPLE_MS,
+    ).unref();
   }
 
   beforeApplicationShutdown(): void {

@@ -1,6 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
+import { edge } from '../shared/edge.ts';
 
 /** The limit of running requests without a known caller. Beyond it the one that has waited longest loses its connection. */
 const MAX_STRANGERS = 1_000;
@@ -47,13 +48,22 @@ export class Connections {
     this.#now = now;
     // One more is accepted, which closes an old one. Only while callers wait on all of them does Node close a new one at once.
     server.maxConnections = max + 1;
-    server.on('drop', () => this.metrics.requestRefused('connections'));
-    server.on('connection', (socket: Socket) => {
-      if (this.#underWay.size >= max) this.#makeRoom();
-      this.#underWay.set(socket, 0);
-      this.#youngStrangers.set(socket, this.#now());
-      socket.once('close', () => this.#forget(socket));
-    });
+    server.on(
+      'drop',
+      edge('connections', () => this.metrics.requestRefused('connections')),
+    );
+    server.on(
+      'connection',
+      edge('connections', (socket: Socket) => {
+        if (this.#underWay.size >= max) this.#makeRoom();
+        this.#underWay.set(socket, 0);
+        this.#youngStrangers.set(socket, this.#now());
+        socket.once(
+          'close',
+          edge('connections', () => this.#forget(socket)),
+        );
+      }),
+    );
   }
 
   /**

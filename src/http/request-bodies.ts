@@ -9,6 +9,7 @@ import type { RequestFile } from '../operation/request-state.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { memoryLimit } from './memory.ts';
 import { askForBody, hasBody, MAX_BODY_BYTES } from './server-limits.ts';
+import { edge } from '../shared/edge.ts';
 
 const MIB = 1024 * 1024;
 /** As parsed values a body takes up to ten times its size, until its request is done. */
@@ -76,14 +77,19 @@ export class RequestBodies {
       share.isHandedOver = true;
       done(null, Buffer.concat(chunks, length));
     };
-    const atEnd = (): void => end(null);
-    const atError = (cause: Error): void => end(new ProblemException('validation-failed', { cause }));
-    const more = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > MAX_BODY_BYTES) return end(new ProblemException('payload-too-large'));
-      if (length > share.bytes && !this.#grow(share, length - share.bytes)) return end(this.#tooMany());
-      chunks.push(chunk);
-    };
+    const failed = (): void => end(new ProblemException('internal-error'));
+    const atEnd = edge('body', () => end(null), failed);
+    const atError = edge('body', (cause: Error) => end(new ProblemException('validation-failed', { cause })));
+    const more = edge(
+      'body',
+      (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > MAX_BODY_BYTES) return end(new ProblemException('payload-too-large'));
+        if (length > share.bytes && !this.#grow(share, length - share.bytes)) return end(this.#tooMany());
+        chunks.push(chunk);
+      },
+      failed,
+    );
     payload.on('data', more).on('end', atEnd).on('error', atError);
     askForBody(request.raw);
   }

@@ -28,6 +28,7 @@ import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { sendProblem } from './problem.filter.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
+import { edge } from '../shared/edge.ts';
 
 /** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
@@ -52,7 +53,10 @@ export function connectHttp(app: NestFastifyApplication): void {
 
   limitConnections(fastify.server);
   connections.bound(fastify.server, maxConnections());
-  fastify.server.on('connection', () => admission.connected());
+  fastify.server.on(
+    'connection',
+    edge('connections', () => admission.connected()),
+  );
   fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
 
   connectSpans(fastify);
@@ -65,9 +69,12 @@ export function connectHttp(app: NestFastifyApplication): void {
     void reply.header('x-request-id', request.state.requestId);
     // One listener for all: each further one costs a microsecond.
     const atClose = [left, admission.enter()];
-    reply.raw.once('close', () => {
-      for (const end of atClose) end();
-    });
+    reply.raw.once(
+      'close',
+      edge('end of a request', () => {
+        for (const end of atClose) end();
+      }),
+    );
     const refuse = (problem: ProblemException): void => sendProblem(problem, request, reply);
     const goOn = (problem?: ProblemException): void => (problem ? refuse(problem) : done());
     const problem = malformedRequest(request);
@@ -85,7 +92,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       if (request.routeOptions.config.isCached)
         request.state.generations = cache.ask(request.params as object);
       const refusal = callers.admit(caller, reply);
-      if (refusal instanceof Promise) refusal.then(goOn, done);
+      if (refusal instanceof Promise) refusal.then(goOn).catch(done);
       else goOn(refusal);
     };
     // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
@@ -115,7 +122,12 @@ export function connectHttp(app: NestFastifyApplication): void {
       const begin = () => wait(known, () => count(known));
       const delay = pace.arrived(known.name);
       if (delay === 0) return begin();
-      return typeof delay === 'number' ? void setTimeout(begin, delay) : refuse(delay);
+      return typeof delay === 'number'
+        ? void setTimeout(
+            edge('pace', begin, () => refuse(OVERLOADED)),
+            delay,
+          )
+        : refuse(delay);
     }
     // The operation needs a caller, so the gateway reads no body while the request waits for its 401.
     const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
@@ -126,14 +138,17 @@ export function connectHttp(app: NestFastifyApplication): void {
     }
     wait('stranger', () => {
       if (!callers.hasToken(headers)) return stranger();
-      callers.verified(headers).then((caller) => {
-        // A caller that hung up meanwhile is not counted: its response is closed already.
-        if (reply.raw.closed) return;
-        if (!caller) return stranger();
-        const refusal = receive(caller);
-        if (refusal) refuse(refusal);
-        else count(caller);
-      }, done);
+      callers
+        .verified(headers)
+        .then((caller) => {
+          // A caller that hung up meanwhile is not counted: its response is closed already.
+          if (reply.raw.closed) return;
+          if (!caller) return stranger();
+          const refusal = receive(caller);
+          if (refusal) refuse(refusal);
+          else count(caller);
+        })
+        .catch(done);
     });
   });
 
@@ -181,7 +196,7 @@ export function connectHttp(app: NestFastifyApplication): void {
     done();
   });
 
-  fastify.addHook('onResponse', (request, reply, done) => {
+  const told = edge('log of a request', (request: FastifyRequest, reply: FastifyReply) => {
     const { requestId, startedAt, trace, operation = 'none', caller, call, problem } = request.state;
     const durationMs = performance.now() - startedAt;
     metrics.request(operation, reply.statusCode, durationMs / 1000);
@@ -201,6 +216,10 @@ export function connectHttp(app: NestFastifyApplication): void {
       },
       `${operation} ${reply.statusCode}`,
     );
+  });
+  // Fastify would pass over what fails there without a word.
+  fastify.addHook('onResponse', (request, reply, done) => {
+    told(request, reply);
     done();
   });
 }

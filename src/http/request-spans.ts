@@ -2,6 +2,7 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerTrace } from '../observability/trace-context.ts';
 import { firstSpan, isCollecting, within } from '../observability/tracing.ts';
+import { edge } from '../shared/edge.ts';
 
 /** A span for each request, from its arrival to the end of its response. Without a collector there is no hook. */
 export function connectSpans(fastify: FastifyInstance): void {
@@ -13,7 +14,11 @@ export function connectSpans(fastify: FastifyInstance): void {
     const span = firstSpan(method, options, callerTrace(headers));
     request.span = span;
     // Not in onResponse: Fastify does not call that for a caller that hung up.
-    if (span.isRecording()) reply.raw.once('close', () => end(request, reply));
+    if (span.isRecording())
+      reply.raw.once(
+        'close',
+        edge('span', () => end(request, reply)),
+      );
     done();
   });
   // Not before: a request that waits for admission goes on in a turn that another request began.

@@ -5,6 +5,8 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { edge } from '../shared/edge.ts';
+import { answerFault } from '../problem/fault-answer.ts';
 
 /** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
 
@@ -62,17 +64,27 @@ const cutShort = new WeakSet<IncomingMessage>();
 export function limitConnections(server: Server): void {
   // Node silently drops headers beyond its limit: one more than we allow shows that there were too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
-  server.on('timeout', (socket) => {
-    // A client that waits for the platform may be idle. A client that does not read its response, or is idle for long, is disconnected.
-    if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
-    else socket.destroy();
-  });
+  server.on(
+    'timeout',
+    edge('idle connection', (socket: Socket) => {
+      // A client that waits for the platform may be idle. A client that does not read its response, or is idle for long, is disconnected.
+      if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
+      else socket.destroy();
+    }),
+  );
   // A client is asked for its body when the gateway reads it.
-  server.on('checkContinue', (request, response) => {
-    awaitingContinue.set(request, response);
+  const serve = (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response);
-  });
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  const awaits = (request: IncomingMessage, response: ServerResponse): void => {
+    awaitingContinue.set(request, response);
+    serve(request, response);
+  };
+  server.on('checkContinue', edge('request', awaits, answerFault));
+  server.on('checkExpectation', edge('request', serve, answerFault));
+  // What throws in Fastify itself, or in what it calls before there is a request of its own.
+  const listeners = server.listeners('request') as (typeof serve)[];
+  server.removeAllListeners('request');
+  for (const each of listeners) server.on('request', edge('request', each, answerFault));
 }
 
 /** Requests whose clients wait for `100 Continue` before they send the body. */
@@ -176,7 +188,7 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   const { socket } = request;
   givenUp.add(socket);
   if (isStranger) readNoMore(request);
-  const destroySoon = socket.destroySoon.bind(socket);
+  const destroySoon = edge('lingering connection', socket.destroySoon.bind(socket));
   // Node calls it when the response has been written.
   socket.destroySoon = () => {
     socket.end();
@@ -205,22 +217,26 @@ function lingerUnread(socket: Socket): void {
   const [oldest] = unread;
   if (oldest && unread.size >= MAX_LINGERING_STRANGERS) oldest.destroy();
   unread.add(socket);
-  const timer = setTimeout(() => socket.destroy(), LINGER_STRANGER_MS).unref();
-  socket.once('close', () => {
-    clearTimeout(timer);
-    unread.delete(socket);
-  });
+  const end = edge('lingering connection', () => socket.destroy());
+  const timer = setTimeout(end, LINGER_STRANGER_MS).unref();
+  socket.once(
+    'close',
+    edge('lingering connection', () => {
+      clearTimeout(timer);
+      unread.delete(socket);
+    }),
+  );
 }
 
 /** Answers bytes that are no valid HTTP request, and closes the connection. */
-export function answerBadHttp(error: HttpFault, socket: Socket): void {
+export const answerBadHttp = edge('bad request', badHttp, (_, socket) => socket.destroy());
+
+function badHttp(error: HttpFault, socket: Socket): void {
   // The rest of a refused request is discarded.
   if (givenUp.has(socket) && isAboutRequest(error)) return;
   // If the process was blocked, it reads in this turn of the event loop what arrived meanwhile.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
-    setImmediate(() => {
-      if (socket.bytesRead === 0) socket.destroy();
-    });
+    setImmediate(edge('slow connection', () => socket.bytesRead > 0 || socket.destroy()));
     return;
   }
   givenUp.add(socket);
@@ -236,7 +252,10 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   const answer = answering(socket);
   // A client must not take this for the response to a running request, which may be an order.
   if (answer?.req.complete && socket.writable) {
-    answer.once('close', () => answerInTurn(error, socket));
+    answer.once(
+      'close',
+      edge('bad request', () => answerInTurn(error, socket)),
+    );
     return;
   }
   if (answer) cutShort.add(answer.req);
@@ -280,5 +299,8 @@ function refuse(socket: Socket, problem: ProblemException): void {
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  setTimeout(
+    edge('lingering connection', () => socket.destroy()),
+    LINGER_MS,
+  ).unref();
 }

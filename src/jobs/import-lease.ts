@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobStore } from './job-store.ts';
+import { edge } from '../shared/edge.ts';
 
 /** A process that dies loses its jobs after this time. */
 export const LEASE_MS = 5_000;
@@ -27,7 +28,10 @@ export class ImportLease {
     /** Aborted when the process ends. */
     private readonly shutdown: AbortSignal,
   ) {
-    this.#timer = setInterval(() => void this.#renew(), RENEW_MS).unref();
+    this.#timer = setInterval(
+      edge('import lease', () => this.#renew()),
+      RENEW_MS,
+    ).unref();
   }
 
   /** Aborted when nothing further may be begun. */

@@ -22,6 +22,7 @@ import type { JobStore, Reservation } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
 import { toJob } from './job.mapper.ts';
 import { MemberDirectory } from './member-directory.ts';
+import { inBackground } from '../shared/edge.ts';
 
 const ID_BYTES = 16;
 /** A row takes at most so much room in the store, and this part of its file: rows are packed. */
@@ -102,7 +103,7 @@ export class ImportsService {
         ...options,
       };
       const job = await this.store.create(definition, file.chunks, file.rows);
-      void this.dispatcher.scan();
+      inBackground('jobs', () => this.dispatcher.scan());
       return toJob(job);
     } catch (error) {
       await this.store.release(jobId).catch(() => undefined);

@@ -12,6 +12,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { serverOf } from '../redis/redis-client.ts';
 import { ImportRunner } from './import-runner.ts';
 import type { JobStore, UnfinishedJob } from './job-store.ts';
+import { edge, inBackground } from '../shared/edge.ts';
 
 /** The token of {@link JobStore}, which has two implementations. */
 export const JOB_STORE = Symbol('JobStore');
@@ -61,7 +62,10 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => void this.scan(), SCAN_MS).unref();
+    this.#timer = setInterval(
+      edge('jobs', () => this.scan()),
+      SCAN_MS,
+    ).unref();
   }
 
   /** Begins nothing further. What was sent has until its deadline to come back, so that its result is recorded. */
@@ -88,7 +92,9 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     // A new number with each process that had it: the task of one that died stays in the queue for a while.
     if (this.#queue)
       await this.#queue.add(free.map(({ jobId, claims }) => ({ id: `${jobId}-${claims}`, data: { jobId } })));
-    else for (const { jobId } of free.slice(0, JOBS_AT_A_TIME - this.#running.size)) void this.#work(jobId);
+    else
+      for (const { jobId } of free.slice(0, JOBS_AT_A_TIME - this.#running.size))
+        inBackground('jobs', () => this.#work(jobId));
   }
 
   #work(jobId: string): Promise<void> {

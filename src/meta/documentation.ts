@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -8,17 +8,14 @@ import { JwtCallers } from '../caller/jwt-callers.ts';
 import { openApiDocument } from '../operation/document.ts';
 import { BEARER } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { shippedFile } from '../shared/shipped-file.ts';
 import { changelogHtml } from './changelog-page.ts';
 import { FixedContent } from './fixed-content.ts';
 import { PAGE_POLICY } from './problem-pages.ts';
 
-const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
-const SWAGGER_UI: Readonly<Record<string, string>> = {
-  'swagger-ui.css': require.resolve('swagger-ui-dist/swagger-ui.css'),
-  'swagger-ui-bundle.js': require.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
-};
-/** In the folder `page`. */
+const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+/** In the folder `api-page`. */
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -34,33 +31,26 @@ const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and the page that shows it. Everything is made once, at the first request. */
+/** The OpenAPI document and the page that shows it. Files are read at the start; the document is made once, at the first request. */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
-  const page = once(() => fileContent(new URL('page/index.html', import.meta.url), UI_POLICY));
-  const document = once(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app))));
+  const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
+  const packaged = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const page = fileContent(own('index.html'), UI_POLICY);
+  const changelog = changelogHtml(shippedFile(CHANGELOG).toString());
   const files = new Map([
-    ...Object.entries(SWAGGER_UI).map(([name, path]) => [name, once(() => fileContent(path))] as const),
-    ...OWN.map((name) => [name, once(() => fileContent(new URL(`page/${name}`, import.meta.url)))] as const),
-    [
-      'changelog',
-      once(
-        () =>
-          new FixedContent(
-            TYPES['.html'] as string,
-            changelogHtml(readFileSync(CHANGELOG, 'utf8')),
-            PAGE_POLICY,
-          ),
-      ),
-    ] as const,
+    ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
+    ...OWN.map((name) => [name, fileContent(own(name))] as const),
+    ['changelog', new FixedContent(TYPES['.html'] as string, changelog, PAGE_POLICY)] as const,
   ]);
+  const document = once(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app))));
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
-  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page(), request, reply));
+  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const content = files.get(request.params.file);
     if (!content) throw new ProblemException('not-found');
-    return send(content(), request, reply);
+    return send(content, request, reply);
   });
 }
 
@@ -75,8 +65,8 @@ function documentOf(app: NestFastifyApplication): OpenAPIObject {
   return document;
 }
 
-function fileContent(path: string | URL, policy?: string): FixedContent {
-  return new FixedContent(TYPES[extname(String(path))] as string, readFileSync(path), policy);
+function fileContent(file: URL, policy?: string): FixedContent {
+  return new FixedContent(TYPES[extname(file.pathname)] as string, shippedFile(file), policy);
 }
 
 async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -7,7 +7,9 @@ h1{font-size:1.7rem;line-height:1.25;margin:.2rem 0 1rem}h2{font-size:1.05rem;ma
 code{font:.92em ui-monospace,monospace;background:#8882;padding:.1em .35em;border-radius:.3em}
 a{color:#1d4ed8}.status{font-weight:600}table{border-collapse:collapse;width:100%}
 td,th{text-align:left;padding:.45rem .8rem .45rem 0;border-bottom:1px solid #8883;vertical-align:top}
-td:first-child{white-space:nowrap}@media(prefers-color-scheme:dark){a{color:#7aa7ff}}`;
+td:first-child{white-space:nowrap}
+@media(max-width:40rem){body{margin-top:1.5rem}td:first-child{white-space:normal}code{overflow-wrap:anywhere}td,th{padding-right:.5rem}}
+@media(prefers-color-scheme:dark){a{color:#7aa7ff}}`;
 
 /** Allows only the style above, by its hash. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -11,6 +11,30 @@ describe('the kind and place of a failure', () => {
     expect(stack).not.toContain('much');
   });
 
+  it.each([
+    [
+      new TypeError("Cannot read properties of undefined (reading 'items')"),
+      "Cannot read properties of undefined (reading 'items')",
+    ],
+    [
+      Object.assign(
+        new Error("ENOENT: no such file or directory, open '/app/dist/bundle/console-page/now.js'"),
+        { code: 'ENOENT' },
+      ),
+      "ENOENT: no such file or directory, open '/app/dist/bundle/console-page/now.js'",
+    ],
+    [new Error('connect ECONNREFUSED 127.0.0.1:6379'), 'connect ECONNREFUSED 127.0.0.1:6379'],
+    [
+      new SyntaxError('Unexpected token, "Summer2024" is not valid JSON'),
+      'Unexpected token, "[secret]" is not valid JSON',
+    ],
+    [new Error('one\n{"event":"forged"}'), 'one {"[secret]":"[secret]"}'],
+    [new Error('at redis://me:hidden@host:1'), 'at redis://[secret]@host:1'],
+    [new Error('x'.repeat(9_000)), 'x'.repeat(300)],
+  ])('have its message, without what it quotes: %p', (thing, message) => {
+    expect(errorSummary(thing).message).toBe(message);
+  });
+
   const secret = `${newSecret('t')}1`;
   it.each(Object.entries(leakShapes(secret)))('have no secret in them, leaked by %s', (_, thing) => {
     const told = errorSummary(thing);
@@ -20,6 +44,6 @@ describe('the kind and place of a failure', () => {
   });
 
   it.each([undefined, null, 5, Symbol('x')])('of %p are its type', (thing) => {
-    expect(errorSummary(thing)).toEqual({ error: typeof thing, stack: '' });
+    expect(errorSummary(thing)).toEqual({ error: typeof thing, message: '', stack: '' });
   });
 });

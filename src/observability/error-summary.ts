@@ -1,9 +1,22 @@
+import { cleanText } from '../shared/clean-text.ts';
+import { MASK } from '../shared/secret-fields.ts';
+
 /** Names of classes. A name that was made of data does not match. */
 const KIND = /^[A-Za-z]{1,60}$/;
+/** What a message quotes may be data: a text that is no JSON, a header, a value. Names of fields and files have single quotes. */
+const QUOTED = /"[^"]*"?|`[^`]*`?/g;
+const LOGIN_OF_URL = /(?<=\/\/)[^/\s@]+@/g;
+/** Letters and digits of a token, a key or a password that was made at random; the log knows and masks the gateway's own. */
+const RANDOM = /[A-Za-z0-9+=_-]{12,}/g;
+const MOST = 300;
 
-/** What is logged about an unexpected failure: its class and its stack, never its message, which may quote data. */
-export function errorSummary(error: unknown): { error: string; stack: string } {
-  if (!(error instanceof Error)) return { error: typeof error, stack: '' };
+/**
+ * What is logged about an unexpected failure: its class, its message without what it quotes and without what looks like a secret, and its
+ * stack without the message.
+ */
+export function errorSummary(error: unknown): { error: string; message: string; stack: string } {
+  if (typeof error === 'string') return { error: 'string', message: masked(error), stack: '' };
+  if (!(error instanceof Error)) return { error: typeof error, message: '', stack: '' };
   const { name, message, stack } = error;
   const text = String(stack);
   // The frames begin after the message, whose lines may look like frames.
@@ -12,5 +25,18 @@ export function errorSummary(error: unknown): { error: string; stack: string } {
     .slice(start)
     .split('\n')
     .filter((line) => line.startsWith('    at '));
-  return { error: KIND.test(name) ? name : 'Error', stack: frames.join('\n') };
+  return {
+    error: KIND.test(name) ? name : 'Error',
+    message: masked(String(message)),
+    stack: frames.join('\n'),
+  };
+}
+
+function masked(message: string): string {
+  const mask = (text: string): string =>
+    text
+      .replace(LOGIN_OF_URL, `${MASK}@`)
+      .replace(QUOTED, (quoted) => (quoted.length > 2 ? `"${MASK}"` : quoted))
+      .replace(RANDOM, (word) => (/\d/.test(word) && /[A-Za-z]/.test(word) ? MASK : word));
+  return cleanText(message, mask).slice(0, MOST);
 }

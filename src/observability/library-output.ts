@@ -1,6 +1,7 @@
 import { format } from 'node:util';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Log } from './log.ts';
+import { edge } from '../shared/edge.ts';
 
 const METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;
 /** So many different texts are logged, each once: a library prints the same text again at each connection. */
@@ -17,5 +18,8 @@ export function logLibraryOutput(log: Log): void {
   for (const method of METHODS) console[method] = (...values: unknown[]) => logOnce(format(...values));
   // Node's own listener prints them.
   process.removeAllListeners('warning');
-  process.on('warning', ({ name, message }) => logOnce(`${name}: ${message}`));
+  process.on(
+    'warning',
+    edge('library', ({ name, message }: Error) => logOnce(`${name}: ${message}`)),
+  );
 }

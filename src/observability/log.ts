@@ -61,7 +61,12 @@ function standardOutput(): DestinationStream {
   const write = () => {
     const lines = gathered;
     gathered = '';
-    if (lines !== '') stream.write(lines);
+    try {
+      if (lines !== '') stream.write(lines);
+    } catch {
+      // There is no log to say it in.
+      isFailing = true;
+    }
   };
   // Runs before the destination's own listener, which writes its rest and, where that fails, tries again for ever.
   process.once('exit', () => {

@@ -2,10 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ListenConfig } from '../config/app-config.ts';
+import { answerFault } from '../problem/fault-answer.ts';
+import { edge } from '../shared/edge.ts';
+import { foreignRequest } from './foreign-request.ts';
 import { Metrics } from './metrics.ts';
 
-/** Never fails: it answers each request itself. */
-type Page = (request: IncomingMessage, response: ServerResponse) => void;
+/** Answers each request itself. What it throws, or its promise rejects with, becomes a 500. */
+type Page = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** A separate listener (loopback by default) for `/metrics` and the console, so that the public one never shows them. */
 @Injectable()
@@ -25,13 +28,8 @@ export class ManagementListener implements OnApplicationShutdown {
 
   /** Opens the listener and returns its port. */
   async listen(): Promise<number> {
-    const server = createServer((request, response) => {
-      const { url = '/', method } = request;
-      if (/^\/console(?=[/?]|$)/.test(url)) this.#console(request, response);
-      else if (url === '/metrics' && method === 'GET') this.#showMetrics(response);
-      else if (url === '/') response.writeHead(302, { location: '/console' }).end();
-      else notFound(request, response);
-    });
+    const respond: Page = (request, response) => this.#respond(request, response);
+    const server = createServer(edge('management request', respond, answerFault));
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).listen(this.config.managementPort, this.config.managementHost, resolve);
@@ -39,12 +37,26 @@ export class ManagementListener implements OnApplicationShutdown {
     return (server.address() as AddressInfo).port;
   }
 
-  #showMetrics(response: ServerResponse): void {
+  #respond(request: IncomingMessage, response: ServerResponse): unknown {
+    const { url = '/', method } = request;
+    const isMetrics = url === '/metrics';
+    const refusal = foreignRequest(request, {
+      name: this.config.managementHost,
+      fromCluster: isMetrics,
+      byLink: isMetrics || /^\/(console\/?)?$/.test(url),
+    });
+    if (refusal !== undefined)
+      return response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' }).end(refusal);
+    if (/^\/console(?=[/?]|$)/.test(url)) return this.#console(request, response);
+    if (isMetrics && (method === 'GET' || method === 'HEAD')) return this.#showMetrics(response);
+    if (url === '/') return response.writeHead(302, { location: '/console' }).end();
+    return notFound(request, response);
+  }
+
+  async #showMetrics(response: ServerResponse): Promise<void> {
     const { registry } = this.metrics;
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
+    const text = await registry.metrics();
+    response.writeHead(200, { 'content-type': registry.contentType }).end(text);
   }
 
   onApplicationShutdown(): void {

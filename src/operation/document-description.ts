@@ -15,4 +15,6 @@ export const DESCRIPTION = `One REST interface in front of the licensing platfor
 | order | Buys or revokes assets and products. \`channelCode\` and \`channelOrderId\` name it, and it is placed at most once |
 | lock | A hardware asset. It can be disabled and enabled |
 | lent lock | A lock into which members move licences of their assets, to use them away from the network |
-| member | An employee of an enterprise who logs in to the platform. Assets are assigned to members |`;
+| member | An employee of an enterprise who logs in to the platform. Assets are assigned to members |
+
+A string of the format \`id\` has no white space, control or invisible characters; one of the format \`text\`, and a password, no control or invisible characters.`;

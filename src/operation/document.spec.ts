@@ -167,13 +167,14 @@ describe('the document', () => {
     }
   });
 
-  it('has the items of every array, and patterns that can stand in source code', () => {
+  it('has the items of every array, and short patterns that can stand in source code', () => {
     const wrong: string[] = [];
     const visit = (part: unknown, at: string): void => {
       if (typeof part !== 'object' || part === null) return;
       const { type, items, pattern } = part as Schema;
       if (type === 'array' && items === undefined) wrong.push(`${at}: no items`);
-      if (typeof pattern === 'string' && !isSafe(pattern)) wrong.push(`${at}: ${pattern}`);
+      if (typeof pattern === 'string' && !(isSafe(pattern) && pattern.length <= 50))
+        wrong.push(`${at}: ${pattern}`);
       for (const [key, member] of Object.entries(part)) visit(member, `${at}/${key}`);
     };
     visit(document.components.schemas, '');

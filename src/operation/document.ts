@@ -21,12 +21,18 @@ export function openApiDocument(app: INestApplication, examples = responseExampl
         type: 'apiKey',
         in: 'header',
         name: 'X-Api-Key',
-        description: 'The demo prints its key; elsewhere the operator of the gateway gives out keys',
+        description:
+          'The demo prints its key; elsewhere the operator of the gateway gives out keys. Send it or a token, never both: where a generated client asks for the credential of each scheme, give it for one (`@hey-api/openapi-ts`: `auth: ({ type }) => type === "apiKey" ? key : undefined`)',
       },
       API_KEY,
     )
     .addBearerAuth(
-      { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Where an issuer is configured' },
+      {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'Where an issuer is configured. Send it or a key, never both',
+      },
       BEARER,
     )
     .addTag('Customers and enterprises', 'Enterprises, their customers and their assets')

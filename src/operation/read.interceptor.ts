@@ -6,6 +6,7 @@ import { ageOf, ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Tenancy } from '../tenancy/tenancy.ts';
 import { pageLinks } from './page-links.ts';
 import { hasSameParts } from './same-parts.ts';
+import { edge } from '../shared/edge.ts';
 
 type Handle = () => Promise<unknown>;
 
@@ -88,9 +89,10 @@ function agedBy(askedAt: number | undefined): Pick<Served<unknown>, 'ageSeconds'
 /** Aborted when the caller hangs up before it has its response. */
 function hangUp({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort();
-  });
+  raw.once(
+    'close',
+    edge('abandoned read', () => raw.writableFinished || controller.abort()),
+  );
   return controller.signal;
 }
 

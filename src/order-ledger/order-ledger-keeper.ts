@@ -8,6 +8,7 @@ import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { type OrderLedgerStore, isOrder, type Move, type Moved } from './order-ledger-store.ts';
 import { RedisOrderLedger } from './redis-order-ledger.ts';
 import { type StopReason, stopReasons, StoreWatch } from './store-watch.ts';
+import { edge, inBackground } from '../shared/edge.ts';
 
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
@@ -42,8 +43,8 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Calls the listener when an order was, or may have been, carried out after its request ended. */
-  onCarriedOut(listener: () => void): void {
-    this.#listeners.push(listener);
+  onCarriedOut(listener: () => unknown): void {
+    this.#listeners.push(edge('order carried out', listener));
   }
 
   async onModuleInit(): Promise<void> {
@@ -52,7 +53,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
       this.redis.onReady(() => {
         this.watch.reconnected();
         // At once: where the store has lost writes that this gateway has seen, the other gateways learn it from the store.
-        void this.tick();
+        inBackground('order store', () => this.tick());
       });
       this.#measure();
     } else {
@@ -61,7 +62,10 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
         'No Redis: orders are recorded in this process only, and forgotten with it',
       );
     }
-    this.#timer = setInterval(() => void this.tick(), SWEEP_MS).unref();
+    this.#timer = setInterval(
+      edge('order store', () => this.tick()),
+      SWEEP_MS,
+    ).unref();
   }
 
   onApplicationShutdown(): void {

@@ -20,6 +20,7 @@ import { type Begin, type Begun, OrderLedgerUnavailable, orderName } from './ord
 import { locationOf, problemFor } from './ledger-responses.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
 import { endOf } from './write-outcome.ts';
+import { inBackground } from '../shared/edge.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
@@ -110,7 +111,9 @@ export class OrderLedger {
             : endOf(outcome.failure);
         if (state === 'in_doubt') return;
         const kept = { ...placed(items), ...(answer && { answer }) };
-        void this.recorder.record({ ...moveOf(begin), to: state, details: kept });
+        inBackground('late outcome', () =>
+          this.recorder.record({ ...moveOf(begin), to: state, details: kept }),
+        );
         if (CARRIED_OUT.has(state)) this.keeper.carriedOut();
       },
     };
@@ -195,7 +198,7 @@ export class OrderLedger {
     } catch (error) {
       // This frees its number now, and not only at the end of the lease.
       if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
-        void this.recorder.record({ ...moveOf(begin), to: 'not_sent' });
+        inBackground('write not sent', () => this.recorder.record({ ...moveOf(begin), to: 'not_sent' }));
       throw error;
     }
   }

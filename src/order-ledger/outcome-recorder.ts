@@ -6,6 +6,7 @@ import { CARRIED_OUT, type LedgerRecord, type State } from './ledger-record.ts';
 import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
 import type { Move } from './order-ledger-store.ts';
 import { agrees } from './write-outcome.ts';
+import { inBackground } from '../shared/edge.ts';
 
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
@@ -32,7 +33,7 @@ export class OutcomeRecorder implements OnApplicationShutdown {
     try {
       return await this.#move(move);
     } catch {
-      void this.#recordInBackground(move);
+      inBackground('outcome of a write', () => this.#recordInBackground(move));
       return undefined;
     }
   }

@@ -7,6 +7,7 @@ import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
+import { edge } from '../shared/edge.ts';
 
 /** The epoch of an order store, and the number of writes that have begun in it. */
 export interface Remembered {
@@ -67,7 +68,10 @@ export class StoreMemory implements OnApplicationShutdown {
   /** Writes a little later: no request waits for it. */
   remember(known: Remembered): void {
     this.#latest = known;
-    this.#timer ??= setTimeout(() => void this.#write(known), COLLECT_MS).unref();
+    this.#timer ??= setTimeout(
+      edge('order store count', () => this.#write(known)),
+      COLLECT_MS,
+    ).unref();
   }
 
   onApplicationShutdown(): void {

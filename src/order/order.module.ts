@@ -33,6 +33,6 @@ import { PageTurns } from './page-turns.ts';
 export class OrderModule {
   /** Invalidates cached reads also where the outcome of an order becomes known after its request: late, swept, settled or found. */
   constructor(ledger: OrderLedgerKeeper, cache: ReadCache) {
-    ledger.onCarriedOut(() => void cache.written({}));
+    ledger.onCarriedOut(() => cache.written({}));
   }
 }

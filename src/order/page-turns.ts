@@ -3,6 +3,7 @@ import { PresentCallers } from '../caller/present-callers.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { assertWanted } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { edge } from '../shared/edge.ts';
 
 /** Pages that are read at a time: one is decrypted while the other waits for Redis. */
 const AT_ONCE = 2;
@@ -56,10 +57,10 @@ export class PageTurns {
   #rest(caller: string, begunAt: number, now: number): void {
     if (!this.present.areBeside(caller, now)) return;
     this.#resting.add(caller);
-    const end = () => {
+    const end = edge('pages', () => {
       this.#resting.delete(caller);
       this.#next();
-    };
+    });
     setTimeout(end, Math.min(MAX_REST_MS, REST_TIMES * (now - begunAt))).unref();
   }
 
@@ -70,12 +71,12 @@ export class PageTurns {
   #turnOf(caller: string, abandon: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const own = this.#waiting.get(caller) ?? [];
-    const refuse = () => {
+    const refuse = edge('pages', () => {
       this.metrics.requestRefused('pages');
       const detail = 'Too many pages of orders are being read. A smaller page takes less time.';
       waiting.leave(new ProblemException('overloaded', { detail, retryAfter: 1 }));
-    };
-    const hangUp = () => waiting.leave();
+    });
+    const hangUp = edge('pages', () => waiting.leave());
     const timer = setTimeout(refuse, WAIT_MS);
     const end = () => {
       clearTimeout(timer);

@@ -7,6 +7,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
+import { edge } from '../shared/edge.ts';
 
 /** Longer than the life of any cached response. The end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -57,7 +58,7 @@ export class Generations implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.redis.onReady(() => void this.#settle().catch(() => undefined));
+    this.redis.onReady(edge('cache', () => this.#settle().catch(() => undefined)));
   }
 
   /** The generations in the order of the tags; undefined where Redis is not available, and then nothing may be cached. */
@@ -119,7 +120,12 @@ export class Generations implements OnModuleInit {
   /** Includes the readers that this turn of the event loop still brings. The rates of their callers are asked in the same write. */
   #lookUpAtEndOfTurn(): void {
     this.#isLookingUp = true;
-    this.redis.atEndOfTurn(() => void this.#lookUpNext());
+    const giveUp = () => {
+      this.#isLookingUp = false;
+      this.#next?.words.reject(new Error('the look-up failed'));
+      this.#next = undefined;
+    };
+    this.redis.atEndOfTurn(edge('cache', () => this.#lookUpNext(), giveUp));
   }
 
   async #lookUpNext(): Promise<void> {

@@ -1,3 +1,5 @@
+import { reportFault } from '../shared/edge.ts';
+
 /** One attempt to find one order at the platform. */
 export interface ReconciliationAttempt {
   /** The same in all replicas: an attempt runs once for its id. */
@@ -30,9 +32,9 @@ export class ProcessRunner implements AttemptRunner {
 
   ask(attempts: readonly ReconciliationAttempt[]): Promise<void> {
     for (const { write } of attempts) {
-      this.#last = this.#last.then(
-        () => this.#abandon.signal.aborted || this.#run(write, this.#abandon.signal),
-      );
+      this.#last = this.#last
+        .then(() => this.#abandon.signal.aborted || this.#run(write, this.#abandon.signal))
+        .catch((fault: unknown) => reportFault('reconciliation', fault));
     }
     return Promise.resolve();
   }

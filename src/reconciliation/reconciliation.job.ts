@@ -4,6 +4,7 @@ import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 import type { ReconciliationAttempt, AttemptRunner } from './attempt-runner.ts';
 import { OrderReconciler } from './reconcile-order.ts';
+import { edge } from '../shared/edge.ts';
 
 /** The token of {@link AttemptRunner}, which has two implementations. */
 export const ATTEMPT_RUNNER = Symbol('AttemptRunner');
@@ -28,7 +29,10 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
 
   onApplicationBootstrap(): void {
     this.runner.start((write, abandon) => this.reconciler.reconcile(write, abandon));
-    this.#timer = setInterval(() => void this.#tick(), this.times.scan).unref();
+    this.#timer = setInterval(
+      edge('reconciliation', () => this.#tick()),
+      this.times.scan,
+    ).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,5 +1,6 @@
 import { isUnknown, runAndWait, type ScriptRun } from './script.ts';
 import type { SharedRedis } from './shared-redis.ts';
+import { inBackground } from '../shared/edge.ts';
 
 /** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */
 const TIMEOUT_MS = 150;
@@ -32,7 +33,7 @@ export class AcknowledgedScripts {
   run(run: ScriptRun): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...run, resolve, reject });
-      if (!this.#busy) void this.#runAll();
+      if (!this.#busy) inBackground('order store', () => this.#runAll());
     });
   }
 

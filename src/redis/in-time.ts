@@ -1,3 +1,5 @@
+import { edge } from '../shared/edge.ts';
+
 const SLICE_MS = 25;
 /** The longest time that a request waits for Redis. */
 export const COMMAND_MS = 250;
@@ -20,7 +22,7 @@ export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T>
     // The slice in which a command begins is not a whole one.
     const entry: Waiting = { slices: Math.ceil(limitMs / SLICE_MS) + 1, reject };
     waiting.add(entry);
-    timer ??= setInterval(passSlice, SLICE_MS);
+    timer ??= setInterval(edge('redis timeouts', passSlice), SLICE_MS);
     command.then(
       (answer) => {
         waiting.delete(entry);

@@ -2,6 +2,7 @@ import type { Job, Queue, Worker } from 'bullmq';
 import type { Log } from '../observability/log.ts';
 import { queueClient, type RedisServer } from './redis-client.ts';
 import { redisErrorReason } from './redis-error.ts';
+import { edge, reportFault } from '../shared/edge.ts';
 
 /** Something to do once, by whichever replica takes it. */
 export interface QueuedTask<T> {
@@ -83,12 +84,18 @@ export class JobQueue<T extends object> {
       defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
     });
     const task = async ({ data }: Job<T>) => {
-      await this.run(data);
+      try {
+        await this.run(data);
+      } catch (error) {
+        // The library keeps the task as failed, and says nothing.
+        reportFault(`task of ${name}`, error);
+        throw error;
+      }
     };
     const worker = new bull.Worker<T>(name, task, { ...options, ...TAKEN_OVER, concurrency });
-    const failed = (error: Error) => {
-      log.debug({ event: 'queue-failed', queue: name, reason: redisErrorReason(error) }, 'A queue failed');
-    };
+    const failed = edge(`queue ${name}`, (error: Error) =>
+      log.debug({ event: 'queue-failed', queue: name, reason: redisErrorReason(error) }, 'A queue failed'),
+    );
     client.on('error', failed);
     queue.on('error', failed);
     worker.on('error', failed);

@@ -14,6 +14,7 @@ import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
 import { Sealer } from './sealer.ts';
 import { isTlsRefusal } from '../shared/tls-refusal.ts';
+import { edge, inBackground } from '../shared/edge.ts';
 
 /** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
 const START_MS = 2_000;
@@ -78,17 +79,26 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (server.tls && cert)
       this.metrics.certificate(this.#server, new X509Certificate(cert).validToDate.getTime());
     this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : [], this.commandMs);
-    this.#client.on('error', (error: Error & { code?: string }) => {
-      // After a refusal the connection fails too.
-      if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
-      const reason = redisErrorReason(error);
-      this.metrics.redisError(reason);
-      if (isTlsRefusal(error)) this.metrics.tlsFailure(this.#server);
-      this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
-      if (this.#up === false && isRefusal(error)) this.#tell(error);
-    });
-    this.#client.on('ready', () => void this.#ask());
-    this.#client.on('close', () => this.#away(this.#lastError));
+    this.#client.on(
+      'error',
+      edge('redis', (error: Error & { code?: string }) => {
+        // After a refusal the connection fails too.
+        if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
+        const reason = redisErrorReason(error);
+        this.metrics.redisError(reason);
+        if (isTlsRefusal(error)) this.metrics.tlsFailure(this.#server);
+        this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
+        if (this.#up === false && isRefusal(error)) this.#tell(error);
+      }),
+    );
+    this.#client.on(
+      'ready',
+      edge('redis', () => this.#ask()),
+    );
+    this.#client.on(
+      'close',
+      edge('redis', () => this.#away(this.#lastError)),
+    );
   }
 
   /** The name of this connection, for logs and metrics. */
@@ -119,7 +129,10 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (!this.#up) this.#away(this.#lastError);
     if (this.store === 'orders' || this.#stopped) return;
     await this.#checkWrites();
-    this.#checks = setInterval(() => void this.#checkWrites(), CHECK_EVERY_MS).unref();
+    this.#checks = setInterval(
+      edge('redis check', () => this.#checkWrites()),
+      CHECK_EVERY_MS,
+    ).unref();
   }
 
   get configured(): boolean {
@@ -160,24 +173,28 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
    * wake this process twice.
    */
   atEndOfTurn(ask: () => void): void {
-    if (this.#atEnd.push(ask) > 1) return;
-    setImmediate(() => {
+    if (this.#atEnd.push(edge('redis commands', ask)) > 1) return;
+    const askAll = () => {
       const asking = this.#atEnd;
       this.#atEnd = [];
+      for (const each of asking) each();
+    };
+    const inOneWrite = () => {
       // A cluster has a connection for each node.
       const stream = this.#client instanceof Cluster ? undefined : this.#client?.stream;
       stream?.cork();
       try {
-        for (const each of asking) each();
+        askAll();
       } finally {
         stream?.uncork();
       }
-    });
+    };
+    setImmediate(edge('redis commands', inOneWrite, askAll));
   }
 
   /** Called whenever Redis can be used again. */
-  onReady(listener: () => void): void {
-    this.#listeners.push(listener);
+  onReady(listener: () => unknown): void {
+    this.#listeners.push(edge('redis is back', listener));
   }
 
   onApplicationShutdown(): void {
@@ -194,8 +211,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#told.clear();
     this.#tell(error);
     // Also probes at once: where this process was blocked for a moment, the reply is already here.
-    void this.#ask();
-    this.#timer = setInterval(() => void this.#ask(), PROBE_EVERY_MS).unref();
+    inBackground('redis', () => this.#ask());
+    this.#timer = setInterval(
+      edge('redis', () => this.#ask()),
+      PROBE_EVERY_MS,
+    ).unref();
   }
 
   #back(): void {
@@ -207,7 +227,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.log.info({ event: 'redis-ready', store: this.store }, 'Redis is connected');
     for (const listener of this.#listeners) listener();
     void this.#checkEviction().catch(() => undefined);
-    void this.#checkWrites();
+    inBackground('redis check', () => this.#checkWrites());
   }
 
   /** Logs why Redis is away, in the server's words where there are any: each reason once while Redis is away. */

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { GroupName } from './connection-groups.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import { TransportError } from './transport-error.ts';
+import { edge } from '../shared/edge.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
@@ -54,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
   #timer: NodeJS.Timeout;
   #status = 0;
   #headers: Record<string, string | string[] | undefined> = {};
-  readonly #abandoned = () => this.#fail('abandoned');
+  readonly #abandoned = edge('abandoned call', () => this.#fail('abandoned'));
 
   constructor(
     readonly config: InternalAxiosRequestConfig,
@@ -63,7 +64,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     private reject: (error: unknown) => void,
     private readonly budget?: AnswerBudget,
   ) {
-    this.#timer = setTimeout(() => this.#deadline(), config.timeout);
+    this.#timer = setTimeout(
+      edge('deadline', () => this.#deadline()),
+      config.timeout,
+    );
     underWay.add(this);
     config.abandon?.addEventListener('abort', this.#abandoned);
   }
@@ -153,7 +157,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.resolve = late.resolve;
     this.reject = late.reject;
     this.#isLate = true;
-    this.#timer = setTimeout(() => this.timeUp(), LATE_MS).unref();
+    this.#timer = setTimeout(
+      edge('deadline', () => this.timeUp()),
+      LATE_MS,
+    ).unref();
     tell(new TransportError('timeout', true, undefined, late.promise));
     this.onResult('failure');
   }

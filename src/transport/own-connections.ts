@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
 import type { Ending, Exchange } from './exchange.ts';
+import { edge } from '../shared/edge.ts';
 
 /** How many late answers the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
 const MAX_LATE = 256;
@@ -71,7 +72,7 @@ export class OwnConnections {
       else if (how === 'answer') own?.destroy(ANSWERED);
       this.#leave();
     };
-    const send = async (socket: Socket): Promise<void> => {
+    const begin = async (socket: Socket): Promise<void> => {
       own = socket;
       await confirm(exchange);
       if (exchange.isOver) return;
@@ -80,10 +81,14 @@ export class OwnConnections {
       const client = new Client(this.origin, { pipelining: 0, maxHeaderSize, connect: onlyOnce(socket) });
       client.dispatch(request, exchange);
     };
+    const send = edge('order connection', begin, (socket) => {
+      exchange.unconnected(new Error('the request could not be handed over'));
+      socket.destroy();
+    });
     this.limits.connect(this.#target, (error, socket) => {
       if (error) exchange.unconnected(error);
       else if (exchange.isOver) socket.destroy();
-      else void send(socket);
+      else send(socket);
     });
   }
 
@@ -121,6 +126,8 @@ function onlyOnce(socket: Socket): buildConnector.connector {
     isTaken = true;
     if (failure) socket.destroy();
     // Deferred, because the client does not look at its requests during this call.
-    queueMicrotask(() => (failure ? callback(failure, null) : callback(null, socket)));
+    queueMicrotask(
+      edge('order connection', () => (failure ? callback(failure, null) : callback(null, socket))),
+    );
   };
 }

@@ -6,6 +6,7 @@ import { Script } from '../redis/script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { UpstreamOperation } from './operations.ts';
 import { type ContractNotes, type GapKind, gapKinds } from './wire/contract-notes.ts';
+import { edge } from '../shared/edge.ts';
 
 /** A departure of the platform's answers from its interface, by name: never a value. Times are in ms since the epoch. */
 export interface Gap {
@@ -69,7 +70,11 @@ export class UpstreamGaps {
       count(this.#seen, name, now);
       if (this.redis.configured) count(this.#pending, name, now);
     }
-    if (this.#pending.size > 0) this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_MS).unref();
+    if (this.#pending.size > 0)
+      this.#timer ??= setTimeout(
+        edge('gaps', () => this.#flush()),
+        FLUSH_MS,
+      ).unref();
   }
 
   /** By operation and path. */

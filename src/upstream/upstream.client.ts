@@ -12,6 +12,7 @@ import { type UpstreamCode, upstreamCodes } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
 import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/contract-notes.ts';
+import { inBackground } from '../shared/edge.ts';
 
 /** Converts `data` of a success to a result; tolerated departures from the interface go to `notes`. */
 export type Decode<T> = (data: unknown, notes: ContractNotes) => T;
@@ -79,7 +80,8 @@ export class UpstreamClient {
       user: actingUser(operation, context),
     };
     const result = await this.#persist(attempt);
-    if (result.late) void this.#reportLate(attempt, result.late, decode);
+    const { late } = result;
+    if (late) inBackground('late response', () => this.#reportLate(attempt, late, decode));
     return this.#outcome(attempt, result, decode);
   }
 

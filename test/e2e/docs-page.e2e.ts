@@ -202,10 +202,22 @@ describe('operations', () => {
     await find.fill('lent lock');
     await operation('listAssets').waitFor({ state: 'detached' });
     expect(await operation('listLentLocks').count()).toBe(1);
+    // What was found is in sight.
+    const box = await page.locator('.opblock').first().boundingBox();
+    expect(box?.y).toBeLessThan(DESKTOP.height / 3);
     await find.fill('no such words');
     await page.getByText('No operation has these words.').waitFor();
     await find.fill('');
     await operation('listAssets').waitFor();
+  });
+
+  it('have schemas without escapes, with the formats that the description explains', async () => {
+    const place = await openOperation('placeOrder');
+    await place.locator('.opblock-section-request-body').getByText('Schema', { exact: true }).click();
+    const schema = place.locator('.opblock-section-request-body');
+    await schema.getByText('PlaceOrder').first().waitFor();
+    expect(await schema.innerText()).not.toContain('\\u');
+    expect(await page.locator('.info').innerText()).toContain('A string of the format id has no white space');
   });
 
   it('are shown as code that works as it stands', async () => {
@@ -265,10 +277,12 @@ describe('for every reader', () => {
   );
 
   it.each(['/problems', '/problems/outcome-unknown', '/docs/changelog'])(
-    '%s hinders nobody either',
+    '%s hinders no reader either, and scrolls sideways on no phone',
     async (path) => {
       await page.goto(url + path);
       expect(await seriousFindings(page)).toEqual([]);
+      await page.setViewportSize(PHONE);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
     },
   );
 });

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { orderExamples } from '../../src/order/order-examples.ts';
 import { newApiKey } from '../support/canary.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { freePort } from '../support/redis.ts';
@@ -152,6 +153,43 @@ describe('npm start', () => {
   });
 });
 
+/** The README's commands with the demo's key and ports; after each comes a mark. */
+function readmeStory({ PORT, SANDBOX_PORT }: { PORT: string; SANDBOX_PORT: string }, key: string): string {
+  const story = readFileSync('README.md', 'utf8').split('## Where to read on')[0] ?? '';
+  const blocks = [...story.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  const commands = blocks
+    .filter((block) => block.includes('curl'))
+    .join('\n')
+    .replace(/^KEY=.*$/m, `KEY=${key}`)
+    .replaceAll(':3000', `:${PORT}`)
+    .replaceAll(':4000', `:${SANDBOX_PORT}`);
+  // The gateway learns of a moved clock a moment later.
+  const curl =
+    'curl() { local told; while told=$(command curl "$@") && [[ $told == *order-not-settleable* ]]; do :; done; echo "$told"; echo @@; }';
+  return `${curl}\n${commands}`;
+}
+
+it('npm run new-key -- --help says how it is used, as a wrong name does, and makes no key', async () => {
+  for (const [words, code] of [
+    [['--help'], 0],
+    [['-h'], 0],
+    [[], 2],
+    [['--name', 'crm'], 2],
+    [['two', 'names'], 2],
+    [['a/b'], 2],
+  ] as const) {
+    const told = await ended(run('npm', ['run', '-s', 'new-key', '--', ...words], {}));
+    expect([words, told.code, told.output]).toEqual([
+      words,
+      code,
+      expect.stringContaining('usage: npm run new-key -- <name>'),
+    ]);
+    expect(told.output).not.toContain('lgw_');
+  }
+  const made = await ended(run('npm', ['run', '-s', 'new-key', '--', 'crm'], {}));
+  expect([made.code, made.output]).toEqual([0, expect.stringMatching(/lgw_[^]*"name": "crm"/)]);
+});
+
 describe('npm run demo', () => {
   it.each(['PORT', 'SANDBOX_PORT', 'MANAGEMENT_PORT'])(
     'says at once that %s is taken, and prints no key',
@@ -194,6 +232,32 @@ describe('npm run demo', () => {
     expect(answer.status).toBe(200);
     expect(((await answer.json()) as { items: object[] }).items.length).toBeGreaterThan(5);
     expect((await fetch(`http://127.0.0.1:${environment.PORT}/docs`)).status).toBe(200);
+    // The commands of the README, in their order, and then the first example of the page.
+    const told = new Promise<string>((resolve) => {
+      const shell = run('bash', ['-e', '-c', readmeStory(environment, value)], {});
+      void ended(shell).then(({ output }) => resolve(output));
+    });
+    const answers = (await told)
+      .split('@@\n')
+      .slice(0, -1)
+      .map((each) => JSON.parse(each) as object);
+    expect(answers).toMatchObject([
+      { items: expect.any(Array) },
+      { channelOrderId: 'SO-3001', state: 'succeeded' },
+      { ids: [expect.any(String)] },
+      { code: 'outcome-unknown', outcome: 'unknown' },
+      { channelOrderId: 'SO-3002', state: 'in_doubt' },
+      { aheadMs: 1_200_000 },
+      { channelOrderId: 'SO-3002', state: 'not_placed' },
+    ]);
+    const placed = await fetch(`http://127.0.0.1:${environment.PORT}/v1/license-orders`, {
+      method: 'POST',
+      headers: { [name]: value, 'content-type': 'application/json' },
+      body: JSON.stringify(orderExamples.newBuy.value),
+    });
+    expect(placed.status).toBe(201);
+    const job = await fetch(`http://127.0.0.1:${environment.PORT}/v1/jobs`, { headers: { [name]: value } });
+    expect(((await job.json()) as { total: number }).total).toBe(1);
     // A century later what has an end has expired.
     const overview = url.replace(/assets$/, 'overview');
     const expired = async () => {
@@ -207,7 +271,7 @@ describe('npm run demo', () => {
     const body = JSON.stringify({ advanceMs: 100 * 365 * 86_400_000 });
     await fetch(`http://127.0.0.1:${environment.SANDBOX_PORT}/__sandbox/clock`, { method: 'PUT', body });
     while ((await expired()) === 1) await new Promise((resolve) => setImmediate(resolve));
-    expect(await expired()).toBe(4);
+    expect(await expired()).toBe(5);
     // Sent to the whole process group, as a terminal does.
     process.kill(-(child.pid as number), 'SIGINT');
     const { code, output } = await end;

@@ -682,6 +682,11 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'on Linux V8’s helper threads have a lower priority than the thread that serves requests, where there is more than one core',
       },
+      {
+        id: 'P20',
+        fault: 'a file of the API page or of the console is missing in what was installed',
+        holds: 'the start is refused and names the file; the shipped bundle has every file of both pages',
+      },
     ],
   },
   {
@@ -1017,7 +1022,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'S3',
         fault: 'secrets in logs, problems, Redis or the last output of a process',
         holds:
-          'fields are chosen one by one, errors are logged by kind and location, known secrets are masked in every free text; each run of the tests is searched for its own secrets',
+          'fields are chosen one by one, errors are logged by kind, location and message, without what the message quotes and what looks like a secret; known secrets are masked in every free text; each run of the tests is searched for its own secrets',
       },
       {
         id: 'S4',
@@ -1115,6 +1120,19 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a page of another site reads or uses the console of an operator who has it open',
         holds:
           'requests under a foreign name (DNS rebinding) or from another origin are refused; nothing is changed without a credential, which only the memory of the tab has; no key and no secret is shown',
+      },
+      {
+        id: 'S22',
+        fault:
+          'what throws outside of a guard: a listener, a timer, a stream, an event of a connection, a job',
+        holds:
+          'each has an edge that catches: a request gets 500 in problem+json, the log gets one line with the message, and the process goes on',
+      },
+      {
+        id: 'S23',
+        fault:
+          'a page of another site reads `/metrics`, or commands the sandbox, in the browser of a developer or an operator',
+        holds: 'requests under a foreign name (DNS rebinding) or from another origin are 403',
       },
     ],
   },

@@ -64,8 +64,15 @@ const PALETTE = [...'abcXYZ0189-_.:/@%&=+~\'"`\\<>{}[]()$#!?;,|* éß名称ａ٣
 const MAX_LONG = 2n ** 63n - 1n;
 const isLong = ({ pattern }: Schema) => pattern !== undefined && pattern.includes('\\d{0,18}');
 
-/** A pattern that only keeps characters out, and not one that gives a form. */
-const isOfCharacters = (pattern: string) => /^\^(\(\?:)?\[\^/.test(pattern);
+/** Formats that only keep characters out, in the words of the document's description. */
+const UNDISGUISED = String.raw`[^\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]`;
+const OF_CHARACTERS: Readonly<Record<string, string>> = {
+  id: String.raw`^[^\s\p{C}]*$`,
+  text: `^${UNDISGUISED}*$`,
+  password: `^${UNDISGUISED}*$`,
+};
+const isOfCharacters = ({ format = '' }: Schema) => Object.hasOwn(OF_CHARACTERS, format);
+const patternOf = ({ pattern, format = '' }: Schema) => pattern ?? OF_CHARACTERS[format];
 
 const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
@@ -122,7 +129,8 @@ function fittingList(schema: Schema, known: Known, field: string, depth: number)
 }
 
 function fittingText(schema: Schema, known: readonly string[]): fc.Arbitrary<string> {
-  const { minLength = 0, maxLength = 40, pattern, format } = schema;
+  const { minLength = 0, maxLength = 40, format } = schema;
+  const pattern = patternOf(schema);
   const fits = (text: string) =>
     [...text].length <= maxLength && (pattern === undefined || matches(pattern, text));
   const some = known.filter(fits);
@@ -131,10 +139,10 @@ function fittingText(schema: Schema, known: readonly string[]): fc.Arbitrary<str
 }
 
 function spelled(schema: Schema, minLength: number, maxLength: number): fc.Arbitrary<string> {
-  const { pattern } = schema;
+  const pattern = patternOf(schema);
   if (isLong(schema))
     return fc.oneof(fc.bigInt(0n, MAX_LONG), pick(0n, MAX_LONG, 2n ** 53n + 1n)).map(String);
-  if (pattern !== undefined && !isOfCharacters(pattern)) return fc.stringMatching(new RegExp(pattern));
+  if (pattern !== undefined && !isOfCharacters(schema)) return fc.stringMatching(new RegExp(pattern));
   const units = PALETTE.filter((unit) => pattern === undefined || matches(pattern, unit));
   const unit = pick(...units);
   const short = fc.string({ unit, minLength, maxLength: Math.min(maxLength, 24) });
@@ -236,7 +244,8 @@ function wrongTypes(schema: Schema): unknown[] {
 const UNTEXTUAL = ['\u0000', '\n', '\u001b', '\u0085', '\u200b', '\u202e', '\u2066', '\ufeff', '\ud800'];
 
 function* brokenText(schema: Schema, place: string): Found {
-  const { minLength = 0, maxLength, pattern, format } = schema;
+  const { minLength = 0, maxLength, format } = schema;
+  const pattern = patternOf(schema);
   const wrong = (rule: string, value: string): Breaking => ({ rule, place, value: () => value });
   if (schema.enum) {
     const [first] = schema.enum as readonly string[];
@@ -256,7 +265,7 @@ function* brokenText(schema: Schema, place: string): Found {
     for (const text of ['-1', '01', '9223372036854775808', '1.0', '0x10', ' 1', ''])
       yield wrong('long', text);
   if (pattern === undefined) return;
-  const around = isOfCharacters(pattern) ? UNTEXTUAL : [...UNTEXTUAL, ' ', '/', '..', '%2e', 'é', '٣'];
+  const around = isOfCharacters(schema) ? UNTEXTUAL : [...UNTEXTUAL, ' ', '/', '..', '%2e', 'é', '٣'];
   for (const odd of around) yield wrong('pattern', `a${odd}b`);
   if (!matches(pattern, ' ')) yield wrong('pattern', 'a b');
   // A pattern bounds the length, and would be slow to reject.

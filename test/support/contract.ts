@@ -76,6 +76,8 @@ export const routes: readonly DocumentedRoute[] = Object.entries(document.paths)
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
+// Of requests: what they refuse is tested with the rules.
+for (const format of ['id', 'text']) ajv.addFormat(format, true);
 ajv.addSchema({ $id: 'document', ...(closed(document) as typeof document) });
 /** The schemas without additional properties: a response may not have a field that the document does not name. */
 function closed(part: unknown): unknown {

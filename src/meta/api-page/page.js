@@ -58,6 +58,9 @@ find.addEventListener('input', () => {
   const hasWords = find.value.trim() !== '';
   document.getElementById('nothing').hidden =
     !hasWords || ui.getSystem().specSelectors.taggedOperations().size > 0;
+  // What explains the API is not what was looked for: it would keep the operations below the fold.
+  document.body.classList.toggle('finding', hasWords);
+  if (hasWords) scrollTo({ top: 0 });
 });
 
 // What explains opens beside the page, which would lose what was typed.

@@ -1,0 +1,45 @@
+/** `at` is the name of the edge. */
+type Report = (at: string, fault: unknown) => void;
+
+/** Until there is a log, a fault ends the process, as it would without an edge. */
+let report: Report = (_, fault) => {
+  throw fault;
+};
+
+/** Faults of this process are told there from now on. It must not throw. */
+export function reportFaults(to: Report): void {
+  report = to;
+}
+
+/** Tells of a fault that the calling code has caught. */
+export function reportFault(at: string, fault: unknown): void {
+  report(at, fault);
+}
+
+/**
+ * The outermost function of a listener, a timer or a stream: nothing above it would catch, and a fault in it would end the process. It
+ * catches what `work` throws, and what its promise rejects with; then the fault is logged, `instead` runs, and the process goes on.
+ */
+export function edge<A extends unknown[]>(
+  at: string,
+  work: (...args: A) => unknown,
+  instead?: (...args: A) => void,
+): (...args: A) => void {
+  const failed = (fault: unknown, args: A): void => {
+    report(at, fault);
+    instead?.(...args);
+  };
+  return (...args) => {
+    try {
+      const result = work(...args);
+      if (result instanceof Promise) result.catch((fault: unknown) => failed(fault, args));
+    } catch (fault) {
+      failed(fault, args);
+    }
+  };
+}
+
+/** Runs work for which no code waits. */
+export function inBackground(at: string, work: () => unknown): void {
+  edge(at, work)();
+}

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A file that the gateway serves is not where the build puts it. */
+export class IncompleteInstallation extends Error {
+  override readonly name = 'IncompleteInstallation';
+}
+
+/** Reads a file that comes with the code. At the start: a file that is missing must not be noticed by the first reader. */
+export function shippedFile(file: URL): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new IncompleteInstallation(
+      `${fileURLToPath(file)} cannot be read (${code}): the installation is incomplete`,
+    );
+  }
+}

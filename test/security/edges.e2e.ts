@@ -1,0 +1,260 @@
+import { once } from 'node:events';
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
+import { newSecret } from '../support/canary.ts';
+import { Fleet } from '../support/fleet.ts';
+import type { GatewayProcess } from '../support/gateway-process.ts';
+import { Issuer } from '../support/issuer.ts';
+import { orderOf } from '../support/order-body.ts';
+import { converse } from '../support/raw-client.ts';
+import { ask, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What throws outside of every handler: nothing above it would catch, so each such function is an edge (src/shared/edge.ts). */
+
+const TIMERS = new Set(['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'createServer']);
+const LISTENING = new Set(['on', 'once', 'addListener', 'addEventListener', 'inNextTurn', 'later']);
+/** Functions that are no edge, each with the reason. */
+const NO_EDGE: Readonly<Record<string, string>> = {
+  'src/http/shutdown.ts': 'they end the process, and are what an uncaught fault comes to',
+  'src/observability/log.ts': 'the log cannot log its own faults; its writes catch them',
+  'src/token/token.manager.ts setTimeout': 'settles a promise and nothing else',
+  'src/session/session.store.ts setTimeout': 'settles a promise and nothing else',
+  'src/observability/management.listener.ts once': 'settles the promise of the start',
+};
+
+interface Callback {
+  readonly file: string;
+  readonly called: string;
+  readonly isEdge: boolean;
+}
+
+/** All functions of the product that Node calls: of timers, of events and of promises for which no code waits; and the edges' names. */
+function scan(): { callbacks: Callback[]; names: Set<string> } {
+  const callbacks: Callback[] = [];
+  const names = new Set<string>();
+  for (const file of globSync('src/**/*.ts').filter((path) => !path.endsWith('.spec.ts'))) {
+    const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+    const edges = new Set<string>();
+    const isEdgeCall = (node: ts.Node | undefined): boolean =>
+      node !== undefined && ts.isCallExpression(node) && node.expression.getText() === 'edge';
+    const visit = (node: ts.Node, seen: (each: ts.Node) => void): void => {
+      seen(node);
+      node.forEachChild((child) => visit(child, seen));
+    };
+    visit(source, (node) => {
+      const isNamed = ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node);
+      if (isNamed && isEdgeCall(node.initializer)) edges.add(node.name.getText());
+      if (ts.isCallExpression(node) && ['edge', 'inBackground'].includes(node.expression.getText())) {
+        const [name] = node.arguments;
+        if (name && ts.isStringLiteralLike(name)) names.add(name.text);
+      }
+    });
+    visit(source, (node) => {
+      if (ts.isVoidExpression(node) && ts.isCallExpression(node.expression)) {
+        const text = node.expression.getText();
+        if (!text.includes('.catch(') && !/^(reply|request)\b|^setTimeout/.test(text))
+          callbacks.push({ file, called: `void ${text}`, isEdge: false });
+      }
+      if (!ts.isCallExpression(node)) return;
+      const isMethod = ts.isPropertyAccessExpression(node.expression);
+      const called = isMethod ? node.expression.name.text : node.expression.getText();
+      const [first, second] = node.arguments;
+      if (!first || !(isMethod ? LISTENING : TIMERS).has(called)) return;
+      const isOfEvents = ['on', 'once', 'addListener', 'addEventListener'].includes(called);
+      // Another method of that name.
+      if (isOfEvents && !ts.isStringLiteral(first)) return;
+      const callback = isOfEvents ? second : first;
+      if (!callback) return;
+      const isEdge = isEdgeCall(callback) || edges.has(callback.getText().replace(/^this\./, ''));
+      callbacks.push({ file, called, isEdge });
+    });
+  }
+  return { callbacks, names };
+}
+
+describe('S22 what Node calls', () => {
+  const { callbacks, names } = scan();
+
+  it('is an edge, everywhere in the product', () => {
+    expect(callbacks.filter(({ isEdge }) => isEdge).length).toBeGreaterThan(40);
+    const bare = callbacks
+      .filter(({ isEdge, file, called }) => !isEdge && !NO_EDGE[file] && !NO_EDGE[`${file} ${called}`])
+      .map(({ file, called }) => `${file}: ${called}`);
+    expect(bare).toEqual([]);
+  });
+
+  it('is excepted nowhere for nothing', () => {
+    const unused = Object.keys(NO_EDGE).filter(
+      (entry) =>
+        !callbacks.some(
+          ({ isEdge, file, called }) => !isEdge && (entry === file || entry === `${file} ${called}`),
+        ),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  describe('may throw:', () => {
+    let sandbox: TestSandbox;
+    let issuer: Issuer;
+    let fleet: Fleet;
+    let gateway: GatewayProcess;
+
+    beforeAll(async () => {
+      [sandbox, issuer] = await Promise.all([TestSandbox.start(), Issuer.start()]);
+      fleet = await Fleet.start(sandbox, 1, {
+        how: {
+          bundled: true,
+          nodeOptions: `--no-warnings --import ${pathToFileURL(resolve('test/support/fault-edges.ts')).href}`,
+        },
+        environment: { ...issuer.environment, CACHE_TTL_MS: '1000' },
+        redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
+        caller: { rateLimit: { requests: 1_000_000, perSeconds: 3_600 } },
+      });
+      gateway = fleet.gateways[0] as GatewayProcess;
+    });
+    afterAll(async () => {
+      await fleet.stop();
+      await Promise.all([sandbox.close(), issuer.close()]);
+    });
+
+    const ASSETS = '/v1/enterprises/ent-harbour/assets';
+    const arm = async (...edges: string[]): Promise<void> => {
+      const armed = once(gateway.child, 'message');
+      gateway.child.send(edges);
+      await armed;
+    };
+    const linesOf = (at: string): string[] =>
+      gateway
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('"event":"fault"') && line.includes(`"at":${JSON.stringify(at)}`));
+    const get = (path: string, headers: Record<string, string> = {}) =>
+      fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key, ...headers } });
+    const upload = () =>
+      fetch(`${gateway.url}/v1/enterprises/ent-harbour/member-imports`, {
+        method: 'POST',
+        headers: { 'x-api-key': fleet.key, 'content-type': 'text/csv' },
+        body: `account,password,name\nedge${Date.now()},${newSecret('m')},Edge`,
+      });
+    let orders = 0;
+    const order = () => fleet.post(0, '/v1/license-orders', orderOf(`SO-edge-${orders++}`));
+    const restartConnections = () =>
+      ask(fleet.redis, async (client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+
+    /** What brings the work of an edge about; nothing for those that run by themselves. */
+    const scenes: Readonly<Record<string, () => Promise<unknown>>> = {
+      'abandoned read': () => get('/v1/callers/me'),
+      admission: () => get(ASSETS),
+      'bad request': () => converse(gateway.url, 'NO HTTP\r\n\r\n', { patienceMs: 500 }),
+      body: order,
+      cache: () => get(ASSETS),
+      'caller limits': () => get(ASSETS),
+      connections: () => converse(gateway.url, '', { after: (socket) => socket.end() }),
+      deadline: async () => {
+        await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 11_000 } });
+        await get(ASSETS, { 'cache-control': 'no-cache' });
+      },
+      'end of a request': () => get(ASSETS),
+      'import lease': async () => {
+        await sandbox.fault({ operation: 'addMembers', times: 1, action: { delayMs: 3_000 } });
+        await upload();
+      },
+      jobs: upload,
+      'lingering connection': () =>
+        converse(gateway.url, `POST /v1/license-orders HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{`, {
+          patienceMs: 3_000,
+        }),
+      'log of a request': () => get('/health/live'),
+      'management request': () => fetch(`${gateway.managementUrl}/console/console.js`),
+      'order connection': order,
+      'order store': order,
+      'order store count': order,
+      rates: () => get(ASSETS),
+      redis: restartConnections,
+      'redis commands': () => get(ASSETS),
+      'redis is back': restartConnections,
+      'redis timeouts': () => get(ASSETS),
+      request: () => get(ASSETS),
+    };
+    const BY_THEMSELVES = [
+      'overload',
+      'reconciliation',
+      'redis check',
+      'replicas',
+      'traffic',
+      'watched file',
+    ];
+    /** Rare; each is the same function around other work. */
+    const NOT_HERE = [
+      ...[
+        'abandoned call',
+        'gaps',
+        'idle connection',
+        'issuer keys',
+        'late outcome',
+        'late response',
+        'library',
+      ],
+      ...[
+        'order carried out',
+        'outcome of a write',
+        'pace',
+        'pages',
+        'slow connection',
+        'span',
+        'write not sent',
+      ],
+    ];
+
+    it('every edge has its scene', () => {
+      expect([...names].toSorted()).toEqual(
+        [...Object.keys(scenes), ...BY_THEMSELVES, ...NOT_HERE].toSorted(),
+      );
+    });
+
+    it.each([...Object.keys(scenes), ...BY_THEMSELVES])(
+      '%s: one line of the log has the message, and the gateway goes on',
+      async (at) => {
+        const before = linesOf(at).length;
+        await arm(at);
+        await until(`the edge has thrown: ${at}`, async () => {
+          // The fault may cost this request, or break its connection.
+          await scenes[at]?.().catch(() => undefined);
+          return linesOf(at).length > before;
+        });
+        const [line = '', ...more] = linesOf(at).slice(before);
+        expect(more).toEqual([]);
+        expect(JSON.parse(line)).toMatchObject({
+          level: 'error',
+          error: 'RangeError',
+          message: `made at the edge: ${at}`,
+          stack: expect.stringContaining('    at '),
+        });
+        await until('the gateway is ready', async () => (await get('/health/ready')).status === 200);
+        // At once, and not at the end of a time limit.
+        await until('a read and an order succeed', async () => {
+          const signal = AbortSignal.timeout(5_000);
+          const read = await fetch(gateway.url + ASSETS, { headers: { 'x-api-key': fleet.key }, signal });
+          return read.status === 200 && (await order()).status === 201;
+        });
+        expect(gateway.child.exitCode).toBeNull();
+        expect(gateway.output()).not.toMatch(/"event":"(uncaught-exception|unhandled-rejection)"/);
+      },
+    );
+
+    it.each([
+      ['request', () => gateway.url + ASSETS],
+      ['management request', () => `${gateway.managementUrl}/metrics`],
+    ])('%s: it gets 500 in problem+json', async (at, url) => {
+      await arm(at);
+      const response = await fetch(url(), { headers: { 'x-api-key': fleet.key } });
+      expect(response.status).toBe(500);
+      expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+      expect(await response.json()).toMatchObject({ code: 'internal-error', status: 500 });
+    });
+  });
+});
