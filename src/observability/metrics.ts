@@ -243,6 +243,16 @@ export class Metrics {
     help: 'Age of the oldest order in doubt',
     registers: [this.registry],
   });
+  readonly #accepted = new Gauge({
+    name: 'gateway_orders_accepted',
+    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
+    registers: [this.registry],
+  });
+  readonly #oldestAccepted = new Gauge({
+    name: 'gateway_orders_accepted_oldest_seconds',
+    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
+    registers: [this.registry],
+  });
   readonly #jobs = new Gauge({
     name: 'gateway_jobs',
     help: 'Imports that have not ended, of all replicas, by state: queued or running',
@@ -322,10 +332,12 @@ export class Metrics {
     this.#redisUp.set({ store }, up ? 1 : 0);
   }
 
-  /** Orders whose outcome is unknown. */
-  doubts({ count, oldestMs }: { readonly count: number; readonly oldestMs: number }): void {
-    this.#doubts.set(count);
-    this.#oldestDoubt.set(oldestMs / 1_000);
+  /** Orders whose end is not known: those in doubt, and those that the platform accepted for later. */
+  waiting({ inDoubt, accepted }: Record<'inDoubt' | 'accepted', { count: number; oldestMs: number }>): void {
+    this.#doubts.set(inDoubt.count);
+    this.#oldestDoubt.set(inDoubt.oldestMs / 1_000);
+    this.#accepted.set(accepted.count);
+    this.#oldestAccepted.set(accepted.oldestMs / 1_000);
   }
 
   /** A write of the order ledger reached a state. */

@@ -203,7 +203,12 @@ return {'swept', ended, highest}
 `);
 
 /** No further ARGV. */
-export const DOUBTS = new Script(`${COMMON}
-local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
-return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0}
+export const WAITING = new Script(`${COMMON}
+local waiting = {'there'}
+for _, state in ipairs({'in_doubt', 'accepted'}) do
+  local oldest = redis.call('ZRANGE', index[state], 0, 0, 'WITHSCORES')
+  table.insert(waiting, redis.call('ZCARD', index[state]))
+  table.insert(waiting, oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0)
+end
+return waiting
 `);

@@ -413,15 +413,30 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
   });
 
-  it('knows how many orders are in doubt, and for how long', async () => {
-    expect(await store.doubts()).toEqual({ count: 0, oldestMs: 0 });
-    await inState('in_doubt');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await inState('in_doubt');
-    const { count, oldestMs } = await store.doubts();
-    expect(count).toBe(2);
-    expect(oldestMs).toBeGreaterThanOrEqual(15);
-    expect(oldestMs).toBeLessThan(60_000);
+  it.each(['in_doubt', 'accepted'] as const)(
+    'knows how many orders are %s, and for how long',
+    async (state) => {
+      const none = { count: 0, oldestMs: 0 };
+      expect(await store.waiting()).toEqual({ inDoubt: none, accepted: none });
+      await inState(state);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await inState(state);
+      const { inDoubt, accepted } = await store.waiting();
+      const [found, other] = state === 'in_doubt' ? [inDoubt, accepted] : [accepted, inDoubt];
+      expect([found.count, other]).toEqual([2, none]);
+      expect(found.oldestMs).toBeGreaterThanOrEqual(15);
+      expect(found.oldestMs).toBeLessThan(60_000);
+    },
+  );
+
+  it('moves a record only from the state that the mover has seen', async () => {
+    const write = await inState('accepted');
+    const settled = { name: write.name, by: 'operator', to: 'succeeded' } as const;
+    expect(await store.move({ ...settled, from: 'in_doubt' })).toMatchObject({
+      kind: 'refused',
+      record: { state: 'accepted' },
+    });
+    expect(await store.move({ ...settled, from: 'accepted' })).toMatchObject({ kind: 'moved' });
   });
 });
 
