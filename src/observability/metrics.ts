@@ -64,7 +64,7 @@ export class Metrics {
   readonly #requestSeconds = new TallyHistogram(
     {
       name: 'gateway_request_duration_seconds',
-      help: 'Time from the arrival of a request to its response',
+      help: 'Time from the arrival of a request to its response; without operations that take a file or return a stream, which last as long as their caller sends or reads',
       registry: this.registry,
     },
     'operation',
@@ -286,10 +286,10 @@ export class Metrics {
     for (const server of tlsServers) this.#tlsFailures.inc({ server }, 0);
   }
 
-  /** `operation` is an operation id or `none` where no route matched. */
-  request(operation: string, status: number, seconds: number): void {
+  /** `operation` is an operation id or `none` where no route matched; `seconds` is undefined where the caller decides how long it lasts. */
+  request(operation: string, status: number, seconds: number | undefined): void {
     this.#requests.count(operation, status);
-    this.#requestSeconds.observe(operation, seconds);
+    if (seconds !== undefined) this.#requestSeconds.observe(operation, seconds);
   }
 
   upstreamAttempt(operation: string, outcome: string, seconds: number): void {
