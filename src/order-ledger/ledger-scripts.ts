@@ -167,8 +167,21 @@ if (${released.map((state) => `to == '${state}'`).join(' or ')}) and redis.call(
 return {'moved', moved}
 `);
 
-/** No further ARGV. */
+/**
+ * ARGV: none, or `within` and the enterprises of which each item of the order must name one. Of an order of others nothing leaves Redis, and it
+ * takes the steps of one that does not exist: neither answer nor time tells that it is there.
+ */
 export const READ = new Script(`${COMMON}
+if ARGV[4] then
+  local granted = {}
+  for i = 5, #ARGV do granted[ARGV[i]] = true end
+  local listed = redis.call('HGET', record, 'listed') or ''
+  local group = string.match(listed, '([^/]*)$')
+  local members = redis.call('HGET', all .. ':groups', group) or group
+  for enterprise in string.gmatch(members .. '\\n', '([^\\n]*)\\n') do
+    if enterprise == '' or not granted[enterprise] then return {'missing'} end
+  end
+end
 if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
 `);

@@ -68,9 +68,11 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     return Promise.resolve({ kind: 'moved', record: recordOf(moved) });
   }
 
-  read(name: string): Promise<LedgerRecord | undefined> {
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
     const kept = this.#find(name);
-    return Promise.resolve(kept && recordOf(kept));
+    const order = kept?.details.order;
+    const isThere = !within || (order !== undefined && isWithin(order, within));
+    return Promise.resolve(kept && isThere ? recordOf(kept) : undefined);
   }
 
   list(query: OrderQuery, offset: number, count: number): Promise<Listing> {

@@ -193,6 +193,43 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
   });
 
+  it('shows an order only within the enterprises that all of its items name', async () => {
+    const named = async (...enterprises: (string | null)[]) => {
+      const order = newOrder();
+      const ordered = enterprises.map((enterpriseGlobalId, index) => ({
+        sequence: index + 1,
+        orderType: 'new_buy' as const,
+        enterpriseGlobalId,
+      }));
+      const known = order.details.order as NonNullable<Details['order']>;
+      await store.begin({ ...order, details: { ...order.details, order: { ...known, ordered } } });
+      return order.name;
+    };
+    const cases: [string | null, string | null, ...string[]][] = [
+      ['a', 'a', 'a'],
+      ['a/b é', 'a/b é', 'other', 'a/b é'],
+      ['a', 'b', 'a', 'b', 'c'],
+      ['a', 'b', 'a'],
+      ['a', 'b', 'c'],
+      ['a', 'a', 'b'],
+      ['a', 'a'],
+      [null, null, 'a'],
+      [null, null, '', '+'],
+      ['a', null, 'a'],
+      ['a', null, 'a', '', '+'],
+    ];
+    for (const [index, [one, other, ...granted]] of cases.entries()) {
+      const name = await named(one, other);
+      const seen = (await store.read(name, new Set(granted))) !== undefined;
+      expect([cases[index], seen]).toEqual([cases[index], index < 3]);
+      expect(await store.read(name)).toMatchObject({ name });
+    }
+    const write = newWrite();
+    await store.begin(write);
+    expect(await store.read(write.name, new Set(['a']))).toBeUndefined();
+    expect(await store.read(newOrder().name, new Set(['a']))).toBeUndefined();
+  });
+
   describe('lets a number be used again', () => {
     it.each(['not_sent', 'not_placed'] as const)('after %s, with any payload', async (state) => {
       const write = await inState(state);
@@ -448,6 +485,15 @@ describe('in Redis', () => {
     const end = await direct.zscore(ENDS, `{env:guard}:${name}`);
     return end === null ? undefined : Number(end) - Date.now();
   };
+
+  it('S1 an order of other enterprises is not even decrypted, so that no time tells that it is there', async () => {
+    const store = await redisLedger();
+    const order = newOrder();
+    await store.begin(order);
+    await direct.hset(`{env:guard}:${order.name}`, 'details', 'v1.k1.AAAA');
+    await expect(store.read(order.name)).rejects.toBeInstanceOf(OrderLedgerUnavailable);
+    expect(await store.read(order.name, new Set(['of-others']))).toBeUndefined();
+  });
 
   it('a record is kept for as long as it may be asked for, and Redis ends none by itself', async () => {
     const store = await redisLedger();

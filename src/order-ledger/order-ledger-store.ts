@@ -83,7 +83,8 @@ export interface OrderLedgerStore {
   /** Whether this owner is sending it, and its lease has not ended. */
   holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
-  read(name: string): Promise<LedgerRecord | undefined>;
+  /** `within`: only an order each of whose items names one of these enterprises; any other record is as one that does not exist. */
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined>;
   /** Its time does not depend on the number of orders. `abandon` ends it. */
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
   /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */

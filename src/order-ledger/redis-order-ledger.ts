@@ -147,12 +147,16 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
-  read(name: string): Promise<LedgerRecord | undefined> {
-    return this.#read(name);
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
+    return this.#read(name, { within });
   }
 
-  async #read(name: string, how: { expected?: number } = {}): Promise<LedgerRecord | undefined> {
-    const [kind, fields] = await this.#run(READ, name, [], how);
+  async #read(
+    name: string,
+    { within, ...how }: { within?: ReadonlySet<string> | undefined; expected?: number } = {},
+  ): Promise<LedgerRecord | undefined> {
+    const granted = within ? ['within', ...[...within].map(encodeURIComponent)] : [];
+    const [kind, fields] = await this.#run(READ, name, granted, how);
     return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
   }
 

@@ -116,7 +116,8 @@ export class OrderRecordsService {
 
   /** For the caller an order of another enterprise does not exist. */
   async find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
-    const record = await this.ledger.store.read(orderName(channelCode, channelOrderId));
+    const name = orderName(channelCode, channelOrderId);
+    const record = await this.ledger.store.read(name, only(grants.enterprises));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }

@@ -1024,7 +1024,7 @@ export const sections: readonly CatalogueSection[] = [
         fault:
           "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own, or on a record of another enterprise by its id",
         holds:
-          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the named enterprise, and one of another enterprise gets the response of an unknown id; both are checked once more on the upstream request. A field with an id and without a rule fails a test',
+          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the named enterprise, and one of another enterprise gets the response of an unknown id, and the record of an order in the same time too; both are checked once more on the upstream request. A field with an id and without a rule fails a test',
       },
       {
         id: 'S2',
