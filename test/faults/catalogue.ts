@@ -639,7 +639,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'P8',
         fault: 'event loop blocked for seconds',
         holds:
-          'alive again afterwards; an order whose confirmation is older than 100 ms is not sent, and is 503 not_processed',
+          'alive again afterwards; an order whose confirmation is older than 100 ms is not sent, and is confirmed once more; where that is too old as well, it is 503 not_processed',
       },
       {
         id: 'P9',
