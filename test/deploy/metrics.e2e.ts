@@ -64,7 +64,7 @@ describe('every metric', () => {
     const headers = { 'content-type': 'text/csv' };
     const job = await gateway.request('POST', `${members}/member-imports`, { body: file, headers });
     expect(job.status).toBe(202);
-    const { jobId } = job.body;
+    const jobId = String(job.body['jobId']);
     for (const path of [`/v1/jobs/${jobId}/events`, `/v1/jobs/${jobId}/rows`, `${members}/members/export`])
       expect([path, (await gateway.get(path)).status]).toEqual([path, 200]);
     expect((await gateway.get(`/v1/jobs/${jobId}`)).status).toBe(200);
