@@ -1,6 +1,6 @@
 /**
  * What the examples of the API page need beside the sandbox's seed: an order that the gateway placed, since the gateway reads records
- * of its own orders only, the password of a user who logs in, and an import.
+ * of its own orders only, one that an operator settled, the password of a user who logs in, and an import.
  */
 
 interface Demo {
@@ -33,18 +33,48 @@ const ORDER = {
   ],
 };
 
+/**
+ * The order in the example of a settlement. It names no enterprise: the gateway would look for it, and might find it before it is
+ * settled.
+ */
+const SETTLED_ORDER = {
+  ...ORDER,
+  channelOrderId: 'SO-2010',
+  items: ORDER.items.map((item) => ({ ...item, customer: { customerId: item.customer.customerId } })),
+};
+/** As in the example, which then changes nothing. */
+const SETTLEMENT = { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' };
+
 /** The import in the examples of jobs. Its row fails, so the demo has the members of the seed. */
 const IMPORT = 'account,password,name,departmentId\nanna,first-login-3,Anna Berg,10\n';
 
 export async function prepareDemo({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void> {
   await send('PUT', `${sandboxUrl}/__sandbox/users`, LOGIN);
   await send('POST', `${gatewayUrl}/v1/license-orders`, ORDER, { 'x-api-key': key });
+  await settleOrder({ gatewayUrl, key, sandboxUrl });
   const job = (await send('POST', `${gatewayUrl}/v1/enterprises/ent-harbour/member-imports`, IMPORT, {
     'x-api-key': key,
     'content-type': 'text/csv',
     'idempotency-key': 'example-of-import-members-1',
   })) as { jobId: string };
   await jobEnded(gatewayUrl, key, job.jobId);
+}
+
+/** Places the order with a lost answer, if there is no record of it, and settles it. */
+async function settleOrder({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void> {
+  const headers = { 'x-api-key': key };
+  const { channelCode, channelOrderId } = SETTLED_ORDER;
+  const record = `${gatewayUrl}/v1/license-orders/${channelCode}/${channelOrderId}`;
+  if ((await fetch(record, { headers })).status === 404) {
+    const fault = { operation: 'batchOrder', phase: 'after', times: 1, action: { reset: 'before-headers' } };
+    await send('POST', `${sandboxUrl}/__sandbox/faults`, fault);
+    await fetch(`${gatewayUrl}/v1/license-orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(SETTLED_ORDER),
+    });
+  }
+  await send('POST', `${record}/settlement`, SETTLEMENT, headers);
 }
 
 /** Resolves when the job has ended. */

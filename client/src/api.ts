@@ -2128,7 +2128,7 @@ interface components {
          * @enum {string}
          */
         readonly Settlement: "succeeded" | "not_placed";
-        /** @description What an operator found out about an order in doubt */
+        /** @description What an operator found out about an order whose end is not known */
         readonly SettleOrder: {
             /** @description What became of the order. */
             readonly as: components["schemas"]["Settlement"];
@@ -2481,7 +2481,7 @@ export interface OrdersMethods {
   assets(input: GetOrderAssetsInput, options?: CallOptions): Promise<OrderAssetPage>;
   /** Every item of `assets`, page after page */
   eachAsset(input: GetOrderAssetsInput, options?: CallOptions): Walk<OrderAsset>;
-  /** Settle an order that is in doubt or incomplete with the result that an operator found (`settleOrder`, POST /v1/license-orders/{channelCode}/{channelOrderId}/settlement) */
+  /** Settle an order whose end is not known with the result that an operator found (`settleOrder`, POST /v1/license-orders/{channelCode}/{channelOrderId}/settlement) */
   settle(input: SettleOrderInput, options?: CallOptions): Promise<OrderRecord>;
 }
 

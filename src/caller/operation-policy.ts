@@ -29,4 +29,9 @@ export interface OperationPolicy {
   readonly locationOf?: (result: unknown) => string | undefined;
 }
 
+/** How long it lasts is up to the caller, who sends a file or reads a stream: its duration says nothing about the gateway. */
+export function lastsAsItsCaller({ takesFile, streams }: OperationPolicy): boolean {
+  return takesFile === true || streams !== undefined;
+}
+
 export const OPERATION_POLICY = 'operation-policy';

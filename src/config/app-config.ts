@@ -54,6 +54,8 @@ export class OrderStoreConfig extends RedisConfig {
   init!: 'auto' | 'manual';
   /** The file in which this process remembers how many writes the store has begun. Undefined: it does not remember. */
   countFile!: string | undefined;
+  /** From this age on an operator is shown an accepted order, and may settle it. In ms. */
+  acceptedAlertMs!: number;
 }
 
 /** How long responses to reads are cached; 0 switches the cache off. */
@@ -208,6 +210,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
       countFile: values.GUARD_COUNT_FILE,
+      acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
     },
     callers: { file: values.CALLERS_FILE },
     jwt: { trust },

@@ -198,6 +198,11 @@ export const variables = {
     meaning:
       'file in which the gateway remembers the order ledger and how many writes it has begun, so that after a restart it notices a ledger that lost writes; each process needs its own file, on a persistent disk. REDIS_URL holds the same facts where it is another server than GUARD_REDIS_URL',
   },
+  ACCEPTED_ALERT_AFTER_MS: {
+    schema: integer(1, 604_800_000).default(86_400_000),
+    meaning:
+      'an order that the platform accepted for later (`syncMode` async) longer ago than this is shown to operators, who may settle it; the alert OrdersAccepted counts a day',
+  },
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),
     meaning:

@@ -29,7 +29,8 @@ const well: ReplicaState = {
   callers: [],
   events: [],
 };
-const none = { count: 0, oldestMs: 0 };
+const no = { count: 0, oldestMs: 0 };
+const none = { inDoubt: no, accepted: no };
 const of = (over: Partial<ReplicaState>, doubts: Parameters<typeof attentionFor>[1] = none) =>
   attentionFor(
     {
@@ -74,7 +75,18 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     'CircuitOpen',
     /for orders: .* batchOrder timeout \(7\)/,
   ],
-  ['orders in doubt', of({}, { count: 3, oldestMs: 7_500_000 }), 'OrdersInDoubt', /^3 orders .* 2 h ago/],
+  [
+    'orders in doubt',
+    of({}, { ...none, inDoubt: { count: 3, oldestMs: 7_500_000 } }),
+    'OrdersInDoubt',
+    /^3 orders .* 2 h ago/,
+  ],
+  [
+    'orders accepted long ago',
+    of({}, { ...none, accepted: { count: 2, oldestMs: 90_000_000 } }),
+    'OrdersAccepted',
+    /^2 orders accepted and not seen since: .* 25 h ago/,
+  ],
   [
     'an order placed twice',
     of({ events: [{ line: { event: 'order-placed-twice' }, count: 1 }] }),

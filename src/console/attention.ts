@@ -1,5 +1,6 @@
 import { isFailed, sum } from './traffic.ts';
 import { SILENT_MS, type Seen } from './replicas.ts';
+import type { OpenOrders } from './doubts.ts';
 import type { ReplicaState } from './replica-state.ts';
 
 /** One thing that needs an operator, in words. */
@@ -15,22 +16,17 @@ export interface Attention {
   readonly alert?: string;
 }
 
-interface Doubts {
-  /** Undefined where the order store does not answer. */
-  readonly count: number | undefined;
-  readonly oldestMs: number;
-}
-
 /** A share of failures that is no accident. */
 const FAILED_SHARE = 0.05;
 const FAILED_LEAST = 5;
 
 /** Everything that needs an operator now, the most urgent first. */
-export function attentionFor({ states, others }: Seen, doubts: Doubts, now: number): Attention[] {
+export function attentionFor({ states, others }: Seen, orders: OpenOrders, now: number): Attention[] {
   const found = [
     ...orderStore(states),
     ...tokens(states),
-    ...inDoubt(states, doubts),
+    ...inDoubt(states, orders),
+    ...accepted(orders),
     ...failures(states),
     ...circuits(states),
     ...sharedRedis(states),
@@ -92,7 +88,10 @@ function tokens(states: readonly ReplicaState[]): Attention[] {
   ];
 }
 
-function inDoubt(states: readonly ReplicaState[], { count = 0, oldestMs }: Doubts): Attention[] {
+function inDoubt(
+  states: readonly ReplicaState[],
+  { inDoubt: { count = 0, oldestMs } }: OpenOrders,
+): Attention[] {
   const twice = states.some(({ events }) =>
     events.some(({ line }) => line['event'] === 'order-placed-twice'),
   );
@@ -114,6 +113,19 @@ function inDoubt(states: readonly ReplicaState[], { count = 0, oldestMs }: Doubt
       alert: 'OrdersInDoubt',
     });
   return found;
+}
+
+function accepted({ accepted: { count = 0, oldestMs } }: OpenOrders): Attention[] {
+  if (count === 0) return [];
+  return [
+    {
+      level: 'watch',
+      title: `${counted(count, 'order')} accepted and not seen since`,
+      detail: `The platform accepted them for later (async), the oldest ${duration(oldestMs)} ago, and nothing shows that it has placed them`,
+      section: 'orders',
+      alert: 'OrdersAccepted',
+    },
+  ];
 }
 
 function failures(states: readonly ReplicaState[]): Attention[] {

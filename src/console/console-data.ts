@@ -48,7 +48,8 @@ export class ConsoleData {
     return {
       ...{ at: now, self: states[0]?.id, others },
       attention: attentionFor(seen, doubts, now),
-      inDoubt: doubts.count ?? null,
+      waiting:
+        doubts.inDoubt.count === undefined ? null : doubts.inDoubt.count + (doubts.accepted.count ?? 0),
       gaps: gaps.length,
       jobs: jobs ?? null,
       replicas: states.map((state) => {

@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import type { Caller } from '../caller/callers-file.ts';
+import { lastsAsItsCaller } from '../caller/operation-policy.ts';
 import { requestState } from '../operation/request-state.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
@@ -197,9 +198,10 @@ export function connectHttp(app: NestFastifyApplication): void {
   });
 
   const told = edge('log of a request', (request: FastifyRequest, reply: FastifyReply) => {
-    const { requestId, startedAt, trace, operation = 'none', caller, call, problem } = request.state;
+    const { requestId, startedAt, trace, operation = 'none', policy, caller, call, problem } = request.state;
     const durationMs = performance.now() - startedAt;
-    metrics.request(operation, reply.statusCode, durationMs / 1000);
+    const isOurs = !policy || !lastsAsItsCaller(policy);
+    metrics.request(operation, reply.statusCode, isOurs ? durationMs / 1000 : undefined);
     const level = reply.statusCode >= 500 ? 'error' : 'info';
     log[level](
       {

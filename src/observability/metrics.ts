@@ -64,7 +64,7 @@ export class Metrics {
   readonly #requestSeconds = new TallyHistogram(
     {
       name: 'gateway_request_duration_seconds',
-      help: 'Time from the arrival of a request to its response',
+      help: 'Time from the arrival of a request to its response; without operations that take a file or return a stream, which last as long as their caller sends or reads',
       registry: this.registry,
     },
     'operation',
@@ -243,6 +243,16 @@ export class Metrics {
     help: 'Age of the oldest order in doubt',
     registers: [this.registry],
   });
+  readonly #accepted = new Gauge({
+    name: 'gateway_orders_accepted',
+    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
+    registers: [this.registry],
+  });
+  readonly #oldestAccepted = new Gauge({
+    name: 'gateway_orders_accepted_oldest_seconds',
+    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
+    registers: [this.registry],
+  });
   readonly #jobs = new Gauge({
     name: 'gateway_jobs',
     help: 'Imports that have not ended, of all replicas, by state: queued or running',
@@ -276,10 +286,10 @@ export class Metrics {
     for (const server of tlsServers) this.#tlsFailures.inc({ server }, 0);
   }
 
-  /** `operation` is an operation id or `none` where no route matched. */
-  request(operation: string, status: number, seconds: number): void {
+  /** `operation` is an operation id or `none` where no route matched; `seconds` is undefined where the caller decides how long it lasts. */
+  request(operation: string, status: number, seconds: number | undefined): void {
     this.#requests.count(operation, status);
-    this.#requestSeconds.observe(operation, seconds);
+    if (seconds !== undefined) this.#requestSeconds.observe(operation, seconds);
   }
 
   upstreamAttempt(operation: string, outcome: string, seconds: number): void {
@@ -322,10 +332,12 @@ export class Metrics {
     this.#redisUp.set({ store }, up ? 1 : 0);
   }
 
-  /** Orders whose outcome is unknown. */
-  doubts({ count, oldestMs }: { readonly count: number; readonly oldestMs: number }): void {
-    this.#doubts.set(count);
-    this.#oldestDoubt.set(oldestMs / 1_000);
+  /** Orders whose end is not known: those in doubt, and those that the platform accepted for later. */
+  waiting({ inDoubt, accepted }: Record<'inDoubt' | 'accepted', { count: number; oldestMs: number }>): void {
+    this.#doubts.set(inDoubt.count);
+    this.#oldestDoubt.set(inDoubt.oldestMs / 1_000);
+    this.#accepted.set(accepted.count);
+    this.#oldestAccepted.set(accepted.oldestMs / 1_000);
   }
 
   /** A write of the order ledger reached a state. */

@@ -53,7 +53,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "sequence": 1,
           "orderType": "new_buy",
           "enterpriseGlobalId": "ent-harbour",
-          "licenseOrderId": "9007199254740995",
+          "licenseOrderId": "9007199254740997",
           "customerId": "cus-harbour-default"
         }
       ],
@@ -71,7 +71,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
           "sequence": 1,
           "orderType": "new_buy",
           "enterpriseGlobalId": "ent-harbour",
-          "licenseOrderId": "9007199254740997",
+          "licenseOrderId": "9007199254740999",
           "customerId": "cus-harbour-default"
         }
       ],
@@ -93,7 +93,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
               "sequence": 1,
               "orderType": "new_buy",
               "enterpriseGlobalId": "ent-harbour",
-              "licenseOrderId": "9007199254740997",
+              "licenseOrderId": "9007199254740999",
               "customerId": "cus-harbour-default"
             }
           ],
@@ -111,7 +111,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
               "sequence": 1,
               "orderType": "new_buy",
               "enterpriseGlobalId": "ent-harbour",
-              "licenseOrderId": "9007199254740995",
+              "licenseOrderId": "9007199254740997",
               "customerId": "cus-harbour-default"
             }
           ],
@@ -122,7 +122,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
       ],
       "page": 1,
       "pageSize": 2,
-      "total": 3,
+      "total": 4,
       "totalPages": 2
     }
   },
@@ -168,21 +168,21 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   "settleOrder": {
     "200": {
       "channelCode": "crm",
-      "channelOrderId": "SO-2000",
+      "channelOrderId": "SO-2010",
       "state": "succeeded",
       "syncMode": "sync",
       "items": [
         {
           "sequence": 1,
           "orderType": "new_buy",
-          "enterpriseGlobalId": "ent-harbour",
-          "licenseOrderId": "9007199254740993",
-          "customerId": "cus-harbour-default"
+          "enterpriseGlobalId": null,
+          "licenseOrderId": null,
+          "customerId": null
         }
       ],
       "submittedAt": "2026-11-20T08:00:00.000Z",
       "settledAt": "2026-11-20T08:00:00.000Z",
-      "reason": null
+      "reason": "Found in the list of assets, ticket 4711"
     }
   },
   "listJobs": {

@@ -7,7 +7,7 @@ import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { states } from './ledger-record.ts';
 import { stateKey, storeKeys } from './store-keys.ts';
 import { confirmEpoch } from './store-epoch.ts';
-import { readStoreState, forgetReplicas } from './store-settings.ts';
+import { forget, readStoreState } from './store-settings.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
@@ -41,7 +41,7 @@ async function main(options: readonly string[]): Promise<void> {
 }
 
 async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed: boolean): Promise<void> {
-  const { refuse, warn, replicas, replicated } = await readStoreState(redis, environment);
+  const { refuse, warn, weakened, replicas, replicated } = await readStoreState(redis, environment);
   const isAlone = replicated && replicas === 0;
   if (refuse.length > 0) throw new Refused(`The order store ${refuse.join(', and ')}`);
   for (const fault of warn) say(`Warning: the order store ${fault}.`);
@@ -71,7 +71,8 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
     say(
       'The order store had replicas and has none. From now on orders are sent without one, until one connects.',
     );
-  if (epoch?.startsWith(CONFIRMED) && !isDoubted && !isAlone) {
+  if (weakened) say(`The order store ${weakened}. From now on orders are sent with the log as it is.`);
+  if (epoch?.startsWith(CONFIRMED) && !isDoubted && !isAlone && !weakened) {
     say('An operator has confirmed it before: nothing to do.');
     return;
   }
@@ -82,7 +83,8 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   );
   if (!confirmed) await confirm();
 
-  if (isAlone) await forgetReplicas(redis, environment);
+  if (isAlone) await forget(redis, environment, 'replicas');
+  if (weakened) await forget(redis, environment, 'durability');
   // The highest known count: every gateway counts on from it.
   const next = Math.max(Number(begun), found, seen);
   const made = `${CONFIRMED}${Date.now()}:${randomBytes(16).toString('base64url')}`;

@@ -26,8 +26,15 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
   },
   lease: { sending: ['in_doubt'] },
   reconciliation: { in_doubt: ['succeeded'], accepted: ['succeeded'] },
-  operator: { in_doubt: ['succeeded', 'not_placed'], incomplete: ['succeeded', 'not_placed'] },
+  operator: {
+    in_doubt: ['succeeded', 'not_placed'],
+    incomplete: ['succeeded', 'not_placed'],
+    accepted: ['succeeded', 'not_placed'],
+  },
 };
+
+/** The end of an order is not known: its record is kept until it is. */
+export const unsettled: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
 
 /** Nothing happened upstream: the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
@@ -68,10 +75,19 @@ export interface Details {
     /** The placed items, as far as they are known. */
     readonly items: readonly PlacedItem[];
     readonly reason: string | null;
+    /** As the operator gave it who settled the order; absent: the order was not settled by one. */
+    readonly settlement?: Settlement;
     /** What reconciliation needs to find the order; absent where the platform cannot show it. */
     readonly search?: OrderSearch;
   };
   readonly answer?: KeptAnswer;
+}
+
+/** What an operator found out about an order; `items` null: the operator named none. */
+export interface Settlement {
+  readonly as: 'succeeded' | 'not_placed';
+  readonly reason: string;
+  readonly items: readonly PlacedItem[] | null;
 }
 
 export interface OrderSearch {
@@ -99,6 +115,6 @@ const ORDER_MS = 400 * DAY_MS;
 
 /** How long a record of that state is kept, in ms; undefined: until it is settled. */
 export function keptFor(state: State, { order }: Details): number | undefined {
-  if (order && ['sending', 'in_doubt', 'incomplete'].includes(state)) return undefined;
-  return order && ['succeeded', 'accepted', 'not_placed'].includes(state) ? ORDER_MS : WRITE_MS;
+  if (order && unsettled.includes(state)) return undefined;
+  return order && ['succeeded', 'not_placed'].includes(state) ? ORDER_MS : WRITE_MS;
 }

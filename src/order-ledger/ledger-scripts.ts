@@ -167,8 +167,21 @@ if (${released.map((state) => `to == '${state}'`).join(' or ')}) and redis.call(
 return {'moved', moved}
 `);
 
-/** No further ARGV. */
+/**
+ * ARGV: none, or `within` and the enterprises of which each item of the order must name one. Of an order of others nothing leaves Redis, and it
+ * takes the steps of one that does not exist: neither answer nor time tells that it is there.
+ */
 export const READ = new Script(`${COMMON}
+if ARGV[4] then
+  local granted = {}
+  for i = 5, #ARGV do granted[ARGV[i]] = true end
+  local listed = redis.call('HGET', record, 'listed') or ''
+  local group = string.match(listed, '([^/]*)$')
+  local members = redis.call('HGET', all .. ':groups', group) or group
+  for enterprise in string.gmatch(members .. '\\n', '([^\\n]*)\\n') do
+    if enterprise == '' or not granted[enterprise] then return {'missing'} end
+  end
+end
 if redis.call('EXISTS', record) == 0 then return {'missing'} end
 return {'there', fields(record)}
 `);
@@ -203,7 +216,12 @@ return {'swept', ended, highest}
 `);
 
 /** No further ARGV. */
-export const DOUBTS = new Script(`${COMMON}
-local oldest = redis.call('ZRANGE', index['in_doubt'], 0, 0, 'WITHSCORES')
-return {'there', redis.call('ZCARD', index['in_doubt']), oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0}
+export const WAITING = new Script(`${COMMON}
+local waiting = {'there'}
+for _, state in ipairs({'in_doubt', 'accepted'}) do
+  local oldest = redis.call('ZRANGE', index[state], 0, 0, 'WITHSCORES')
+  table.insert(waiting, redis.call('ZCARD', index[state]))
+  table.insert(waiting, oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0)
+end
+return waiting
 `);

@@ -8,6 +8,7 @@ import {
   type Move,
   type Moved,
   type OrderQuery,
+  type Waiting,
 } from './order-ledger-store.ts';
 import { enterprisesOf, isWithin } from './order-index.ts';
 
@@ -20,6 +21,8 @@ interface Kept extends LedgerRecord {
   readonly until: number;
 }
 
+const OPEN: readonly State[] = ['sending', 'in_doubt', 'accepted'];
+
 /** Records are kept for days, so that a minute more does not matter. */
 const FORGET_MS = 60_000;
 
@@ -29,7 +32,7 @@ const FORGET_MS = 60_000;
  */
 export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #records = new Map<string, Kept>();
-  /** Those in the states `sending` and `in_doubt`: the sweep reads them twice a second. */
+  /** Those in the states of {@link OPEN}: the sweep reads them twice a second. */
   readonly #open = new Map<string, Kept>();
   readonly #aliases = new Map<string, string>();
   /** For each caller, the number of its records that are no orders. */
@@ -53,7 +56,8 @@ export class MemoryOrderLedger implements OrderLedgerStore {
   move(move: Move): Promise<Moved> {
     const kept = this.#find(move.name);
     if (!kept) return Promise.resolve({ kind: 'missing' });
-    const allowed = this.rules[move.by][kept.state]?.includes(move.to) ?? false;
+    const isThere = move.from === undefined || move.from === kept.state;
+    const allowed = isThere && (this.rules[move.by][kept.state]?.includes(move.to) ?? false);
     if (!allowed || (move.owner !== undefined && move.owner !== kept.owner))
       return Promise.resolve({ kind: 'refused', record: recordOf(kept) });
     const leftMs = kept.submittedAt + (move.minAgeMs ?? 0) - this.now();
@@ -64,9 +68,11 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     return Promise.resolve({ kind: 'moved', record: recordOf(moved) });
   }
 
-  read(name: string): Promise<LedgerRecord | undefined> {
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
     const kept = this.#find(name);
-    return Promise.resolve(kept && recordOf(kept));
+    const order = kept?.details.order;
+    const isThere = !within || (order !== undefined && isWithin(order, within));
+    return Promise.resolve(kept && isThere ? recordOf(kept) : undefined);
   }
 
   list(query: OrderQuery, offset: number, count: number): Promise<Listing> {
@@ -89,12 +95,15 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     return Promise.resolve(ended);
   }
 
-  doubts(): Promise<{ count: number; oldestMs: number }> {
-    const open = [...this.#open.values()].filter(
-      ({ state, details }) => state === 'in_doubt' && details.order,
-    );
-    const oldest = Math.min(...open.map(({ submittedAt }) => submittedAt));
-    return Promise.resolve({ count: open.length, oldestMs: open.length > 0 ? this.now() - oldest : 0 });
+  waiting(): Promise<{ inDoubt: Waiting; accepted: Waiting }> {
+    const now = this.now();
+    const waitingIn = (wanted: State): Waiting => {
+      const ages = [...this.#open.values()]
+        .filter(({ state, details }) => state === wanted && details.order)
+        .map(({ submittedAt }) => now - submittedAt);
+      return { count: ages.length, oldestMs: Math.max(0, ...ages) };
+    };
+    return Promise.resolve({ inDoubt: waitingIn('in_doubt'), accepted: waitingIn('accepted') });
   }
 
   #begin(write: Begin): Begun {
@@ -168,7 +177,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
 
   #keep(kept: Kept): void {
     this.#records.set(kept.name, kept);
-    if (kept.state === 'sending' || kept.state === 'in_doubt') this.#open.set(kept.name, kept);
+    if (OPEN.includes(kept.state)) this.#open.set(kept.name, kept);
     else this.#open.delete(kept.name);
   }
 

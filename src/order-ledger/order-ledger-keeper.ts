@@ -88,7 +88,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     for (const name of ended)
       this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
     if (ended.some(isOrder)) this.carriedOut();
-    this.metrics.doubts(await this.store.doubts());
+    this.metrics.waiting(await this.store.waiting());
   }
 
   #measure(): void {

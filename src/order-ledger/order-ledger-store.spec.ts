@@ -193,6 +193,43 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
   });
 
+  it('shows an order only within the enterprises that all of its items name', async () => {
+    const named = async (...enterprises: (string | null)[]) => {
+      const order = newOrder();
+      const ordered = enterprises.map((enterpriseGlobalId, index) => ({
+        sequence: index + 1,
+        orderType: 'new_buy' as const,
+        enterpriseGlobalId,
+      }));
+      const known = order.details.order as NonNullable<Details['order']>;
+      await store.begin({ ...order, details: { ...order.details, order: { ...known, ordered } } });
+      return order.name;
+    };
+    const cases: [string | null, string | null, ...string[]][] = [
+      ['a', 'a', 'a'],
+      ['a/b é', 'a/b é', 'other', 'a/b é'],
+      ['a', 'b', 'a', 'b', 'c'],
+      ['a', 'b', 'a'],
+      ['a', 'b', 'c'],
+      ['a', 'a', 'b'],
+      ['a', 'a'],
+      [null, null, 'a'],
+      [null, null, '', '+'],
+      ['a', null, 'a'],
+      ['a', null, 'a', '', '+'],
+    ];
+    for (const [index, [one, other, ...granted]] of cases.entries()) {
+      const name = await named(one, other);
+      const seen = (await store.read(name, new Set(granted))) !== undefined;
+      expect([cases[index], seen]).toEqual([cases[index], index < 3]);
+      expect(await store.read(name)).toMatchObject({ name });
+    }
+    const write = newWrite();
+    await store.begin(write);
+    expect(await store.read(write.name, new Set(['a']))).toBeUndefined();
+    expect(await store.read(newOrder().name, new Set(['a']))).toBeUndefined();
+  });
+
   describe('lets a number be used again', () => {
     it.each(['not_sent', 'not_placed'] as const)('after %s, with any payload', async (state) => {
       const write = await inState(state);
@@ -413,15 +450,30 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
   });
 
-  it('knows how many orders are in doubt, and for how long', async () => {
-    expect(await store.doubts()).toEqual({ count: 0, oldestMs: 0 });
-    await inState('in_doubt');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await inState('in_doubt');
-    const { count, oldestMs } = await store.doubts();
-    expect(count).toBe(2);
-    expect(oldestMs).toBeGreaterThanOrEqual(15);
-    expect(oldestMs).toBeLessThan(60_000);
+  it.each(['in_doubt', 'accepted'] as const)(
+    'knows how many orders are %s, and for how long',
+    async (state) => {
+      const none = { count: 0, oldestMs: 0 };
+      expect(await store.waiting()).toEqual({ inDoubt: none, accepted: none });
+      await inState(state);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await inState(state);
+      const { inDoubt, accepted } = await store.waiting();
+      const [found, other] = state === 'in_doubt' ? [inDoubt, accepted] : [accepted, inDoubt];
+      expect([found.count, other]).toEqual([2, none]);
+      expect(found.oldestMs).toBeGreaterThanOrEqual(15);
+      expect(found.oldestMs).toBeLessThan(60_000);
+    },
+  );
+
+  it('moves a record only from the state that the mover has seen', async () => {
+    const write = await inState('accepted');
+    const settled = { name: write.name, by: 'operator', to: 'succeeded' } as const;
+    expect(await store.move({ ...settled, from: 'in_doubt' })).toMatchObject({
+      kind: 'refused',
+      record: { state: 'accepted' },
+    });
+    expect(await store.move({ ...settled, from: 'accepted' })).toMatchObject({ kind: 'moved' });
   });
 });
 
@@ -433,6 +485,15 @@ describe('in Redis', () => {
     const end = await direct.zscore(ENDS, `{env:guard}:${name}`);
     return end === null ? undefined : Number(end) - Date.now();
   };
+
+  it('S1 an order of other enterprises is not even decrypted, so that no time tells that it is there', async () => {
+    const store = await redisLedger();
+    const order = newOrder();
+    await store.begin(order);
+    await direct.hset(`{env:guard}:${order.name}`, 'details', 'v1.k1.AAAA');
+    await expect(store.read(order.name)).rejects.toBeInstanceOf(OrderLedgerUnavailable);
+    expect(await store.read(order.name, new Set(['of-others']))).toBeUndefined();
+  });
 
   it('a record is kept for as long as it may be asked for, and Redis ends none by itself', async () => {
     const store = await redisLedger();

@@ -33,6 +33,8 @@ export interface Move {
   /** For `owner`. */
   readonly owner?: string;
   readonly to: State;
+  /** Only from this state; absent: from every one that the mover may move. */
+  readonly from?: State;
   /** Replaces the stored details; absent: they stay. */
   readonly details?: Details;
   /** Refused (`early`) while the write is younger than this. */
@@ -65,6 +67,12 @@ export interface Listing {
   readonly total: number;
 }
 
+/** A number of orders, and the age of the oldest in ms. */
+export interface Waiting {
+  readonly count: number;
+  readonly oldestMs: number;
+}
+
 /**
  * Stores recorded writes: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
  * store's own clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent.
@@ -75,13 +83,14 @@ export interface OrderLedgerStore {
   /** Whether this owner is sending it, and its lease has not ended. */
   holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
-  read(name: string): Promise<LedgerRecord | undefined>;
+  /** `within`: only an order each of whose items names one of these enterprises; any other record is as one that does not exist. */
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined>;
   /** Its time does not depend on the number of orders. `abandon` ends it. */
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
   /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   sweep(): Promise<readonly string[]>;
-  /** The number of orders with an unknown outcome, and the age of the oldest in ms. */
-  doubts(): Promise<{ count: number; oldestMs: number }>;
+  /** The orders whose end is not known though nothing is being sent: those in doubt, and those that the platform accepted for later. */
+  waiting(): Promise<{ inDoubt: Waiting; accepted: Waiting }>;
 }
 
 /** The ledger cannot say whether a write may be sent, so the gateway does not send it. */

@@ -20,8 +20,9 @@ import {
   type Move,
   type Moved,
   type OrderQuery,
+  type Waiting,
 } from './order-ledger-store.ts';
-import { BEGIN, DOUBTS, HOLDS, MOVE, READ, READ_MANY, SWEEP } from './ledger-scripts.ts';
+import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, WAITING } from './ledger-scripts.ts';
 import { indexesOf, OrderIndex } from './order-index.ts';
 import { prefixOf, stateKey, storeKeys } from './store-keys.ts';
 
@@ -118,8 +119,8 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return kind === 'held';
   }
 
-  async move({ name, by, owner, to, details, minAgeMs }: Move): Promise<Moved> {
-    const from = states.filter((state) => this.rules[by][state]?.includes(to));
+  async move({ name, by, owner, to, from: only, details, minAgeMs }: Move): Promise<Moved> {
+    const from = states.filter((state) => (only ?? state) === state && this.rules[by][state]?.includes(to));
     // The sender's own result is recorded even in a store that has lost other writes.
     const how = by === 'owner' ? { expected: -1 } : {};
     const kept = details ?? (await this.#read(name, how))?.details;
@@ -146,12 +147,16 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
-  read(name: string): Promise<LedgerRecord | undefined> {
-    return this.#read(name);
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
+    return this.#read(name, { within });
   }
 
-  async #read(name: string, how: { expected?: number } = {}): Promise<LedgerRecord | undefined> {
-    const [kind, fields] = await this.#run(READ, name, [], how);
+  async #read(
+    name: string,
+    { within, ...how }: { within?: ReadonlySet<string> | undefined; expected?: number } = {},
+  ): Promise<LedgerRecord | undefined> {
+    const granted = within ? ['within', ...[...within].map(encodeURIComponent)] : [];
+    const [kind, fields] = await this.#run(READ, name, granted, how);
     return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
   }
 
@@ -188,9 +193,13 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return (ended as string[]).map((key) => key.slice(this.#prefix.length));
   }
 
-  async doubts(): Promise<{ count: number; oldestMs: number }> {
-    const [, count, oldestMs] = await this.#run(DOUBTS, '', []);
-    return { count: Number(count), oldestMs: Number(oldestMs) };
+  async waiting(): Promise<{ inDoubt: Waiting; accepted: Waiting }> {
+    const [, ...numbers] = await this.#run(WAITING, '', []);
+    const [doubts = 0, doubtMs = 0, accepted = 0, acceptedMs = 0] = numbers.map(Number);
+    return {
+      inDoubt: { count: doubts, oldestMs: doubtMs },
+      accepted: { count: accepted, oldestMs: acceptedMs },
+    };
   }
 
   /** Runs a script and waits for the acknowledgements of replicas; `isAcknowledged` says whether enough have come. */

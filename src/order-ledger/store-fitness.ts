@@ -85,12 +85,11 @@ export class StoreFitness {
     this.replicated = found.replicated;
     this.#countReplicas(found);
     const isAlone = found.replicated && found.replicas === 0;
-    const faults = isAlone
-      ? [
-          ...found.refuse,
-          'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run guard-init` that there are none any more',
-        ]
-      : found.refuse;
+    const faults = [...found.refuse, ...(found.weakened === undefined ? [] : [found.weakened])];
+    if (isAlone)
+      faults.push(
+        'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run guard-init` that there are none any more',
+      );
     if (faults.length > 0) {
       this.isFit = false;
       return {

@@ -15,6 +15,8 @@ export function storeKeys(environment: string) {
     lost: `${prefix}lost`,
     /** The server, and the largest number of replicas that it has had. */
     replicas: `${prefix}replicas`,
+    /** The safest log that the server has kept: one of `durabilities`. */
+    durability: `${prefix}durability`,
     /** Check values of encryption keys, by their ids. */
     keys: `${prefix}keys`,
   } as const;

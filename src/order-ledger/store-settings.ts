@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { EncryptionKey } from '../config/variables.ts';
 import { Script } from '../redis/script.ts';
-import type { State } from './ledger-record.ts';
+import { unsettled } from './ledger-record.ts';
 import type { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { stateKey, storeKeys } from './store-keys.ts';
 
@@ -10,6 +10,8 @@ export interface StoreState {
   readonly refuse: readonly string[];
   /** With these the promise is weaker. */
   readonly warn: readonly string[];
+  /** The log keeps less than it did, in words that say what to set: what the store promised is not true any more. */
+  readonly weakened: string | undefined;
   /** The number of replicas that are connected now. */
   readonly replicas: number;
   /** A write begins only with the acknowledgement of a replica. */
@@ -22,12 +24,15 @@ export interface StoreState {
   readonly formerHistory: string;
 }
 
+/** What the server's log keeps through a crash, from nothing on: `none` without a log, else `appendfsync`. */
+const durabilities = ['none', 'no', 'everysec', 'always'];
+
 /**
  * The settings and replicas of the store, with faults in words that say what to set (faults R12, R15). Rejects while the store is away.
  * One pipeline reads all, so that a cluster sends it to the node that has the records.
  */
 export async function readStoreState(redis: OrderLedgerRedis, environment: string): Promise<StoreState> {
-  const { replicas: key } = storeKeys(environment);
+  const { replicas: key, durability } = storeKeys(environment);
   const answers = await redis.run((client) =>
     client
       .pipeline()
@@ -35,9 +40,10 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
       .info()
       .config('GET', 'appendfsync')
       .config('GET', 'min-replicas-to-write')
+      .get(durability)
       .exec(),
   );
-  const [noted, info, fsync, least] = answers ?? [];
+  const [noted, info, fsync, least, safest] = answers ?? [];
   if (!info || info[0] || noted?.[0]) throw info?.[0] ?? noted?.[0] ?? new Error('Connection is closed');
   const value = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(String(info[1]))?.[1];
   // Some servers do not allow CONFIG: then the weaker setting is assumed.
@@ -55,6 +61,11 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
     );
   else if (setting(fsync) !== 'always')
     warn.push('may lose the last second of orders in a crash: set appendfsync always');
+  // Undefined where the server does not say.
+  const kept = value('aof_enabled') === '0' ? 'none' : setting(fsync);
+  const was = typeof safest?.[1] === 'string' ? safest[1] : 'none';
+  const change = kept === undefined ? 0 : durabilities.indexOf(kept) - durabilities.indexOf(was);
+  if (kept !== undefined && change > 0) await redis.run((client) => client.set(durability, kept));
 
   const replicas = Number(value('connected_slaves') ?? 0);
   const id = value('master_replid') ?? '';
@@ -71,6 +82,10 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
   return {
     refuse,
     warn,
+    weakened:
+      change < 0
+        ? `keeps less of its log than it did (${inWords(was)}, now ${inWords(kept)}): set it back, or say with \`npm run guard-init\` that it is meant`
+        : undefined,
     replicas,
     replicated: replicas > 0 || (of !== '' && !tookOver),
     mostReplicas: Number(most),
@@ -79,13 +94,19 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
   };
 }
 
-/** An operator confirms that the replicas were removed on purpose. */
-export async function forgetReplicas(redis: OrderLedgerRedis, environment: string): Promise<void> {
-  await redis.run((client) => client.del(storeKeys(environment).replicas));
+function inWords(durability: string | undefined): string {
+  return durability === 'none' ? 'appendonly no' : `appendonly yes, appendfsync ${durability}`;
 }
 
-/** Records in these states are kept until they are settled. */
-const OPEN: readonly State[] = ['sending', 'in_doubt', 'incomplete'];
+/** An operator confirms that the replicas were removed, or that the log was made weaker, on purpose. */
+export async function forget(
+  redis: OrderLedgerRedis,
+  environment: string,
+  what: 'replicas' | 'durability',
+): Promise<void> {
+  await redis.run((client) => client.del(storeKeys(environment)[what]));
+}
+
 /** KEYS: sets of records. ARGV: ids of keys. Returns the number of records that are sealed under another key. */
 const SEALED_UNDER_OTHERS = new Script(`
 local known, others = {}, 0
@@ -99,13 +120,13 @@ for _, set in ipairs(KEYS) do
 end
 return others`);
 
-/** The number of open orders that cannot be read with these keys (fault O2). */
+/** The number of unsettled orders that cannot be read with these keys (fault O2). */
 export async function unreadableOrders(
   redis: OrderLedgerRedis,
   environment: string,
   kids: readonly string[],
 ): Promise<number> {
-  const sets = OPEN.map((state) => stateKey(environment, state));
+  const sets = unsettled.map((state) => stateKey(environment, state));
   return redis.run((client) => SEALED_UNDER_OTHERS.run<number>(client, sets, kids));
 }
 

@@ -138,7 +138,8 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
 
 /**
  * The licence orders of a batch, in the order of the request. The answer must have every item once and no other. Otherwise this
- * throws an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and must not be placed again.
+ * throws an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and must not be placed again. An item of
+ * another customer than the request names throws a {@link ContractViolation}: the answer may be one to another company's order.
  */
 export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItem[] {
   const read = (item: Reader<WireOrderResult>): PlacedItem => ({
@@ -146,9 +147,15 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
     licenseOrderId: item.requiredId('licenseOrderId'),
     customerId: item.id('customerId'),
   });
+  const customers = new Map(sent.orderList.map(({ sequence, customerId }) => [sequence, customerId]));
   const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, read, notes)) : [];
   // An async order may have no licence orders yet: reconciliation finds them.
   if (sent.syncMode === 'async' && (data === null || data === undefined || isEmptyList(data))) return [];
+  for (const [index, result] of results.entries()) {
+    const named = result && customers.get(result.sequence);
+    if (named !== undefined && result?.customerId && result.customerId !== named)
+      throw new ContractViolation(`data[${index}].customerId`, 'the customer of the order');
+  }
   const bySequence = Map.groupBy(results, (result) => result?.sequence);
   const items = sent.orderList.flatMap(({ sequence }) => {
     const [item, ...more] = bySequence.get(sequence) ?? [];

@@ -15,6 +15,7 @@ import {
   OrderPreviewDto,
   OrderRecordDto,
   PlaceOrderQuery,
+  SettledOrderPath,
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
 import { LicenseOrderService } from './license-order.service.ts';
@@ -136,10 +137,12 @@ export class LicenseOrdersController {
   @Post(':channelCode/:channelOrderId/settlement')
   @Operation({
     id: 'settleOrder',
-    summary: 'Settle an order that is in doubt or incomplete with the result that an operator found',
+    summary: 'Settle an order whose end is not known with the result that an operator found',
     description:
-      'Changes only the record; the gateway does not call the platform. `not_placed` frees the number, and is possible 15 minutes after the send ' +
-      '(409 `order-not-settleable` with `Retry-After` until then).',
+      'Changes only the record; the gateway does not call the platform. For orders in doubt or incomplete, and for those that were accepted a day ' +
+      '(`ACCEPTED_ALERT_AFTER_MS`) ago or earlier. `not_placed` frees the number, and is possible 15 minutes after the send. Too early: 409 ' +
+      '`order-not-settleable` with `Retry-After`. The same settlement again (result, reason and items) gets the record; another one is 409 ' +
+      '`order-not-settleable`, whose `detail` says what stands there.',
     effect: 'write',
     scope: 'orders:settle',
     idempotency: 'key',
@@ -149,7 +152,7 @@ export class LicenseOrdersController {
   })
   settleOrder(
     @Call() { caller }: CallContext,
-    @Param() order: OrderPath,
+    @Param() order: SettledOrderPath,
     @Body() settlement: SettleOrderDto,
   ): Promise<OrderRecordDto> {
     return this.records.settleOrder(order, settlement, caller.grants);

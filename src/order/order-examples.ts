@@ -98,7 +98,8 @@ export const orderExamples = {
 
 export const settlementExamples = {
   found: {
-    summary: 'The order was placed. The order of the example has succeeded already, so this changes nothing',
+    summary:
+      'The order was placed. The order of the example has been settled so already, so this changes nothing',
     value: { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' },
   },
 } as const;

@@ -1,8 +1,5 @@
-import type { LedgerRecord, State } from '../order-ledger/ledger-record.ts';
+import { type LedgerRecord, unsettled } from '../order-ledger/ledger-record.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
-
-/** `accepted`: the platform has yet to place the order. The others have no settled outcome yet. */
-const OPEN: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
 
 /** Converts the ledger's record of an order for callers. */
 export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
@@ -26,7 +23,7 @@ export function toOrderRecord({ state, submittedAt, settledAt, details }: Ledger
       };
     }),
     submittedAt: new Date(submittedAt).toISOString(),
-    settledAt: settledAt === null || OPEN.includes(state) ? null : new Date(settledAt).toISOString(),
+    settledAt: settledAt === null || unsettled.includes(state) ? null : new Date(settledAt).toISOString(),
     reason: order.reason,
   };
 }

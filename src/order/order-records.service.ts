@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
-import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { OrderStoreConfig } from '../config/app-config.ts';
+import { canonical } from '../order-ledger/fingerprint.ts';
+import { type LedgerRecord, type Settlement, type State, unsettled } from '../order-ledger/ledger-record.ts';
 import { locationOf } from '../order-ledger/ledger-responses.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
 import { isVisible } from '../tenancy/visible-orders.ts';
@@ -19,12 +21,17 @@ import { PageTurns } from './page-turns.ts';
 /** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
 
+const NOT_PLACED_EARLY = 'An order may be settled as not_placed 15 minutes after it was sent, not before.';
+const ACCEPTED_EARLY =
+  'The platform has accepted the order and places it later. Until then nothing is to be settled: an operator may after the time of Retry-After.';
+
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
   constructor(
     private readonly ledger: OrderLedgerKeeper,
     private readonly turns: PageTurns,
+    private readonly config: OrderStoreConfig,
   ) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
@@ -65,47 +72,52 @@ export class OrderRecordsService {
     };
   }
 
-  /** Settles an order with an unknown outcome, with the result that an operator found. */
-  async settleOrder(
-    path: OrderPath,
-    { as, reason, items }: SettleOrderDto,
-    grants: Grants,
-  ): Promise<OrderRecordDto> {
+  /** Settles an order whose end is not known, with the result that an operator found. */
+  async settleOrder(path: OrderPath, asked: SettleOrderDto, grants: Grants): Promise<OrderRecordDto> {
+    const settlement = settlementOf(asked);
     const record = await this.find(path, grants);
-    const { name, details } = record;
-    if (record.state !== 'in_doubt' && record.state !== 'incomplete') return settledAlready(record, as);
-    const order = details.order && {
-      ...details.order,
-      reason,
-      ...(items && { items: items.map((item) => ({ ...item, customerId: item.customerId ?? null })) }),
-    };
+    const { name, state, details } = record;
+    const minAgeMs = this.#leastAge(state, settlement);
+    if (minAgeMs === undefined) return settledAlready(record, settlement);
+    assertItsItems(record, asked);
+    const { as, reason, items } = settlement;
+    const order = details.order && { ...details.order, reason, settlement, ...(items && { items }) };
     const moved = await this.ledger.store.move({
       name,
       by: 'operator',
+      from: state,
       to: as,
       details: { ...details, order },
-      minAgeMs: as === 'not_placed' ? NOT_PLACED_AFTER_MS : 0,
+      minAgeMs,
     });
     switch (moved.kind) {
       case 'moved':
         return toOrderRecord(moved.record);
       case 'refused':
-        return settledAlready(moved.record, as);
+        return settledAlready(moved.record, settlement);
       case 'missing':
         throw new ProblemException('order-not-found');
       case 'early':
         throw new ProblemException('order-not-settleable', {
           retryable: true,
-          detail: 'An order may be settled as not_placed 15 minutes after it was sent, not before.',
+          detail: state === 'accepted' ? ACCEPTED_EARLY : NOT_PLACED_EARLY,
           retryAfter: Math.ceil(moved.leftMs / 1_000),
           location: locationOf(record),
         });
     }
   }
 
+  /** How old an order of that state must be for this settlement, in ms; undefined: it cannot be settled. */
+  #leastAge(state: State, { as }: Settlement): number | undefined {
+    if (state === 'accepted') return this.config.acceptedAlertMs;
+    if (state !== 'in_doubt' && state !== 'incomplete') return undefined;
+    return as === 'not_placed' ? NOT_PLACED_AFTER_MS : 0;
+  }
+
   /** For the caller an order of another enterprise does not exist. */
   async find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
-    const record = await this.ledger.store.read(orderName(channelCode, channelOrderId));
+    const name = orderName(channelCode, channelOrderId);
+    const record = await this.ledger.store.read(name, only(grants.enterprises));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
@@ -120,12 +132,60 @@ function millisecond(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Date.parse(time);
 }
 
-/** The same settlement again changes nothing; another one is refused. */
-function settledAlready(record: LedgerRecord, as: SettleOrderDto['as']): OrderRecordDto {
-  if (record.state === as) return toOrderRecord(record);
+function settlementOf({ as, reason, items }: SettleOrderDto): Settlement {
+  const placed = items?.map((item) => ({ ...item, customerId: item.customerId ?? null }));
+  return {
+    as,
+    reason,
+    items: placed?.toSorted((one, other) => one.sequence - other.sequence) ?? null,
+  };
+}
+
+/** The record shows only items that were ordered: another would be lost without a word. */
+function assertItsItems({ details: { order } }: LedgerRecord, { items = [] }: SettleOrderDto): void {
+  const ordered = (order?.ordered ?? []).map(({ sequence }) => sequence);
+  const errors = items.flatMap(({ sequence }, index) =>
+    ordered.includes(sequence)
+      ? []
+      : [
+          {
+            pointer: `/items/${index}/sequence`,
+            detail: `must be of an item of the order, from ${Math.min(...ordered)} to ${Math.max(...ordered)}`,
+          },
+        ],
+  );
+  if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
+}
+
+/** The same settlement again changes nothing; another one is refused, with what the record says. */
+function settledAlready(record: LedgerRecord, settlement: Settlement): OrderRecordDto {
+  const known = record.details.order?.settlement;
+  if (known && record.state === known.as && canonical(known) === canonical(settlement))
+    return toOrderRecord(record);
+  // It may be on its way, or has changed since it was read.
+  const isOpen = unsettled.includes(record.state);
   throw new ProblemException('order-not-settleable', {
-    detail: record.state === 'sending' ? 'The order is on its way.' : `The order is ${record.state} already.`,
-    ...(record.state === 'sending' && { retryable: true, retryAfter: 1 }),
+    detail: record.state === 'sending' ? 'The order is on its way.' : standing(record),
+    ...(isOpen && { retryable: true, retryAfter: 1 }),
     location: locationOf(record),
   });
+}
+
+/** More licence orders than this are only counted. */
+const MOST_NAMED = 10;
+
+/** The result that the record has, in one line for the operator who found another. */
+function standing({ state, settledAt, details: { order } }: LedgerRecord): string {
+  const { items = [], settlement, reason = null } = order ?? {};
+  const named = items
+    .slice(0, MOST_NAMED)
+    .map(({ sequence, licenseOrderId }) => `item ${sequence} as ${licenseOrderId}`);
+  const more = items.length - named.length;
+  return [
+    settlement ? `An operator has settled the order as ${state}` : `The order is ${state} already`,
+    settledAt === null ? '' : `, at ${new Date(settledAt).toISOString()}`,
+    named.length > 0 ? `, ${named.join(', ')}` : '',
+    more > 0 ? ` and ${more} more` : '',
+    reason === null ? '.' : `. Reason: ${reason}`,
+  ].join('');
 }

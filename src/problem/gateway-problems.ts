@@ -106,9 +106,9 @@ export const gatewayProblems = {
     statuses: [409],
     title: 'The order cannot be settled',
     meaning:
-      'The order is not in doubt and not incomplete, so nothing is left to settle, or it was sent too short a time ago to be settled as not placed.',
+      'The order has a result already, and another one than the settlement has; or it was sent, or accepted by the platform, too short a time ago.',
     remedy:
-      'Look at its record with `getOrder`. With `Retry-After` the same settlement is possible after that time.',
+      'Compare with what `detail` says that stands there, and with its record (`getOrder`). With `Retry-After` the same settlement is possible after that time.',
   },
   'import-in-progress': {
     ...defaultOutcome,

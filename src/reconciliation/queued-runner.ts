@@ -3,7 +3,10 @@ import { JobQueue } from '../redis/job-queue.ts';
 import type { RedisServer } from '../redis/redis-client.ts';
 import type { ReconciliationAttempt, RunAttempt, AttemptRunner } from './attempt-runner.ts';
 
-/** Longer than an attempt stays due (at most an hour), so that no replica queues it a second time. */
+/**
+ * Longer than it takes until every replica has read the list, so that no other queues it a second time. A replica that starts later may
+ * queue an attempt again that is due for longer: that costs one search.
+ */
 const REMEMBERED_S = 2 * 3_600;
 
 /**

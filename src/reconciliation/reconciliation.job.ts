@@ -11,12 +11,14 @@ export const ATTEMPT_RUNNER = Symbol('AttemptRunner');
 const PAGE = 100;
 
 /**
- * Starts reconciliation attempts at their times for orders that are in doubt, or that the platform places later. It reads the order
- * ledger's list instead of listening to moves, because the list is complete also when a replica died.
+ * Starts reconciliation attempts at their times for orders that are in doubt, or that the platform places later, for as long as they
+ * are. It reads the order ledger's list instead of listening to moves, because the list is complete also when a replica died.
  */
 @Injectable()
 export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {
-  #queued: ReadonlyMap<string, string> = new Map();
+  /** The last attempt of each order, by the name of its record. */
+  #queued = new Map<string, string>();
+  #scannedAllAt = -Infinity;
   #scanning = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -49,8 +51,12 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
   }
 
   async #queueDue(): Promise<void> {
-    const due = new Map<string, string>();
-    for (const record of await this.#open()) {
+    const at = performance.now();
+    const isOfAll = at - this.#scannedAllAt >= this.times.scanOfOlder;
+    const young = Date.now() - this.times.listed - this.times.scanOfOlder;
+    // What the scan leaves out keeps its attempt.
+    const due = new Map(isOfAll ? [] : this.#queued);
+    for (const record of await this.#open(isOfAll ? undefined : young)) {
       const attempt = this.times.due(Date.now() - record.submittedAt);
       // The id has the time of submission: after a settlement the same number may be sent again.
       if (attempt >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${attempt}`);
@@ -59,11 +65,12 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     for (const [write, id] of due) if (this.#queued.get(write) !== id) attempts.push({ id, write });
     if (attempts.length > 0) await this.runner.ask(attempts);
     this.#queued = due;
+    if (isOfAll) this.#scannedAllAt = at;
   }
 
-  /** Orders in doubt or accepted that are young enough for an attempt. */
-  async #open(): Promise<LedgerRecord[]> {
-    const query = { states: ['in_doubt', 'accepted'], from: Date.now() - this.times.oldest } as const;
+  /** Orders in doubt or accepted, submitted at this time or later, for which the platform can be searched. */
+  async #open(from: number | undefined): Promise<LedgerRecord[]> {
+    const query = { states: ['in_doubt', 'accepted'], ...(from !== undefined && { from }) } as const;
     const found: LedgerRecord[] = [];
     for (let offset = 0, total = 1; offset < total; offset += PAGE) {
       const page = await this.keeper.store.list(query, offset, PAGE);

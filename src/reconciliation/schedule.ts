@@ -4,7 +4,11 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** The times of the attempts for an order in doubt, in ms. Tests use another instance. */
+const DAY = 24 * HOUR;
+/** After the listed attempts each pause is longer than the last by this factor: an hour at first, ten hours after ten days. */
+const GROWTH = 1 + HOUR / DAY;
+
+/** The times of the attempts for an order whose end is not known, in ms. Tests use another instance. */
 @Injectable()
 export class ReconciliationSchedule {
   /** Counted from the submission. An order may become visible late, and the platform may be down for hours. */
@@ -15,24 +19,28 @@ export class ReconciliationSchedule {
     15 * MINUTE,
     ...Array.from({ length: 24 }, (_, index) => (index + 1) * HOUR),
   ];
-  /** The last attempt may be this late, in case no replica was running at its time. */
-  readonly grace: number = HOUR;
-  /** How often the job reads the orders in doubt. */
+  /** How often the job reads the young orders; and how often the older ones, which may be many, and whose attempts are rare. */
   readonly scan: number = 2 * SECOND;
+  readonly scanOfOlder: number = 5 * MINUTE;
 
-  /** The index in `attempts` of the attempt that is due at this age of an order; -1: none. Only the last of several missed attempts is made. */
+  /** The number of the attempt that is due at this age of an order; -1: none yet. Only the last of several missed attempts is made. */
   due(ageMs: number): number {
-    return ageMs > this.oldest ? -1 : this.attempts.findLastIndex((after) => after <= ageMs);
+    const beyond = ageMs - this.listed;
+    if (beyond < 0) return this.attempts.findLastIndex((after) => after <= ageMs);
+    return this.attempts.length - 1 + Math.floor(Math.log(1 + beyond / DAY) / Math.log(GROWTH));
   }
 
-  /** When the next attempt for an order is due that was submitted at this time; undefined: none is. Times in ms since the epoch. */
-  next(submittedAt: number, now: number): number | undefined {
-    const after = this.attempts.find((each) => each > now - submittedAt);
-    return after === undefined ? undefined : submittedAt + after;
+  /** When the next attempt for an order is due that was submitted at this time. Times in ms since the epoch. */
+  next(submittedAt: number, now: number): number {
+    const ageMs = now - submittedAt;
+    const after = this.attempts.find((each) => each > ageMs);
+    if (after !== undefined) return submittedAt + after;
+    const number = this.due(ageMs) + 2 - this.attempts.length;
+    return submittedAt + this.listed + Math.ceil(DAY * (GROWTH ** number - 1));
   }
 
-  /** No attempts are made for older orders. */
-  get oldest(): number {
-    return (this.attempts.at(-1) ?? 0) + this.grace;
+  /** The age of an order at the last listed attempt. */
+  get listed(): number {
+    return this.attempts.at(-1) ?? 0;
   }
 }

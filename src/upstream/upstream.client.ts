@@ -36,6 +36,7 @@ interface Allowance {
   userToken: boolean;
   nonce: boolean;
   transient: boolean;
+  delay: boolean;
 }
 
 /**
@@ -100,7 +101,7 @@ export class UpstreamClient {
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
     const read = operation.effect === 'read';
-    const allowed: Allowance = { token: true, userToken: true, nonce: read, transient: read };
+    const allowed: Allowance = { token: true, userToken: true, nonce: read, transient: read, delay: true };
     const principal = this.exchange.principals[operation.module];
     group.called();
     for (;;) {
@@ -133,6 +134,8 @@ export class UpstreamClient {
     if (performance.now() >= deadline) return false;
     // A firewall may have answered after the platform had carried out the write.
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
+    // Nothing was sent: the process was busy, and the platform is not to blame. The next attempt confirms the order again.
+    if (result.kind === 'delayed') return spend(allowed, 'delay');
     if (isTokenRefusal(result)) return spend(allowed, 'token');
     if (isUserRefusal(result)) return spend(allowed, 'userToken');
     if (refusedBy(result) === 'nonce') return spend(allowed, 'nonce');

@@ -106,6 +106,13 @@ const cases: readonly Case[] = [
     summary: 'The outcome of an order is unknown for 22m 0s',
   },
   {
+    alert: 'OrdersAccepted',
+    fires: { 'gateway_orders_accepted_oldest_seconds{instance="a"}': '86000+15x120' },
+    silent: { 'gateway_orders_accepted_oldest_seconds{instance="a"}': '86000+15x36 0x84' },
+    at: '20m',
+    summary: 'The platform accepted an order 1d 0h 13m 20s ago, and nothing shows that it was placed',
+  },
+  {
     alert: 'OrderResultNotRecorded',
     fires: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '0x10 1x30' },
     silent: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '3x40' },

@@ -58,6 +58,25 @@ describe('every metric', () => {
     },
   );
 
+  it('of durations is without uploads and streams, which last as long as their caller sends or reads', async () => {
+    const members = '/v1/enterprises/ent-harbour';
+    const file = 'account,password,name\nanna,first-login-3,Anna Berg\n';
+    const headers = { 'content-type': 'text/csv' };
+    const job = await gateway.request('POST', `${members}/member-imports`, { body: file, headers });
+    expect(job.status).toBe(202);
+    const jobId = String(job.body['jobId']);
+    for (const path of [`/v1/jobs/${jobId}/events`, `/v1/jobs/${jobId}/rows`, `${members}/members/export`])
+      expect([path, (await gateway.get(path)).status]).toEqual([path, 200]);
+    expect((await gateway.get(`/v1/jobs/${jobId}`)).status).toBe(200);
+    const text = await gateway.metrics();
+    const counted = (name: string) => [
+      ...new Set([...text.matchAll(new RegExp(`^${name}\\{.*operation="(\\w+)"`, 'gm'))].map(([, id]) => id)),
+    ];
+    const streams = ['importMembers', 'watchJob', 'getJobRows', 'exportMembers'];
+    expect(counted('gateway_requests_total')).toEqual([...streams, 'getJob']);
+    expect(counted('gateway_request_duration_seconds_count')).toEqual(['getJob']);
+  });
+
   it('has a help text, and its unit in its name', async () => {
     const text = await gateway.metrics();
     const own = [...text.matchAll(/^# HELP (gateway_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)];

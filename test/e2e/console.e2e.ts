@@ -193,6 +193,33 @@ describe('G12 orders in doubt', () => {
     expect(JSON.parse(audit() ?? '{}')).toMatchObject({ caller: 'fleet' });
   });
 
+  it('O11 shows what stands there, where it has got another result meanwhile', async () => {
+    await orderInDoubt('SO-4003');
+    await section('orders', 'Orders in doubt');
+    const order = page.getByRole('region', { name: 'Order SO-4003 of channel crm' });
+    await order.getByRole('button', { name: 'Settle…' }).click();
+    const next = page.getByRole('button', { name: 'Go on' });
+    await page.getByLabel('API key or token').fill(fleet.key);
+    await next.click();
+    await page.getByLabel('The order was placed').check();
+    await page.getByLabel('How did you find out?').fill('a colleague says so');
+    await next.click();
+    const items = [{ sequence: 1, licenseOrderId: 'lic-7003' }];
+    const first = { as: 'succeeded', reason: 'seen in the list of the platform', items };
+    const settled = await fleet.post(1, '/v1/license-orders/crm/SO-4003/settlement', first);
+    expect(settled.status).toBe(200);
+    await page.getByRole('button', { name: 'Yes, it was placed' }).click();
+    await page.getByText('Nothing was changed: the order has a result already.').waitFor();
+    const text = await page.locator('#dialog').innerText();
+    expect(text).toContain('settled the order as succeeded');
+    expect(text).toContain('item 1 as lic-7003. Reason: seen in the list of the platform');
+    expect(text).toContain('Reason: a colleague says so');
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.locator('#dialog').getByRole('button', { name: 'Close' }).click();
+    await order.waitFor({ state: 'detached' });
+    expect((await fleet.get(0, '/v1/license-orders/crm/SO-4003')).body).toEqual(settled.body);
+  });
+
   it('keeps the credential in the memory of the tab only, and is used with the keyboard alone', async () => {
     await orderInDoubt('SO-4002');
     await section('orders', 'Orders in doubt');

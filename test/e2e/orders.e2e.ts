@@ -235,17 +235,19 @@ describe.each([
     expect([repeated.status, isReplay(repeated)]).toEqual([201, true]);
     expect(repeated.body).toEqual(settled.body);
 
-    const same = await settle(gateway, number, { as: 'succeeded', reason: 'once more' });
+    const same = await settle(gateway, number, { as: 'succeeded', items });
     expect([same.status, same.body]).toEqual([200, settled.body]);
-    const otherwise = await settle(gateway, number, { as: 'not_placed' });
-    expect(otherwise.status).toBe(409);
-    expect(otherwise.body).toMatchObject({
-      code: 'order-not-settleable',
-      outcome: 'not_processed',
-      retryable: false,
-      detail: expect.stringContaining('succeeded'),
-    });
-    expect(otherwise.headers.get('retry-after')).toBeNull();
+    for (const other of [{ as: 'not_placed' }, { as: 'succeeded', items, reason: 'once more' }]) {
+      const otherwise = await settle(gateway, number, other);
+      expect(otherwise.status).toBe(409);
+      expect(otherwise.body).toMatchObject({
+        code: 'order-not-settleable',
+        outcome: 'not_processed',
+        retryable: false,
+        detail: expect.stringContaining('succeeded'),
+      });
+      expect(otherwise.headers.get('retry-after')).toBeNull();
+    }
     expect(await sends()).toBe(1);
   });
 

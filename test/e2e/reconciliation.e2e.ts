@@ -312,6 +312,24 @@ describe('the reconciliation of an order', () => {
     expect(await callsOf('batchOrder')).toBe(1);
   });
 
+  it('O12 finds an order also days after it was sent', async () => {
+    const first = await newGateway([60_000]);
+    await sandbox.fault({ ...LOST, phase: 'after' });
+    const order = await send(first, [purchase(1)], one);
+    expect(await order.state()).toBe('in_doubt');
+    await ask(redis, async (client) => {
+      const [key = ''] = await client.keys(`{*}:${order.name}`);
+      const sent = Number(await client.hget(key, 'submittedAt')) - 3 * 24 * 3_600_000;
+      await client.hset(key, 'submittedAt', sent);
+      const indexes = await client.keys(`${key.slice(0, -order.name.length)}orders*:in_doubt`);
+      expect(indexes.length).toBeGreaterThan(1);
+      for (const index of indexes) await client.zadd(index, 'XX', sent * 1_000, key);
+    });
+    // A gateway that starts reads the older orders at once.
+    await newGateway([60_000]);
+    await until('it is found', async () => (await order.state()) === 'succeeded');
+  });
+
   it('finds every item of a batch, and names the licence orders when it cannot match them to items', async () => {
     const gateway = await newGateway(AGAIN);
     await sandbox.fault({ ...LOST, phase: 'after' });

@@ -339,6 +339,12 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'asset numbers of an unknown form or region',
         holds: 'delivered with an unknown region, since they are consumed; noted',
       },
+      {
+        id: 'C29',
+        fault: 'the answer to an order names another customer than the order',
+        holds:
+          '502, unknown: the order is in doubt and never sent again, and no id of the answer is shown or kept',
+      },
     ],
   },
   {
@@ -452,9 +458,10 @@ export const sections: readonly CatalogueSection[] = [
       },
       {
         id: 'R12',
-        fault: 'a server that evicts, or is set to while it runs',
+        fault:
+          'a server that evicts, or is set to while it runs; or whose log is switched off or made weaker then',
         holds:
-          'the cache: a warning at start; the order store: the start is refused, later orders stop until the setting is corrected',
+          'the cache: a warning at start; the order store: the start is refused, later orders stop within three seconds until the setting is corrected. A log that was weak from the first use on is warned of; one that keeps less than it did stops orders until it is set back, or an operator confirms it with guard-init',
       },
       {
         id: 'R13',
@@ -632,7 +639,7 @@ export const sections: readonly CatalogueSection[] = [
         id: 'P8',
         fault: 'event loop blocked for seconds',
         holds:
-          'alive again afterwards; an order whose confirmation is older than 100 ms is not sent, and is 503 not_processed',
+          'alive again afterwards; an order whose confirmation is older than 100 ms is not sent, and is confirmed once more; where that is too old as well, it is 503 not_processed',
       },
       {
         id: 'P9',
@@ -927,6 +934,18 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'another encryption key under an id that the order store knows',
         holds: 'the start is refused, and the id is named',
       },
+      {
+        id: 'O11',
+        fault: 'two operators settle an order with different results, one after the other or at once',
+        holds:
+          'one result is taken; the other is 409 with what stands there, which the console shows; the same settlement again gets the record',
+      },
+      {
+        id: 'O12',
+        fault: 'the platform accepts an order for later, and nothing ever shows that it was carried out',
+        holds:
+          'its record stays; the age of the oldest is a metric with an alert, the console shows it from ACCEPTED_ALERT_AFTER_MS on, and then it may be settled either way',
+      },
     ],
   },
   {
@@ -1010,7 +1029,7 @@ export const sections: readonly CatalogueSection[] = [
         fault:
           "a caller uses the gateway's tokens on an enterprise, channel or user that is not its own, or on a record of another enterprise by its id",
         holds:
-          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the named enterprise, and one of another enterprise gets the response of an unknown id; both are checked once more on the upstream request. A field with an id and without a rule fails a test',
+          'denied by default: an enterprise, channel or user that is not granted is 403, and the platform is not called; every other id is looked up in the named enterprise, and one of another enterprise gets the response of an unknown id, and the record of an order in the same time too; both are checked once more on the upstream request. A field with an id and without a rule fails a test',
       },
       {
         id: 'S2',

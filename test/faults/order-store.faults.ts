@@ -410,15 +410,53 @@ describe('R12 the settings of the order store change while it runs', () => {
     expect(await sends()).toBe(2);
   });
 
-  it('to a weaker log: the gateway warns', async () => {
+  it.each([
+    ['appendonly', 'no', 'yes', 'appendonly yes, appendfsync always, now appendonly no'],
+    ['appendfsync', 'everysec', 'always', 'appendfsync always, now appendonly yes, appendfsync everysec'],
+  ])(
+    'to a weaker log (%s %s): orders stop in every gateway, also in one that starts, and go on when it is set back',
+    async (setting, weak, strong, words) => {
+      const redis = await newRedis();
+      const gateway = await gatewayOn(redis);
+      await placedAt(gateway, 1);
+      await ask(redis, (client) => client.config('SET', setting, weak));
+      await until('it is noticed', async () => (await stoppedBy(gateway, 'settings')) === 1);
+      expectRefused(await place(gateway, newNumber()));
+      expect(await ordersAre(gateway)).toBe('down');
+      expect(events(gateway, 'order-store-stopped')).toEqual([expect.stringContaining(words)]);
+      const later = await gatewayOn(redis);
+      expectRefused(await place(later, newNumber()));
+      await ask(redis, (client) => client.config('SET', setting, strong));
+      for (const each of [gateway, later])
+        await until('orders are placed', async () => (await place(each, newNumber())).status === 201);
+      expect(await sends()).toBe(3);
+    },
+  );
+
+  it('to a weaker log on purpose: orders go on when an operator has confirmed it', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     await ask(redis, (client) => client.config('SET', 'appendfsync', 'everysec'));
-    await until('it is said', () => events(gateway, 'order-store-weak').length === 1);
-    await ask(redis, (client) => client.config('SET', 'appendonly', 'no'));
-    await until('that too', () => events(gateway, 'order-store-weak').length === 2);
-    expect(await ordersAre(gateway)).toBe('up');
+    await until('it is noticed', async () => (await stoppedBy(gateway, 'settings')) === 1);
+    const said = await confirmStore({
+      ...gateway.environment(sandbox),
+      GUARD_REDIS_URL: redis.url,
+      ENCRYPTION_KEYS,
+    });
+    expect(said).toContain('now appendonly yes, appendfsync everysec');
+    await until('orders are placed', async () => (await place(gateway, newNumber())).status === 201);
   });
+
+  it.each(['everysec', 'no'])(
+    'before it is first used: a log with appendfsync %s is warned of, and orders are placed',
+    async (fsync) => {
+      const redis = await newRedis('--appendfsync', fsync);
+      const gateway = await gatewayOn(redis);
+      await placedAt(gateway, 1);
+      expect(events(gateway, 'order-store-weak')).toHaveLength(1);
+      expect(await ordersAre(gateway)).toBe('up');
+    },
+  );
 });
 
 describe('the keys that seal records', () => {

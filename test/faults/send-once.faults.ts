@@ -119,22 +119,45 @@ it('may be refused for the further attempt', async () => {
   expect(await orders()).toHaveLength(1);
 });
 
-it('P8 is not sent when the process was paused after the confirmation: 503, and nothing happened', async () => {
+/** A confirmation after which the process is paused, before it can send. */
+function paused(): Promise<number> {
+  const given = allowed();
+  void given
+    .then(() => undefined)
+    .then(() => {
+      const end = performance.now() + 200;
+      while (performance.now() < end);
+    });
+  return given;
+}
+
+it('P8 is confirmed again when the process was paused after the confirmation, and sent once', async () => {
+  const gateway = await start();
+  const once = new Witness();
+  once.onConfirm = () => (once.confirmed === 1 ? paused() : allowed());
+  expect(await place(gateway, once)).toContain('licenseOrderId');
+  expect(once.confirmed).toBe(2);
+  expect(await orders()).toHaveLength(1);
+  expect(await sandbox.commits()).toHaveLength(1);
+});
+
+it('P8 is not sent when the process was paused after the further confirmation too: 503, and nothing happened', async () => {
   const gateway = await start();
   await place(gateway, new Witness());
   const once = new Witness();
-  once.onConfirm = () => {
-    const given = allowed();
-    void given
-      .then(() => undefined)
-      .then(() => {
-        const end = performance.now() + 200;
-        while (performance.now() < end);
-      });
-    return given;
-  };
+  once.onConfirm = paused;
   expect(await failureOf(place(gateway, once))).toMatchObject({ kind: 'delayed', sent: false });
+  expect(once.confirmed).toBe(2);
   expect(await sandbox.commits()).toHaveLength(1);
+});
+
+it('P8 may be refused when it is confirmed again', async () => {
+  const gateway = await start();
+  const once = new Witness();
+  const refusal = new Error('lost the lease');
+  once.onConfirm = () => (once.confirmed === 1 ? paused() : Promise.reject(refusal));
+  expect(await failureOf(place(gateway, once))).toBe(refusal);
+  expect(await orders()).toEqual([]);
 });
 
 describe('a response after the deadline', () => {

@@ -311,7 +311,7 @@ async function refusals(site: Site, name: string): Promise<string[]> {
   return faults;
 }
 
-/** Settings of the master change while it runs: one with which no order is safe, and one with which the promise is weaker. */
+/** Settings of the master change while it runs: one with which no order is safe, and one with which the log keeps less than it did. */
 async function settingsChange(site: Site, name: string, { orders }: Size): Promise<Played> {
   const set = async (setting: string, value: string) => {
     const master = await site.store.master();
@@ -335,9 +335,11 @@ async function settingsChange(site: Site, name: string, { orders }: Size): Promi
   await set('appendonly', 'no');
   try {
     await said('order-store-weak');
+    await site.allAre('down');
   } finally {
     await set('appendonly', 'yes');
   }
+  await site.allAre('up');
   const after = await Promise.all(
     Array.from({ length: orders }, (_, index) => site.submit(`${name}-after-${index}`)),
   );

@@ -13,7 +13,7 @@ const byId = (id) => document.getElementById(id);
 /** `path`: the data that a section needs beside the state. */
 const sections = {
   now: { title: 'Now', render: now },
-  orders: { title: 'Orders in doubt', render: orders, path: 'orders', count: ({ inDoubt }) => inDoubt },
+  orders: { title: 'Orders in doubt', render: orders, path: 'orders', count: ({ waiting }) => waiting },
   gaps: { title: 'Gaps', render: gaps, path: 'gaps', count: ({ gaps: number }) => number },
   jobs: { title: 'Jobs', render: jobs, path: 'jobs', count: ({ jobs: running }) => running },
   callers: { title: 'Callers', render: callers },

@@ -1,4 +1,4 @@
-/** The section "Orders in doubt": what is known of each order, what to check at the platform, and the way to settle it. */
+/** The section "Orders in doubt": what is known of each order whose end is open, what to check at the platform, and the way to settle it. */
 import { empty, h, panel, state as word, table } from './dom.js';
 import { ago, count, duration, plural, time } from './format.js';
 
@@ -10,6 +10,12 @@ const RESULTS = {
   failed: ['watch', 'could not look'],
 };
 
+const STATES = {
+  in_doubt: ['act', 'in doubt'],
+  incomplete: ['watch', 'incomplete'],
+  accepted: ['watch', 'accepted'],
+};
+
 export function orders({ at }, data) {
   if (data === null)
     return panel(
@@ -17,19 +23,19 @@ export function orders({ at }, data) {
       null,
       empty('The order store does not answer: see "Now" for the reason.'),
     );
-  const { total, items } = data;
+  const { total, unread, items } = data;
   if (total === 0) return panel('Orders in doubt', null, empty('None: the outcome of every order is known.'));
-  const unread = Math.min(total, 100) - items.length;
   return [
     h(
       'p',
       { class: 'lead' },
-      'Each was sent once, and its outcome is unknown. The gateway looks for it at the platform for a day, and never sends it again. ',
-      'The oldest comes first.',
+      'Each was sent once, and its outcome is unknown. The gateway looks for it at the platform, ever more rarely, and never sends it again. ',
+      'The oldest comes first; after those in doubt come those that the platform accepted for later, and that nothing has shown since.',
     ),
     unread > 0 &&
       h('p', { class: 'notice' }, `${plural(unread, 'record')} cannot be read: see the events under "Now".`),
-    total > 100 && h('p', { class: 'notice' }, `${count(total)} in all: these are the oldest 100.`),
+    total > items.length + unread &&
+      h('p', { class: 'notice' }, `${count(total)} in all: these are the oldest ${items.length + unread}.`),
     items.map((order) => card(order, at)),
   ];
 }
@@ -48,7 +54,7 @@ function card(order, at) {
       'header',
       {},
       h('h2', {}, channelOrderId),
-      state === 'incomplete' ? word('watch', 'incomplete') : word('act', 'in doubt'),
+      word(...STATES[state]),
       h('button', { type: 'button', class: 'main', 'data-action': 'settle', 'data-order': name }, 'Settle…'),
     ),
     h(
@@ -140,7 +146,9 @@ function checks({ channelCode, channelOrderId, submittedAt, items = [], state })
         {},
         state === 'incomplete'
           ? 'Some: ask the owner of the platform first.'
-          : 'None, 15 minutes after it was sent, and the platform is well: settle it as not placed.',
+          : state === 'accepted'
+            ? 'None: ask the owner of the platform whether it still works on it. Only what it will never place is not placed.'
+            : 'None, 15 minutes after it was sent, and the platform is well: settle it as not placed.',
       ),
       h(
         'li',

@@ -19,7 +19,8 @@ export function openSettlement(place, order, done) {
 
   const askResult = () => {
     const possibleAt = order.submittedAt + NOT_PLACED_AFTER_MS;
-    const isEarly = Date.now() < possibleAt;
+    // An accepted order is shown when it may be settled.
+    const isEarly = order.state !== 'accepted' && Date.now() < possibleAt;
     const other = h('button', { type: 'button', class: 'link' }, 'use another credential');
     other.addEventListener('click', () => {
       forget();
@@ -161,10 +162,43 @@ export function openSettlement(place, order, done) {
       ...{ as: draft.as, reason: draft.reason },
       ...(found.length > 0 && { items: found }),
     });
+    if (!ok && body.code === 'order-not-settleable' && !body.retryable) {
+      showStanding(body);
+      void done();
+      return undefined;
+    }
     if (!ok) return faultIn(body);
     close();
     void done();
     return undefined;
+  };
+
+  /** Another result stands there: the order was settled, or found, since this dialog was opened. */
+  const showStanding = (problem) => {
+    const found = items().map(({ sequence, licenseOrderId }) => `, item ${sequence} as ${licenseOrderId}`);
+    step(
+      [
+        h('p', {}, h('strong', {}, 'Nothing was changed: the order has a result already.')),
+        h(
+          'dl',
+          { class: 'facts' },
+          h('dt', {}, 'What stands there'),
+          h('dd', {}, problem.detail),
+          h('dt', {}, 'What you said'),
+          h('dd', {}, `${draft.as}${found.join('')}. Reason: ${draft.reason}`),
+        ),
+        h(
+          'p',
+          { class: 'quiet' },
+          'If both cannot be true, compare the order with the list of the platform, and talk to who settled it: the log has the line.',
+        ),
+      ],
+      () => {
+        close();
+        return Promise.resolve(undefined);
+      },
+      [h('button', { type: 'submit', class: 'main' }, 'Close')],
+    );
   };
 
   if (caller(SCOPE) === undefined) askCredential(SCOPE, askResult);

@@ -96,6 +96,12 @@ export class OrderPath {
   channelOrderId!: string;
 }
 
+export class SettledOrderPath extends OrderPath {
+  @Identifier({ example: 'SO-2010' })
+  @Names('label')
+  override channelOrderId!: string;
+}
+
 export class ListOrdersQuery extends PageQuery {
   @Optional()
   @OneOf(orderStates, { description: 'Only orders in this state' })
@@ -151,7 +157,7 @@ export class SettledItemDto {
   ({ items }) => !Array.isArray(items) || new Set(items.map((item) => item?.sequence)).size === items.length,
   'must name every sequence once',
 )
-@ApiSchema({ description: 'What an operator found out about an order in doubt' })
+@ApiSchema({ description: 'What an operator found out about an order whose end is not known' })
 export class SettleOrderDto {
   /** What became of the order. */
   @OneOf(settlements)

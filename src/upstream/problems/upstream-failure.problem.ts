@@ -9,6 +9,8 @@ import { upstreamCodes } from './upstream-codes.ts';
 const INCOMPLETE =
   'The order was placed, but the answer of the platform does not name one licence order for each of its items.';
 
+const DELAYED = 'The gateway was too busy to send the order in time, twice, so it did not send it.';
+
 /** A known business code, as the caller sees it (upstream-codes.ts). */
 export function problemOf(failure: UpstreamFailure): ProblemException {
   const { operation, kind, sent, details } = failure;
@@ -19,9 +21,10 @@ export function problemOf(failure: UpstreamFailure): ProblemException {
       return refusal(failure);
     case 'unauthorized':
       return write ? unknown(failure, 502) : problem('upstream-credential-rejected', failure);
+    case 'delayed':
+      return problem('upstream-unavailable', failure, { detail: DELAYED, retryAfter: 1 });
     case 'unreachable':
     case 'circuit-open':
-    case 'delayed':
     case 'abandoned':
       return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
     case 'connect-timeout':
