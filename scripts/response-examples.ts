@@ -15,7 +15,7 @@ import { startSandbox } from '../sandbox/server.ts';
 const NOW = new Date('2026-11-20T08:00:00.000Z');
 const PAGE_SIZE = '2';
 /** The job of the demo, as the document names it. */
-const EXAMPLE_JOB = 'KdQDWNwVm0NMz1IH7_URRg';
+const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
 
 type Examples = Record<string, Record<string, unknown>>;
 

@@ -103,7 +103,7 @@ export class Exchange {
 
   constructor(options: LicensingOptions) {
     const { baseUrl, apiKey, token, attempts = MOST_ATTEMPTS } = options;
-    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+    const url = URL.canParse(String(baseUrl)) ? new URL(baseUrl) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is an http or https URL');
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
       throw new TypeError('baseUrl has neither credentials nor a query');

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ImportConfig } from '../config/app-config.ts';
 import type { RequestFile } from '../operation/request-state.ts';
@@ -36,6 +36,7 @@ export interface ImportRequest {
   readonly enterpriseGlobalId: string;
   readonly file: RequestFile | undefined;
   readonly sessionId: string | undefined;
+  readonly idempotencyKey: string | undefined;
 }
 
 /** Takes files: room is reserved first, then the rows are read and checked, and only then there is a job. */
@@ -81,10 +82,10 @@ export class ImportsService {
     wanted?: ReadonlySet<string>,
   ): Promise<JobDto> {
     const { call, enterpriseGlobalId } = request;
-    // Drawn, so that no other request can name it: what is stored under it is this request's alone.
-    const jobId = randomBytes(ID_BYTES).toString('base64url');
+    const jobId = await this.#newId(request, wanted ? 'retryJob' : 'importMembers');
+    const owner = drawn();
     const room: Reservation = {
-      ...{ jobId, enterpriseGlobalId, caller: call.caller.name },
+      ...{ jobId, owner, enterpriseGlobalId, caller: call.caller.name },
       bytes: Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE),
     };
     await this.#reserve(room);
@@ -102,11 +103,11 @@ export class ImportsService {
         trace: call.trace,
         ...options,
       };
-      const job = await this.store.create(definition, file.chunks, file.rows);
+      const job = await this.store.create(owner, definition, file.chunks, file.rows);
       inBackground('jobs', () => this.dispatcher.scan());
       return toJob(job);
     } catch (error) {
-      await this.store.release(jobId).catch(() => undefined);
+      await this.store.release(jobId, owner).catch(() => undefined);
       throw error;
     }
   }
@@ -148,6 +149,24 @@ export class ImportsService {
     const deleted = surplus(members, accounts, options, username);
     return { ...plan, delete: deleted.map(({ account }) => account) };
   }
+
+  /**
+   * Made of the `Idempotency-Key` where there is one, so that the examples of the document name a job that is there; and of all else that
+   * keeps two requests apart: callers choose keys alike.
+   */
+  async #newId(
+    { call, enterpriseGlobalId, idempotencyKey }: ImportRequest,
+    operation: string,
+  ): Promise<string> {
+    if (idempotencyKey === undefined) return drawn();
+    const named = JSON.stringify([call.caller.name, enterpriseGlobalId, operation, idempotencyKey]);
+    const known = createHash('sha256').update(named).digest().subarray(0, ID_BYTES).toString('base64url');
+    return (await this.store.read(known)) ? drawn() : known;
+  }
+}
+
+function drawn(): string {
+  return randomBytes(ID_BYTES).toString('base64url');
 }
 
 function optionsOf({ mode, deleteMissing, maxDeletes, keep }: ImportQuery): ImportOptions {

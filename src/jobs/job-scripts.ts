@@ -18,13 +18,14 @@ local function changed(key)
   redis.call('HSET', key, 'changedAt', now)
 end`;
 
-/** KEYS: slots. ARGV: id, enterprise, caller, bytes, limit of all bytes, life, most of a caller. */
+/** KEYS: slots. ARGV: id, enterprise, caller, bytes, limit of all bytes, life, most of a caller, owner. */
 export const RESERVE = new Script(`${NOW}
 local bytes, own = tonumber(ARGV[4]), 0
 local all = redis.call('HGETALL', KEYS[1])
 for at = 1, #all, 2 do
   local slot = cjson.decode(all[at + 1])
   if slot.ends <= now then redis.call('HDEL', KEYS[1], all[at])
+  elseif all[at] == ARGV[1] and slot.owner ~= ARGV[8] then return {'in-progress', all[at]}
   elseif all[at] ~= ARGV[1] then
     if not slot.over then
       if slot.enterprise == ARGV[2] then return {'in-progress', all[at]} end
@@ -36,26 +37,28 @@ end
 if own >= tonumber(ARGV[7]) then return {'full', 'caller'} end
 if bytes > tonumber(ARGV[5]) then return {'full', 'store'} end
 redis.call('HSET', KEYS[1], ARGV[1], cjson.encode({
-  enterprise = ARGV[2], caller = ARGV[3], bytes = tonumber(ARGV[4]), ends = now + tonumber(ARGV[6])
+  enterprise = ARGV[2], caller = ARGV[3], bytes = tonumber(ARGV[4]), ends = now + tonumber(ARGV[6]), owner = ARGV[8]
 }))
 return {'reserved'}`);
 
-/** KEYS: slots, job, waiting, results. ARGV: id. */
-export const RELEASE = new Script(`
-if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+const SLOT = `
+local slot = redis.call('HGET', KEYS[1], ARGV[1])
+slot = slot and cjson.decode(slot)`;
+
+/** KEYS: slots, job, waiting, results. ARGV: id, owner. */
+export const RELEASE = new Script(`${SLOT}
+if not slot or slot.owner ~= ARGV[2] or redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('DEL', KEYS[3], KEYS[4])
 return 1`);
 
 /**
  * KEYS: slots, job, unfinished, all, of the enterprise, waiting, results. ARGV: id, definition, chunks, rows, bytes, waiting life, job
- * life, slot life. Answers 0 where the room is not reserved any more.
+ * life, slot life, owner. Answers 0 where the room is not reserved for this owner any more.
  */
-export const CREATE = new Script(`${NOW}
+export const CREATE = new Script(`${NOW}${SLOT}
+if not slot or slot.owner ~= ARGV[9] then return 0 end
 if redis.call('EXISTS', KEYS[2]) == 1 then return 1 end
-local slot = redis.call('HGET', KEYS[1], ARGV[1])
-if not slot then return 0 end
-slot = cjson.decode(slot)
 slot.bytes, slot.ends = tonumber(ARGV[5]), now + tonumber(ARGV[8])
 redis.call('HSET', KEYS[1], ARGV[1], cjson.encode(slot))
 redis.call('HSET', KEYS[2], 'definition', ARGV[2], 'state', 'queued', 'chunks', ARGV[3], 'total', ARGV[4],

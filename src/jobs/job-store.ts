@@ -16,6 +16,8 @@ export const RESERVED_MS = 30_000;
 /** The room that an import needs, before its file is read. */
 export interface Reservation {
   readonly jobId: string;
+  /** Of this request alone: another one has no use of the room, also under the same id. */
+  readonly owner: string;
   readonly enterpriseGlobalId: string;
   readonly caller: string;
   readonly bytes: number;
@@ -69,12 +71,17 @@ export interface JobQuery {
  * with {@link JobStoreUnavailable}, nothing may be sent.
  */
 export interface JobStore {
-  /** The same job may reserve again, to have its room for longer. */
+  /** The same owner may reserve again, to have its room for longer. */
   reserve(wanted: Reservation): Promise<Reserved>;
   /** The file was refused: its room is free again. Without effect where there is a job, also one whose creation got no response. */
-  release(jobId: string): Promise<void>;
-  /** Whether there is a job of this id; its request may be repeated. */
-  create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord>;
+  release(jobId: string, owner: string): Promise<void>;
+  /** In the room that this owner has reserved; it may be repeated. */
+  create(
+    owner: string,
+    definition: JobDefinition,
+    chunks: readonly StoredChunk[],
+    rows: number,
+  ): Promise<JobRecord>;
   read(jobId: string): Promise<JobRecord | undefined>;
   /** Newest first. */
   list(

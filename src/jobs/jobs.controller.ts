@@ -6,6 +6,7 @@ import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
+import { idempotencyKeyOf } from '../order-ledger/idempotency-key.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
@@ -149,8 +150,9 @@ export class JobsController {
     @Param() { jobId }: JobPath,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
+    @Req() { headers }: FastifyRequest,
   ): Promise<JobDto> {
-    return this.imports.retryJob(jobId, { call, file, sessionId });
+    return this.imports.retryJob(jobId, { call, file, sessionId, idempotencyKey: idempotencyKeyOf(headers) });
   }
 
   @Delete(':jobId')

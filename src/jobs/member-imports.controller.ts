@@ -1,9 +1,10 @@
-import { Controller, Get, Param, Post, Query, Res, type StreamableFile } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberDto, NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
+import { idempotencyKeyOf } from '../order-ledger/idempotency-key.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
@@ -50,9 +51,11 @@ export class MemberImportsController {
     @Query() query: ImportQuery,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
+    @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<JobDto | ImportPlanDto> {
-    const request = { call, enterpriseGlobalId, file, sessionId };
+    const idempotencyKey = idempotencyKeyOf(headers);
+    const request = { call, enterpriseGlobalId, file, sessionId, idempotencyKey };
     if (query.validateOnly) void reply.status(OK);
     return this.imports.importMembers(request, query);
   }

@@ -13,6 +13,7 @@ import {
   DAY_MS,
   type JobQuery,
   type JobStore,
+  JobStoreUnavailable,
   KEPT_MS,
   MOST_OF_CALLER,
   type Reservation,
@@ -48,6 +49,8 @@ export class MemoryJobStore implements JobStore {
   reserve(wanted: Reservation): Promise<Reserved> {
     return now(() => {
       this.#forgetOld();
+      const own = this.#slots.get(wanted.jobId);
+      if (own && own.owner !== wanted.owner) return { kind: 'in-progress', jobId: wanted.jobId };
       const others = [...this.#slots.values()].filter(({ jobId }) => jobId !== wanted.jobId);
       const same = others.find(({ enterpriseGlobalId }) => enterpriseGlobalId === wanted.enterpriseGlobalId);
       if (same) return { kind: 'in-progress', jobId: same.jobId };
@@ -60,15 +63,22 @@ export class MemoryJobStore implements JobStore {
     });
   }
 
-  release(jobId: string): Promise<void> {
+  release(jobId: string, owner: string): Promise<void> {
     return now(() => {
-      if (!this.#jobs.has(jobId)) this.#slots.delete(jobId);
+      if (!this.#jobs.has(jobId) && this.#slots.get(jobId)?.owner === owner) this.#slots.delete(jobId);
     });
   }
 
-  create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord> {
+  create(
+    owner: string,
+    definition: JobDefinition,
+    chunks: readonly StoredChunk[],
+    rows: number,
+  ): Promise<JobRecord> {
     return now(() => {
       const { jobId, enterpriseGlobalId, caller } = definition;
+      if (this.#slots.get(jobId)?.owner !== owner)
+        throw new JobStoreUnavailable(new Error('the reserved room is gone'));
       const job: JobRecord = {
         definition,
         state: 'queued',
@@ -87,7 +97,7 @@ export class MemoryJobStore implements JobStore {
         (sum, { results, waiting }) => sum + results.length + (waiting?.length ?? 0),
         0,
       );
-      this.#slots.set(jobId, { jobId, enterpriseGlobalId, caller, bytes, ends: Date.now() + DAY_MS });
+      this.#slots.set(jobId, { jobId, owner, enterpriseGlobalId, caller, bytes, ends: Date.now() + DAY_MS });
       this.#jobs.set(jobId, {
         job,
         stored: new Map(chunks.entries()),

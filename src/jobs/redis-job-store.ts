@@ -54,26 +54,31 @@ export class RedisJobStore implements JobStore {
     this.#prefix = `{${environment}:imports}:`;
   }
 
-  async reserve({ jobId, enterpriseGlobalId, caller, bytes }: Reservation): Promise<Reserved> {
+  async reserve({ jobId, owner, enterpriseGlobalId, caller, bytes }: Reservation): Promise<Reserved> {
     const limit = Math.floor(PART_OF_STORE * (await this.#memory()));
     const [kind, detail] = await this.#run<[Reserved['kind'], string]>(
       RESERVE,
       [this.#slots],
-      [jobId, enterpriseGlobalId, caller, bytes, limit, RESERVED_MS, MOST_OF_CALLER],
+      [jobId, enterpriseGlobalId, caller, bytes, limit, RESERVED_MS, MOST_OF_CALLER, owner],
     );
     if (kind === 'in-progress') return { kind, jobId: detail };
     return kind === 'full' ? { kind, of: detail as 'caller' | 'store' } : { kind };
   }
 
-  async release(jobId: string): Promise<void> {
+  async release(jobId: string, owner: string): Promise<void> {
     await this.#run(
       RELEASE,
       [this.#slots, ...(['job', 'waiting', 'results'] as const).map((kind) => this.#of(kind, jobId))],
-      [jobId],
+      [jobId, owner],
     );
   }
 
-  async create(definition: JobDefinition, chunks: readonly StoredChunk[], rows: number): Promise<JobRecord> {
+  async create(
+    owner: string,
+    definition: JobDefinition,
+    chunks: readonly StoredChunk[],
+    rows: number,
+  ): Promise<JobRecord> {
     const { jobId, enterpriseGlobalId } = definition;
     let bytes = 0;
     for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
@@ -103,7 +108,7 @@ export class RedisJobStore implements JobStore {
       ],
       [
         ...[jobId, this.#sealer.seal(JSON.stringify(definition), job), chunks.length, rows, bytes],
-        ...[WAITING_MS, KEPT_MS, SLOT_MS],
+        ...[WAITING_MS, KEPT_MS, SLOT_MS, owner],
       ],
     );
     const record = created === 1 ? await this.read(jobId) : undefined;

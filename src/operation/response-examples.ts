@@ -189,7 +189,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
     "200": {
       "items": [
         {
-          "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+          "jobId": "qMPWvUsoAeaDlpuX96LUZA",
           "kind": "import",
           "mode": "add",
           "enterpriseGlobalId": "ent-harbour",
@@ -217,7 +217,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   },
   "getJob": {
     "200": {
-      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "jobId": "qMPWvUsoAeaDlpuX96LUZA",
       "kind": "import",
       "mode": "add",
       "enterpriseGlobalId": "ent-harbour",
@@ -239,7 +239,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   },
   "cancelJob": {
     "202": {
-      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "jobId": "qMPWvUsoAeaDlpuX96LUZA",
       "kind": "import",
       "mode": "add",
       "enterpriseGlobalId": "ent-harbour",
@@ -590,7 +590,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
   },
   "retryJob": {
     "202": {
-      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "jobId": "qMPWvUsoAeaDlpuX96LUZA",
       "kind": "import",
       "mode": "add",
       "enterpriseGlobalId": "ent-harbour",
@@ -618,7 +618,7 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
       "delete": []
     },
     "202": {
-      "jobId": "KdQDWNwVm0NMz1IH7_URRg",
+      "jobId": "qMPWvUsoAeaDlpuX96LUZA",
       "kind": "import",
       "mode": "add",
       "enterpriseGlobalId": "ent-harbour",

@@ -24,7 +24,8 @@ let url: string;
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   [fleet, browser] = await Promise.all([
-    Fleet.start(sandbox, 1, { environment: { DOCS: 'on' } }),
+    // The id of the example's job is made of the caller, too.
+    Fleet.start(sandbox, 1, { environment: { DOCS: 'on' }, caller: { name: 'demo' } }),
     startBrowser(),
   ]);
   url = fleet.gateways[0]?.url as string;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
+import { scopes } from '../../src/caller/scopes.ts';
 import { document, type DocumentedRoute, routes } from '../support/contract.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -59,10 +60,17 @@ describe.each([
 
   beforeAll(async () => {
     sandbox = await TestSandbox.start();
-    gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '30000' });
+    const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
+    gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '30000' }, [
+      { name: 'demo', scopes: [...scopes], ...all },
+    ]);
     // As `npm run demo` and `npm run compose-state` do; it may be repeated.
     for (let round = 0; round < 2; round++)
-      await prepareDemo({ gatewayUrl: gateway.url, key: gateway.key, sandboxUrl: sandbox.url });
+      await prepareDemo({
+        gatewayUrl: gateway.url,
+        key: gateway.keys['demo'] ?? '',
+        sandboxUrl: sandbox.url,
+      });
   });
   afterAll(async () => {
     await gateway.stop();

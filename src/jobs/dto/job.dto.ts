@@ -17,8 +17,8 @@ import {
   rowStatuses,
 } from '../job-record.ts';
 
-/** The job of the demo, whose id is made of its `Idempotency-Key` (scripts/demo-state.ts). */
-const EXAMPLE_JOB = 'KdQDWNwVm0NMz1IH7_URRg';
+/** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
+const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
 const MAX_DELETES = 1_000_000;
 
 export class ImportPath extends EnterprisePath {}
