@@ -154,7 +154,10 @@ describe('npm start', () => {
 });
 
 /** The README's commands with the demo's key and ports; after each comes a mark. */
-function readmeStory({ PORT, SANDBOX_PORT }: { PORT: string; SANDBOX_PORT: string }, demoKey: string): string {
+function readmeStory(
+  { PORT, SANDBOX_PORT }: { PORT: string; SANDBOX_PORT: string },
+  demoKey: string,
+): string {
   const story = readFileSync('README.md', 'utf8').split('## Where to read on')[0] ?? '';
   const blocks = [...story.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
   const commands = blocks
