@@ -93,7 +93,7 @@ export function connectHttp(app: NestFastifyApplication): void {
       if (request.routeOptions.config.isCached)
         request.state.generations = cache.ask(request.params as object);
       const refusal = callers.admit(caller, reply);
-      if (refusal instanceof Promise) refusal.then(goOn).catch(done);
+      if (refusal instanceof Promise) refusal.then(goOn).then(undefined, done);
       else goOn(refusal);
     };
     // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
@@ -149,7 +149,8 @@ export function connectHttp(app: NestFastifyApplication): void {
           if (refusal) refuse(refusal);
           else count(caller);
         })
-        .catch(done);
+        // What fails after a verdict, too.
+        .then(undefined, done);
     });
   });
 

@@ -27,7 +27,7 @@ export function errorSummary(error: unknown): { error: string; message: string; 
     .filter((line) => line.startsWith('    at '));
   return {
     error: KIND.test(name) ? name : 'Error',
-    message: masked(String(message)),
+    message: masked(message),
     stack: frames.join('\n'),
   };
 }

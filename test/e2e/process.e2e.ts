@@ -154,13 +154,16 @@ describe('npm start', () => {
 });
 
 /** The README's commands with the demo's key and ports; after each comes a mark. */
-function readmeStory({ PORT, SANDBOX_PORT }: { PORT: string; SANDBOX_PORT: string }, key: string): string {
+function readmeStory(
+  { PORT, SANDBOX_PORT }: { PORT: string; SANDBOX_PORT: string },
+  demoKey: string,
+): string {
   const story = readFileSync('README.md', 'utf8').split('## Where to read on')[0] ?? '';
   const blocks = [...story.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
   const commands = blocks
     .filter((block) => block.includes('curl'))
     .join('\n')
-    .replace(/^KEY=.*$/m, `KEY=${key}`)
+    .replace(/^KEY=.*$/m, `KEY=${demoKey}`)
     .replaceAll(':3000', `:${PORT}`)
     .replaceAll(':4000', `:${SANDBOX_PORT}`);
   // The gateway learns of a moved clock a moment later.

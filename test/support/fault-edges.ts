@@ -16,7 +16,7 @@ registerHooks({
   load: (url, context, next) => {
     const loaded = next(url, context);
     if (!url.endsWith('/dist/bundle/gateway.js')) return loaded;
-    const source = String(loaded.source);
+    const source = Buffer.from(loaded.source as Uint8Array).toString();
     if (source.split(CALL).length !== 2) throw new Error('the bundle has no edge, or two');
     return { ...loaded, source: source.replace(CALL, `throwIfArmed(at);${CALL}`) };
   },
