@@ -25,6 +25,7 @@ beforeAll(async () => {
   sandbox = await TestSandbox.start();
   [fleet, browser] = await Promise.all([
     Fleet.start(sandbox, 2, {
+      environment: { ACCEPTED_ALERT_AFTER_MS: '1' },
       redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
       callers: [
         { name: 'portal', scopes: ['orders:read'], rateLimit: { requests: 3, perSeconds: 3_600 } },
@@ -218,6 +219,40 @@ describe('G12 orders in doubt', () => {
     await page.locator('#dialog').getByRole('button', { name: 'Close' }).click();
     await order.waitFor({ state: 'detached' });
     expect((await fleet.get(0, '/v1/license-orders/crm/SO-4003')).body).toEqual(settled.body);
+  });
+
+  it('O12 shows an order that the platform accepted long ago, which is settled as not placed at once', async () => {
+    const order = {
+      channelCode: 'crm',
+      channelOrderId: 'SO-4004',
+      syncMode: 'async',
+      items: [
+        {
+          orderType: 'delete_asset',
+          licenseType: 'cloud_account',
+          srcLicenseOrderId: 'lic-1009',
+          customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+          assets: [{ assetNums: ['8000001009'] }],
+        },
+      ],
+    };
+    expect((await fleet.post(1, '/v1/license-orders', order)).status).toBe(202);
+    await attention('1 order accepted and not seen since').waitFor();
+    expect(await page.locator('.attention').innerText()).toContain('OrdersAccepted');
+    await section('orders', 'Orders in doubt');
+    const card = page.getByRole('region', { name: 'Order SO-4004 of channel crm' });
+    await card.getByText('ask the owner of the platform whether it still works on it').waitFor();
+    expect(await card.innerText()).toMatch(/accepted[^]*The gateway cannot look for it/);
+    await card.getByRole('button', { name: 'Settle…' }).click();
+    const next = page.getByRole('button', { name: 'Go on' });
+    await page.getByLabel('API key or token').fill(fleet.key);
+    await next.click();
+    await page.getByLabel('The order was not placed').check();
+    await page.getByLabel('How did you find out?').fill('the owner of the platform has dropped it');
+    await next.click();
+    await page.getByRole('button', { name: 'Yes, it was not placed' }).click();
+    await card.waitFor({ state: 'detached' });
+    expect((await fleet.get(0, '/v1/license-orders/crm/SO-4004')).body['state']).toBe('not_placed');
   });
 
   it('keeps the credential in the memory of the tab only, and is used with the keyboard alone', async () => {

@@ -155,14 +155,10 @@ const acts: Readonly<Record<string, Act>> = {
     may: ({ orders }) => orders.some(({ status }) => status === 201),
     run: async (world, { of }) => {
       const order = of(world.orders.filter(({ status }) => status === 201));
-      const settle = (as: string) => ({ body: { as, reason: 'seen' } });
-      await world.expect(200, 'POST', `${record(order)}/settlement`, settle('succeeded'));
-      await world.expect(
-        [409, 'order-not-settleable'],
-        'POST',
-        `${record(order)}/settlement`,
-        settle('not_placed'),
-      );
+      for (const as of ['succeeded', 'not_placed'])
+        await world.expect([409, 'order-not-settleable'], 'POST', `${record(order)}/settlement`, {
+          body: { as, reason: 'seen' },
+        });
       await world.seeOrder(order.channelOrderId, order.record);
     },
   },
