@@ -7,6 +7,11 @@ export interface Profile {
   maxPageSize: number;
   /** What becomes of a `pageSize` beyond it: `refuse` (default, 40000), or `cut`: the page and its numbers are those of the largest page. */
   largerPages: 'refuse' | 'cut';
+  /**
+   * What may be bought: `catalogue` (default), the products of the seed and those that the state has; another one is refused with 13004. Or
+   * `any` name.
+   */
+  products: 'catalogue' | 'any';
 }
 
 export interface SandboxOptions {
@@ -111,7 +116,12 @@ export interface Settings {
 
 /** Fills in the defaults; the caller makes up the seed and the seed password. */
 export function settle(options: SandboxOptions, madeUp: { seed: number; seedPassword: string }): Settings {
-  const profile: Profile = { maxPageSize: 1000, largerPages: 'refuse', ...options.profile };
+  const profile: Profile = {
+    maxPageSize: 1000,
+    largerPages: 'refuse',
+    products: 'catalogue',
+    ...options.profile,
+  };
   return {
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,

@@ -83,7 +83,7 @@ export const ROUTES: readonly Route[] = [
     snapshots.remove(name),
   ),
   route('GET', '/profile', 'the readings of the interface', ({ world }) => world.settings.profile),
-  route('PUT', '/profile', 'changes readings: { maxPageSize?, largerPages? }', putProfile),
+  route('PUT', '/profile', 'changes readings: { maxPageSize?, largerPages?, products? }', putProfile),
   route('GET', '/clock', "the sandbox's time", readClock),
   route(
     'PUT',
@@ -190,7 +190,11 @@ function putProfile({ world }: Sandbox, { body }: ControlRequest): unknown {
   const given = body ?? {};
   const count = (value: unknown): string | null =>
     Number.isSafeInteger(value) && Number(value) > 0 ? null : 'must be an integer from 1';
-  checkObject(given, 'body', { maxPageSize: count, largerPages: CHECKS.word('refuse', 'cut') });
+  checkObject(given, 'body', {
+    maxPageSize: count,
+    largerPages: CHECKS.word('refuse', 'cut'),
+    products: CHECKS.word('catalogue', 'any'),
+  });
   return Object.assign(world.settings.profile, given);
 }
 

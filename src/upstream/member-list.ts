@@ -65,7 +65,7 @@ export class MemberList {
   async page<T extends Listed>(
     ask: AskPage<T>,
     { page, pageSize }: { readonly page: number; readonly pageSize: number },
-  ): Promise<{ items: readonly T[]; total: number | null }> {
+  ): Promise<{ items: T[]; total: number | null }> {
     const from = (page - 1) * pageSize;
     let items: T[] = [];
     let total: number | null = null;

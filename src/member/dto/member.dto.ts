@@ -170,7 +170,7 @@ export class MemberDto {
 
 @ApiSchema({ description: 'One page of members' })
 export class MemberPageDto {
-  items!: readonly MemberDto[];
+  items!: MemberDto[];
 
   @Count()
   page!: number;
@@ -178,10 +178,12 @@ export class MemberPageDto {
   @Count()
   pageSize!: number;
 
-  @Count('Null where the platform does not count its members, and this is not the last page')
+  @Count(
+    'Number of members that match, on all pages; null where the platform does not count them, and the end of the list was not seen',
+  )
   total!: number | null;
 
-  @Count('Null where `total` is')
+  @Count('Number of pages; null where `total` is')
   totalPages!: number | null;
 }
 
