@@ -335,6 +335,11 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'converted, delivered and noted; null when that gives a year of five digits',
       },
       {
+        id: 'C28',
+        fault: 'asset numbers of an unknown form or region',
+        holds: 'delivered with an unknown region, since they are consumed; noted',
+      },
+      {
         id: 'C29',
         fault: 'pages of members that are smaller than requested, or refused because they are large',
         holds:
@@ -346,11 +351,6 @@ export const sections: readonly CatalogueSection[] = [
           'a list of members that becomes shorter while it is read, repeats a page, or has fewer members than its total',
         holds:
           'it is read once more; then an export ends with an error that its last line names, and no reader takes a part for the list',
-      },
-      {
-        id: 'C28',
-        fault: 'asset numbers of an unknown form or region',
-        holds: 'delivered with an unknown region, since they are consumed; noted',
       },
     ],
   },
