@@ -113,7 +113,7 @@ describe('pages', () => {
   });
 
   it('are fetched to the end also where the platform does not count', async () => {
-    const all = await licensing.members.list({ ...HARBOUR, pageSize: 300 });
+    const all = await licensing.members.list({ ...HARBOUR, pageSize: 200 });
     // Pages that the gateway has not cached yet.
     const data = { total: null, pages: null, isLastPage: null, hasNextPage: null };
     await sandbox.fault({ operation: 'listMembers', action: { patch: { data } } });
