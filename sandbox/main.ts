@@ -61,11 +61,15 @@ const seed = integer('SANDBOX_SEED', 0, 2 ** 32 - 1);
 const unit = read('SANDBOX_TIMESTAMP_UNIT') ?? 'ms';
 if (unit !== 'ms' && unit !== 's') fail('SANDBOX_TIMESTAMP_UNIT must be ms or s');
 
+const products = read('SANDBOX_PRODUCTS') ?? 'catalogue';
+if (products !== 'catalogue' && products !== 'any') fail('SANDBOX_PRODUCTS must be catalogue or any');
+
 const sandbox = await startSandbox({
   appKey: required('SANDBOX_APP_KEY'),
   appSecret: required('SANDBOX_APP_SECRET'),
   port: integer('SANDBOX_PORT', 0, 65_535) ?? 4000,
   timestampUnit: unit,
+  profile: { products },
   controlEnabled: read('SANDBOX_CONTROL') !== 'off',
   log: (line) => process.stderr.write(`sandbox: ${line}\n`),
   ...(host === undefined ? {} : { host }),

@@ -1,6 +1,19 @@
 /** Options of a sandbox at start. */
 import type { Credentials } from './access/accounts.ts';
 
+/** Choices where the interface is silent that a test may want to change. A reset goes back to those of the start. */
+export interface Profile {
+  /** Largest page of `listMembers`; the interface gives none. Default 1000. */
+  maxPageSize: number;
+  /** What becomes of a `pageSize` beyond it: `refuse` (default, 40000), or `cut`: the page and its numbers are those of the largest page. */
+  largerPages: 'refuse' | 'cut';
+  /**
+   * What may be bought: `catalogue` (default), the products of the seed and those that the state has; another one is refused with 13004. Or
+   * `any` name.
+   */
+  products: 'catalogue' | 'any';
+}
+
 export interface SandboxOptions {
   /** Default `127.0.0.1`. */
   readonly host?: string;
@@ -50,8 +63,8 @@ export interface SandboxOptions {
    * under `failed` (60027). An account that is taken fails its row in both cases.
    */
   readonly rowFaults?: 'whole' | 'row';
-  /** Largest `pageSize` of `listMembers`; the interface gives none. Default 1000. */
-  readonly maxPageSize?: number;
+  /** Readings of the interface that `PUT /__sandbox/profile` changes while the sandbox runs. */
+  readonly profile?: Partial<Profile>;
   /** How an employee's ids travel; sections 2.9 and 2.10 show numbers, section 2.1 speaks of strings. Default `number`. */
   readonly memberIdsAs?: 'number' | 'string';
   /** Whether ids that the interface documents as strings travel as bare numbers where they are all digits (section 2.1). Default false. */
@@ -88,7 +101,9 @@ export interface Settings {
   readonly strictFields: boolean;
   readonly passwordLength: { readonly min: number; readonly max: number };
   readonly rowFaults: 'whole' | 'row';
-  readonly maxPageSize: number;
+  readonly profile: Profile;
+  /** Those of the start. */
+  readonly initialProfile: Readonly<Profile>;
   readonly memberIdsAs: 'number' | 'string';
   readonly numericIds: boolean;
   readonly refusalStatus: 299 | 200;
@@ -101,6 +116,12 @@ export interface Settings {
 
 /** Fills in the defaults; the caller makes up the seed and the seed password. */
 export function settle(options: SandboxOptions, madeUp: { seed: number; seedPassword: string }): Settings {
+  const profile: Profile = {
+    maxPageSize: 1000,
+    largerPages: 'refuse',
+    products: 'catalogue',
+    ...options.profile,
+  };
   return {
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
@@ -120,7 +141,8 @@ export function settle(options: SandboxOptions, madeUp: { seed: number; seedPass
     strictFields: options.strictFields ?? true,
     passwordLength: options.passwordLength ?? { min: 6, max: 32 },
     rowFaults: options.rowFaults ?? 'whole',
-    maxPageSize: options.maxPageSize ?? 1000,
+    profile: { ...profile },
+    initialProfile: profile,
     memberIdsAs: options.memberIdsAs ?? 'number',
     numericIds: options.numericIds ?? false,
     refusalStatus: options.refusals?.status ?? 299,

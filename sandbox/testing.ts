@@ -42,7 +42,12 @@ export class PlatformClient {
 
   static async start(options: Partial<SandboxOptions> = {}): Promise<PlatformClient> {
     const [appKey, appSecret] = [secret(), secret()];
-    const running = await startSandbox({ appKey, appSecret, ...options });
+    const running = await startSandbox({
+      appKey,
+      appSecret,
+      profile: { products: 'any' },
+      ...options,
+    });
     const client = new PlatformClient(running, appKey, appSecret);
     await client.renew();
     return client;

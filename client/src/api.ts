@@ -553,7 +553,7 @@ interface components {
          * @description In which way an answer of the platform departs from its interface
          * @enum {string}
          */
-        readonly GapKind: "unknown-field" | "unknown-word" | "wrong-type" | "null" | "empty" | "missing" | "time-unit";
+        readonly GapKind: "unknown-field" | "unknown-word" | "wrong-type" | "null" | "empty" | "missing" | "time-unit" | "limit";
         /** @description One page of departures */
         readonly GapPage: {
             /** @description The departures of the page, by operation and path. */
@@ -663,7 +663,9 @@ interface components {
             readonly add: number;
             /** @description Accounts of the members to delete. */
             readonly delete: readonly string[];
-            /** @description Rows whose members exist and stay as they are; with `mode=add` these rows would fail */
+            /** @description Accounts whose rows would fail: with `mode=add`, those that the enterprise has already. */
+            readonly fail: readonly string[];
+            /** @description Rows whose members exist and stay as they are */
             readonly unchanged: number;
             /** @description Members to update */
             readonly update: number;
@@ -1079,10 +1081,10 @@ interface components {
             readonly page: number;
             /** @description Items on a full page */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
-            readonly total: number;
-            /** @description Number of pages */
-            readonly totalPages: number;
+            /** @description Number of members that match, on all pages; null where the platform does not count them, and the end of the list was not seen */
+            readonly total: number | null;
+            /** @description Number of pages; null where `total` is */
+            readonly totalPages: number | null;
         };
         /** @description A package of products (docs/platform.md, section 2.4) */
         readonly Merchandise: {

@@ -71,7 +71,12 @@ export class ImportJob implements AsyncIterable<Job> {
   async *rows(status?: GetJobRowsInput['status']): AsyncGenerator<JobRow, void, undefined> {
     const input = { jobId: this.jobId, ...(status !== undefined && { status }) };
     const { body } = await this.#calls.open('getJobRows', input, { accept: TYPES.ndjson });
-    for await (const line of lines(body)) if (line !== '') yield JSON.parse(line) as JobRow;
+    for await (const line of lines(body)) {
+      if (line === '') continue;
+      const row = JSON.parse(line) as JobRow | { problem: object };
+      // The last line of rows that are not whole: the connection breaks off after it.
+      if (!('problem' in row)) yield row;
+    }
   }
 
   failedRows(): AsyncGenerator<JobRow, void, undefined> {

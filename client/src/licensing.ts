@@ -23,7 +23,8 @@ type Input = Readonly<Record<string, unknown>>;
 type Call = (id: string, operation: Operation, input?: Input, options?: CallOptions) => Promise<unknown>;
 interface Page {
   readonly items: readonly unknown[];
-  readonly totalPages: number;
+  /** Null where the platform does not count. */
+  readonly totalPages: number | null;
 }
 
 export interface Orders extends OrdersMethods {
@@ -107,7 +108,7 @@ async function* walk(
   for (;;) {
     const { items, totalPages } = (await call(id, operation, { ...input, page }, options)) as Page;
     yield* items;
-    if (page >= totalPages) return;
+    if (totalPages === null ? items.length === 0 : page >= totalPages) return;
     page++;
   }
 }

@@ -154,6 +154,18 @@ describe('pages', () => {
     expect((await sandbox.journal('listMembers')).length).toBe(calls + 1);
   });
 
+  it('are fetched to the end also where the platform does not count', async () => {
+    const all = await licensing.members.list({ ...HARBOUR, pageSize: 200 });
+    // Pages that the gateway has not cached yet.
+    const data = { total: null, pages: null, isLastPage: null, hasNextPage: null };
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data } } });
+    expect(await licensing.members.list({ ...HARBOUR, pageSize: 3 })).toMatchObject({ total: null });
+    const seen: string[] = [];
+    for await (const member of licensing.members.each({ ...HARBOUR, pageSize: 3 }))
+      seen.push(member.memberGlobalId);
+    expect(seen).toEqual(all.items.map(({ memberGlobalId }) => memberGlobalId));
+  });
+
   it('of an empty list have no item', async () => {
     for await (const item of licensing.orders.each({ channelCode: 'none' })) expect(item).toBeUndefined();
   });

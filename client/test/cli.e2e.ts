@@ -127,7 +127,7 @@ describe('the command licensing', () => {
       '--validate-only',
       '--json',
     );
-    expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 1 });
+    expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 0, fail: ['anna'] });
     const run = await licensing('members', 'import', file, '--enterprise', 'ent-harbour');
     const { jobId } = JSON.parse((await licensing('jobs', 'list', '--json')).out) as { jobId: string };
     expect([run.code, run.err.split('\n')]).toEqual([

@@ -80,7 +80,8 @@ describe('an import', () => {
     expect(isProblem(refused, 'validation-failed') && refused.errors.length).toBeGreaterThan(0);
     expect(await licensing.members.previewImport(HARBOUR, file('new9', 'anna'))).toMatchObject({
       add: 1,
-      unchanged: 1,
+      unchanged: 0,
+      fail: ['anna'],
     });
     const missing = await licensing.jobs
       .follow('no-such-job')

@@ -254,6 +254,18 @@ describe('the control side', () => {
     for (const link of links) expect((await fetch(test.running.url + link)).status).toBe(200);
   });
 
+  it.each([
+    [{ maxPageSize: 0 }, 'body.maxPageSize'],
+    [{ largerPages: 'drop' }, 'body.largerPages'],
+    [{ products: 'all' }, 'body.products'],
+    [{ pages: 50 }, 'body.pages'],
+  ])('refuses a profile with %j, and changes nothing', async (profile, field) => {
+    const { body: before } = await test.control('GET', '/profile');
+    const { status, body } = await test.control('PUT', '/profile', { largerPages: 'cut', ...profile });
+    expect([status, body.field]).toEqual([400, field]);
+    expect((await test.control('GET', '/profile')).body).toEqual(before);
+  });
+
   it('names the nearest call, and the nearest operation of a fault rule', async () => {
     const { body } = await test.control('POST', '/snapshot/one');
     expect(body.error).toContain('nearest: POST /snapshots/{name};');

@@ -82,6 +82,8 @@ export const ROUTES: readonly Route[] = [
   route('DELETE', '/snapshots/{name}', 'forgets it', ({ snapshots }, _request, { name = '' }) =>
     snapshots.remove(name),
   ),
+  route('GET', '/profile', 'the readings of the interface', ({ world }) => world.settings.profile),
+  route('PUT', '/profile', 'changes readings: { maxPageSize?, largerPages?, products? }', putProfile),
   route('GET', '/clock', "the sandbox's time", readClock),
   route(
     'PUT',
@@ -133,6 +135,7 @@ function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   pending.callOffAll();
   clock.reset();
   world.state.restore(initial);
+  Object.assign(world.settings.profile, world.settings.initialProfile);
   accounts.reset();
   nonces.clear();
   faults.clear();
@@ -181,6 +184,18 @@ function revoke({ tokens }: Sandbox, { body }: ControlRequest): unknown {
     tokens?: 'access' | 'refresh' | 'all';
   };
   return { revoked: tokens.revoke({ ...filter, tokens: filter.tokens ?? 'access' }) };
+}
+
+function putProfile({ world }: Sandbox, { body }: ControlRequest): unknown {
+  const given = body ?? {};
+  const count = (value: unknown): string | null =>
+    Number.isSafeInteger(value) && Number(value) > 0 ? null : 'must be an integer from 1';
+  checkObject(given, 'body', {
+    maxPageSize: count,
+    largerPages: CHECKS.word('refuse', 'cut'),
+    products: CHECKS.word('catalogue', 'any'),
+  });
+  return Object.assign(world.settings.profile, given);
 }
 
 function readClock({ clock }: Sandbox): unknown {

@@ -44,6 +44,25 @@ describe('listMembers', () => {
     expect(text).toContain('"departmentId":9007199254741001,"departmentName":"Surveying"');
   });
 
+  it('refuses or cuts pages beyond the largest, as its profile says, until a reset', async () => {
+    const asked = { pageNum: '2', pageSize: '100' };
+    await test.control('PUT', '/profile', { maxPageSize: 4 });
+    expect(await list(asked)).toMatchObject({ code: '40000' });
+    await test.control('PUT', '/profile', { largerPages: 'cut' });
+    const { data } = await list(asked);
+    expect(data).toMatchObject({
+      pageNum: 2,
+      pageSize: 4,
+      size: 2,
+      startRow: 5,
+      total: 6,
+      pages: 2,
+      isLastPage: true,
+    });
+    await test.control('POST', '/reset');
+    expect((await list(asked)).data).toMatchObject({ pageSize: 100, size: 0 });
+  });
+
   it('gives the whole page object', async () => {
     const { data } = await list({ pageNum: '2', pageSize: '4' });
     const { list: items, ...page } = data as { list: { userName: string }[] };

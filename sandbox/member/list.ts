@@ -13,7 +13,9 @@ import { listView } from './views.ts';
 export const listMembers: Handler = (call) => {
   const { state, query, settings, parameters } = call;
   const pageNum = readCount(query, 'pageNum', Number.MAX_SAFE_INTEGER);
-  const pageSize = readCount(query, 'pageSize', settings.maxPageSize);
+  const { maxPageSize, largerPages } = settings.profile;
+  const most = largerPages === 'cut' ? Number.MAX_SAFE_INTEGER : maxPageSize;
+  const pageSize = Math.min(readCount(query, 'pageSize', most), maxPageSize);
   const departmentId = query.get('departmentId') ?? '';
   if (!/^\d{0,19}$/.test(departmentId)) throw badParameter('departmentId must be a long');
   const keyword = (query.get('keyword') ?? '').toLowerCase();

@@ -12,6 +12,7 @@ import {
   type OrderType,
   type ProductTerms,
 } from '../state/records.ts';
+import { assertSold } from './catalogue.ts';
 import { Fields } from './fields.ts';
 import {
   MERCHANDISE_FIELDS,
@@ -88,7 +89,8 @@ const EXTENSION_FIELDS = new Set(['extendCode', 'extendValue']);
 const SYNC_MODES = ['sync', 'async'] as const;
 
 /** @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state. */
-export function readBatch({ body, query, settings }: Call): Batch {
+export function readBatch(call: Call): Batch {
+  const { body, query, settings } = call;
   const appKey = query.get('appKey') ?? '';
   if (appKey === '') throw invalid('appKey must not be empty');
   const fields = new Fields(body, '', BATCH_FIELDS, settings);
@@ -99,6 +101,8 @@ export function readBatch({ body, query, settings }: Call): Batch {
   if (count === 0) throw invalid('orderList must not be empty');
   if (count > settings.maxOrdersPerBatch) throw invalid('orderList has too many items');
   const items = fields.objects('orderList', ITEM_FIELDS, readItem);
+  for (const { orderType, assets } of items)
+    if (orderType === 'new_buy') for (const asset of assets) assertSold(call, asset);
   const sequences = items.map((item, place) => item.sequence ?? place + 1);
   if (new Set(sequences).size < count) throw invalid('orderList has a sequence twice');
   return {

@@ -619,3 +619,32 @@ describe('a batch', () => {
     expect(await test.order(orderList, more)).toMatchObject({ status: 299, code: '13004' });
   });
 });
+
+describe('the catalogue', () => {
+  const bought = (products: object[], merchandises: object[] = []) =>
+    test.order([{ ...buying, assets: [{ products, merchandises }] }]);
+  beforeEach(() => test.control('PUT', '/profile', { products: 'catalogue' }));
+
+  it('sells the products of the seed, by either name, and those that the state has', async () => {
+    const names = ['draft.pro', 'gms-draft-pro', 'survey.field'].map((productUri) => ({ productUri }));
+    expect((await bought(names)).code).toBe(0);
+    await test.control('PUT', '/profile', { products: 'any' });
+    expect((await bought([{ productUri: 'own.tool' }])).code).toBe(0);
+    await test.control('PUT', '/profile', { products: 'catalogue' });
+    expect((await bought([{ productUri: 'own.tool' }])).code).toBe(0);
+  });
+
+  it('refuses another name where it stands, with the nearest, also inside of packages', async () => {
+    const refused = await bought([{ productUri: 'draft.pro' }, { productUri: 'draft.prox' }]);
+    expect([refused.code, refused.message]).toEqual(['13004', expect.anything()]);
+    expect(refused.text).toContain(
+      'orderList[0].assets[0].products[1].productUri: there is no product draft.prox; nearest: draft.pro',
+    );
+    const child = { merchandiseNum: 'M2', licenseOrderProductList: [{ productUri: 'cloud.modle' }] };
+    const inside = await bought([], [{ merchandiseNum: 'M1', children: [child] }]);
+    expect(inside.text).toContain(
+      'merchandises[0].children[0].licenseOrderProductList[0].productUri: there is no product cloud.modle',
+    );
+    expect((await test.control('GET', '/commits')).body).toEqual([]);
+  });
+});

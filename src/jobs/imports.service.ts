@@ -137,17 +137,19 @@ export class ImportsService {
     const members = await this.directory.all(call, enterpriseGlobalId);
     const accounts = new Set<string>();
     const plan = { add: 0, update: 0, unchanged: 0 };
+    const failing: string[] = [];
     for (const { waiting } of chunks) {
       for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
         accounts.add(member.account);
         const { status, was } = plannedRow(member, members, options.mode);
         if (was === 'different') plan.update++;
         else if (status === 'pending') plan.add++;
+        else if (status === 'failed') failing.push(member.account);
         else plan.unchanged++;
       }
     }
     const deleted = surplus(members, accounts, options, username);
-    return { ...plan, delete: deleted.map(({ account }) => account) };
+    return { ...plan, delete: deleted.map(({ account }) => account), fail: failing };
   }
 
   /**

@@ -1,5 +1,8 @@
 import { Readable } from 'node:stream';
+import { setImmediate as handedOver } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
 import { acceptedType } from '../validation/accepted-type.ts';
 
 /** The media types of rows; the first is that of a request without `Accept`. */
@@ -9,7 +12,7 @@ type Cell = string | number | boolean | null | readonly string[];
 
 /**
  * Rows as a stream, in the type that the client likes best. The first row is made before the response begins, so that a failure until
- * then is a problem.
+ * then is a problem. A later one is the last line, and then the connection is closed before the end of the response.
  */
 export async function rowStream<T extends object>(
   accept: string | undefined,
@@ -29,12 +32,30 @@ async function* csv<T extends object>(
   rest: AsyncGenerator<T>,
 ): AsyncGenerator<string> {
   yield `${columns.join(',')}\r\n`;
-  for await (const row of all(first, rest))
-    yield `${columns.map((column) => cell(row[column] as Cell)).join(',')}\r\n`;
+  try {
+    for await (const row of all(first, rest))
+      yield `${columns.map((column) => cell(row[column] as Cell)).join(',')}\r\n`;
+  } catch (error) {
+    const { code, detail, title } = problemOf(error);
+    yield `${['#incomplete', code, detail ?? title].map(cell).join(',')}\r\n`;
+    await handedOver();
+    throw error;
+  }
 }
 
 async function* ndjson<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<string> {
-  for await (const row of all(first, rest)) yield `${JSON.stringify(row)}\n`;
+  try {
+    for await (const row of all(first, rest)) yield `${JSON.stringify(row)}\n`;
+  } catch (error) {
+    yield `${JSON.stringify({ problem: problemOf(error) })}\n`;
+    await handedOver();
+    throw error;
+  }
+}
+
+function problemOf(error: unknown): ProblemException['body'] {
+  const problem = asProblem(error);
+  return (problem instanceof ProblemException ? problem : new ProblemException('internal-error')).body;
 }
 
 async function* all<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {

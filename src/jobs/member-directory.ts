@@ -1,13 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { MemberDto } from '../member/dto/member.dto.ts';
 import { MemberService } from '../member/member.service.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 
-/** As large as the platform's list has them. */
-export const MEMBERS_PER_PAGE = 200;
-/** A list of more pages is no list of an enterprise. */
-export const MOST_MEMBER_PAGES = 2_500;
+/** Enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 
 /** What an import compares with its rows. */
@@ -29,23 +25,8 @@ export class MemberDirectory {
 
   async all(call: CallContext, enterpriseGlobalId: string): Promise<MembersByAccount> {
     const found = new Map<string, KnownMember>();
-    const read = async (page: number): Promise<number> => {
-      const { items, total } = await this.#page(call, enterpriseGlobalId, page);
-      for (const item of items) add(found, item);
-      return items.length === 0 ? 0 : Math.ceil(total / MEMBERS_PER_PAGE);
-    };
-    let pages = await read(1);
-    if (pages > MOST_MEMBER_PAGES)
-      throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
-    for (let from = 2; from <= pages; from += PAGES_AT_A_TIME) {
-      const numbers = Array.from(
-        { length: Math.min(PAGES_AT_A_TIME, pages - from + 1) },
-        (_, at) => from + at,
-      );
-      const counts = await Promise.all(numbers.map(read));
-      // The enterprise has fewer members now.
-      pages = Math.min(pages, ...counts.map((count) => count || pages));
-    }
+    const parts = this.members.allMembers(call, enterpriseGlobalId, undefined, PAGES_AT_A_TIME);
+    for await (const { items } of parts) for (const item of items) add(found, item);
     return found;
   }
 
@@ -55,35 +36,23 @@ export class MemberDirectory {
     enterpriseGlobalId: string,
     accounts: readonly string[],
   ): Promise<MembersByAccount> {
-    const { total, items } = await this.#page(call, enterpriseGlobalId, 1);
     const found = new Map<string, KnownMember>();
+    const first = await this.members.allMembers(call, enterpriseGlobalId).next();
+    if (first.done) return found;
+    const { items, total } = first.value;
     for (const item of items) add(found, item);
-    if (items.length >= total || accounts.every((account) => found.has(account))) return found;
-    if (total / MEMBERS_PER_PAGE <= accounts.length) return this.all(call, enterpriseGlobalId);
+    if (items.length === total || accounts.every((account) => found.has(account))) return found;
+    if (total === null || total / Math.max(1, items.length) <= accounts.length)
+      return this.all(call, enterpriseGlobalId);
     for (const account of accounts) {
       if (found.has(account)) continue;
       // A short account may be a part of many names.
-      for (let page = 1, pages = 1; page <= pages && !found.has(account); page++) {
-        const part = await this.#page(call, enterpriseGlobalId, page, account);
+      for await (const part of this.members.allMembers(call, enterpriseGlobalId, { keyword: account })) {
         for (const item of part.items) add(found, item);
-        pages =
-          part.items.length === 0 ? 0 : Math.min(MOST_MEMBER_PAGES, Math.ceil(part.total / MEMBERS_PER_PAGE));
+        if (found.has(account)) break;
       }
     }
     return found;
-  }
-
-  #page(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    page: number,
-    keyword?: string,
-  ): Promise<{ items: readonly MemberDto[]; total: number }> {
-    return this.members.listMembersUncached(call, enterpriseGlobalId, {
-      page,
-      pageSize: MEMBERS_PER_PAGE,
-      ...(keyword && { keyword }),
-    });
   }
 }
 

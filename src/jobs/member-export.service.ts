@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { MemberDto } from '../member/dto/member.dto.ts';
 import { MemberService } from '../member/member.service.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { ExportQuery } from './dto/job.dto.ts';
-import { MEMBERS_PER_PAGE, MOST_MEMBER_PAGES } from './member-directory.ts';
 
 /** In the file; the names of addMembers are among them. */
 export const EXPORTED = [
@@ -18,12 +16,6 @@ export class MemberExportService {
   constructor(private readonly members: MemberService) {}
 
   async *all(call: CallContext, enterpriseGlobalId: string, filter: ExportQuery): AsyncGenerator<MemberDto> {
-    for (let page = 1; page <= MOST_MEMBER_PAGES; page++) {
-      const query = { ...filter, page, pageSize: MEMBERS_PER_PAGE };
-      const { items, total } = await this.members.listMembersUncached(call, enterpriseGlobalId, query);
-      yield* items;
-      if (items.length === 0 || page * MEMBERS_PER_PAGE >= total) return;
-    }
-    throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
+    for await (const { items } of this.members.allMembers(call, enterpriseGlobalId, filter)) yield* items;
   }
 }

@@ -65,7 +65,8 @@ export class MemberImportsController {
     id: 'exportMembers',
     summary: 'All members of an enterprise as a file',
     description:
-      'The members arrive page by page, as the platform gives them. Where a page fails, the connection is closed before the end of the response. ' +
+      'The members arrive page by page, as the platform gives them. Where the list cannot be read to its end, the connection is closed before the end of the ' +
+      'response, after a last line that says why: `#incomplete,<code>,<reason>` in CSV, an object with `problem` in NDJSON. ' +
       'No cell is changed: a spreadsheet may take one that begins with `=`, `+`, `-` or `@` for a formula.',
     effect: 'read',
     scope: 'members:read',

@@ -1,26 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import { BoundedStore } from '../read-cache/bounded-store.ts';
 import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { MemberList, type Part } from '../upstream/member-list.ts';
+import type { AskPage } from '../upstream/member-pages.ts';
+import { PageLimit } from '../upstream/page-limit.ts';
+import type { MemberPage } from '../upstream/wire/member-page.ts';
 import type { ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
 import { toMemberPage } from './member.mapper.ts';
 
-/** As large as listMembers lets a caller have. */
-const PAGE_SIZE = 200;
-/** A list of more pages is no list of an enterprise. */
-const MAX_PAGES = 500;
 const REMEMBERED = 50_000;
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
 
-/**
- * A member by its id. The platform finds members by name or account only, so the pages of its list are read until one of them shows the
- * member: first the page that showed it last. Each page is an entry of the read cache.
- */
+export type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
+export type MembersPart = Part<MemberDto>;
+
+/** The members of an enterprise, from the read cache or from the platform itself. Each page of the platform is an entry of the read cache. */
 @Injectable()
 export class MemberSearch {
-  readonly #pageOf = new BoundedStore<number>({
+  /** The positions at which the pages begin that showed members last. */
+  readonly #placeOf = new BoundedStore<number>({
     entries: REMEMBERED,
     bytes: REMEMBERED_BYTES,
     sizeOf: () => 8,
@@ -29,9 +29,14 @@ export class MemberSearch {
   constructor(
     private readonly shared: SharedReads,
     private readonly config: UpstreamConfig,
+    private readonly list: MemberList,
+    private readonly limit: PageLimit,
   ) {}
 
-  /** What no cached page shows is looked for once more past the cache. */
+  /**
+   * A member by its id. The platform finds members by name or account only, so the pages of its list are read until one of them shows the
+   * member: first the page that showed it last. What no cached page shows is looked for once more past the cache.
+   */
   async find(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -50,53 +55,75 @@ export class MemberSearch {
     fresh?: boolean,
   ): Promise<MemberDto | undefined> {
     const key = `${enterpriseGlobalId}\n${memberGlobalId}`;
-    const look = async (number: number) => {
-      const wanted = { page: number, pageSize: PAGE_SIZE };
-      const page = await this.page(call, enterpriseGlobalId, wanted, fresh);
-      const member = page.items.find((each) => each.memberGlobalId === memberGlobalId);
-      if (member) this.#pageOf.set(key, number);
-      return { ...page, member };
-    };
-    const last = this.#pageOf.get(key);
-    const seen = last === undefined ? undefined : await look(last);
-    if (seen?.member) return seen.member;
-    let count = 0;
-    for (let number = 1; number <= MAX_PAGES; number++) {
-      const page = number === last && seen ? seen : await look(number);
-      if (page.member) return page.member;
-      count += page.items.length;
-      // A page that is not full ends the list, unless the platform gives smaller pages than it is asked for.
-      if (page.items.length === 0 || (page.items.length < PAGE_SIZE && count >= page.total)) return undefined;
+    const ask = this.#cached(call, enterpriseGlobalId, {}, fresh);
+    const isWanted = (member: MemberDto) => member.memberGlobalId === memberGlobalId;
+    const last = this.#placeOf.get(key);
+    if (last !== undefined) {
+      const pageSize = await this.limit.size();
+      const { items } = await this.list.page(ask, { page: Math.floor(last / pageSize) + 1, pageSize });
+      const member = items.find(isWanted);
+      if (member) return member;
     }
-    throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
+    for await (const { items, at } of this.list.all(ask)) {
+      const member = items.find(isWanted);
+      if (!member) continue;
+      this.#placeOf.set(key, at);
+      return member;
+    }
+    return undefined;
   }
 
-  /** A page of the platform's list. `fresh`: bypasses the cache. */
-  page(
+  async page(
     call: CallContext,
     enterpriseGlobalId: string,
-    wanted: ListMembersQuery,
+    { page, pageSize, ...filter }: ListMembersQuery,
+  ): Promise<MemberPageDto> {
+    const ask = this.#cached(call, enterpriseGlobalId, filter);
+    const { items, total } = await this.list.page(ask, { page, pageSize });
+    return { items, page, pageSize, total, totalPages: total === null ? null : Math.ceil(total / pageSize) };
+  }
+
+  /** All members as the platform has them now, page by page, for readers who act on what is there. */
+  uncached(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    filter: MemberFilter = {},
+    pagesAtATime?: number,
+  ): AsyncGenerator<MembersPart> {
+    return this.list.all(this.#uncached(call, enterpriseGlobalId, filter), pagesAtATime);
+  }
+
+  /** How many members the enterprise has now. */
+  count(call: CallContext, enterpriseGlobalId: string): Promise<number> {
+    return this.list.count(this.#uncached(call, enterpriseGlobalId, {}));
+  }
+
+  #uncached(call: CallContext, enterpriseGlobalId: string, filter: MemberFilter): AskPage<MemberDto> {
+    return (wanted) =>
+      this.shared.readUncached(this.#source(enterpriseGlobalId, { ...filter, ...wanted }), call);
+  }
+
+  /** `fresh`: bypasses the cache. */
+  #cached(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    filter: MemberFilter,
     fresh?: boolean,
-  ): Promise<MemberPageDto> {
-    return this.shared.read(this.#pageSource(enterpriseGlobalId, wanted), call, fresh);
+  ): AskPage<MemberDto> {
+    return (wanted, again) =>
+      this.shared.read(
+        this.#source(enterpriseGlobalId, { ...filter, ...wanted }),
+        call,
+        again || fresh || undefined,
+      );
   }
 
-  /** A page as the platform has it now. */
-  uncachedPage(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    wanted: ListMembersQuery,
-  ): Promise<MemberPageDto> {
-    return this.shared.readUncached(this.#pageSource(enterpriseGlobalId, wanted), call);
-  }
-
-  #pageSource(enterpriseGlobalId: string, wanted: ListMembersQuery): Source<MemberPageDto> {
-    const { page, pageSize, departmentId, keyword } = wanted;
+  #source(enterpriseGlobalId: string, query: Source<unknown>['query']): Source<MemberPage<MemberDto>> {
     return {
       operation: 'listMembers',
       ids: { enterpriseGlobalId },
-      query: { departmentId, keyword, pageNum: String(page), pageSize: String(pageSize) },
-      decode: (data, notes) => toMemberPage(data, wanted, this.config.timestampUnit, notes),
+      query,
+      decode: (data, notes) => toMemberPage(data, this.config.timestampUnit, notes),
     };
   }
 }

@@ -1,23 +1,19 @@
-import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
-import { Reader, readList, readObject } from '../upstream/wire/reader.ts';
+import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
+import { type Reader, readList } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   nullableOfAssetNum,
-  nullableOfMember,
   type WireAssetNum,
   type WireLentLock,
   type WireMember,
   type WireMemberTerms,
-  type WirePage,
 } from '../upstream/wire/member.ts';
 import { wireLong } from '../upstream/wire/long.ts';
-import type { ListMembersQuery, MemberDto, MemberPageDto, UpdateMemberDto } from './dto/member.dto.ts';
+import { type MemberPage, toMemberPageOf } from '../upstream/wire/member-page.ts';
+import type { MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
-/** Converts the member center's answers to the gateway's DTOs. Pure; throws {@link ContractViolation} where an answer violates the interface. */
-
-/** The platform may round a page up to its own size. A list far longer than the requested size is not the page. */
-const PAGE_TOLERANCE = 1.1;
+/** Converts the member center's answers to the gateway's DTOs. Pure; throws `ContractViolation` where an answer violates the interface. */
 
 export function toMemberTerms({
   account,
@@ -51,39 +47,12 @@ export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): Membe
   };
 }
 
-/** `total` and `totalPages` come from the platform, or from the page itself. No loop counts up to them. */
 export function toMemberPage(
   data: unknown,
-  { page, pageSize }: ListMembersQuery,
   unit: TimestampUnit,
   notes?: ContractNotes,
-): MemberPageDto {
-  const read = (wire: Reader<WirePage>): MemberPageDto => {
-    const items = wire.requiredList<WireMember, MemberDto>(
-      'list',
-      (member) => readMember(member, unit),
-      nullableOfMember,
-    );
-    if (items.length > pageSize * PAGE_TOLERANCE)
-      throw new ContractViolation('data.list', 'a page of the size asked');
-    wire.skip(PAGE_BOOKKEEPING);
-    const total = wire.count('total') ?? (page - 1) * pageSize + items.length;
-    return { items, page, pageSize, total, totalPages: wire.count('pages') ?? Math.ceil(total / pageSize) };
-  };
-  return readObject(data, read, notes);
-}
-
-/** Fields of the page object (interface section 2.10) that follow from the others. */
-const PAGE_BOOKKEEPING = [
-  ...['pageNum', 'pageSize', 'size', 'orderBy', 'startRow', 'endRow'],
-  ...['firstPage', 'prePage', 'nextPage', 'lastPage', 'isFirstPage', 'isLastPage'],
-  ...['hasPreviousPage', 'hasNextPage', 'navigatePages', 'navigatepageNums'],
-];
-
-export function toMemberTotal(data: unknown): number {
-  const total = new Reader<WirePage>(data).count('total');
-  if (total === null) throw new ContractViolation('data.total', 'a count');
-  return total;
+): MemberPage<MemberDto> {
+  return toMemberPageOf(data, (member) => readMember(member, unit), notes);
 }
 
 export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {

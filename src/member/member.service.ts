@@ -12,7 +12,7 @@ import type {
   UpdateMemberDto,
 } from './dto/member.dto.ts';
 import { toMemberTerms } from './member.mapper.ts';
-import { MemberSearch } from './member-search.ts';
+import { type MemberFilter, MemberSearch, type MembersPart } from './member-search.ts';
 import { UnsettledDeletes } from './unsettled-deletes.ts';
 
 interface MemberIds {
@@ -37,13 +37,14 @@ export class MemberService {
     return this.search.page(call, enterpriseGlobalId, wanted);
   }
 
-  /** The same from the platform itself, for readers who act on what is there now. */
-  listMembersUncached(
+  /** All members from the platform itself, page by page. */
+  allMembers(
     call: CallContext,
     enterpriseGlobalId: string,
-    wanted: ListMembersQuery,
-  ): Promise<MemberPageDto> {
-    return this.search.uncachedPage(call, enterpriseGlobalId, wanted);
+    filter?: MemberFilter,
+    pagesAtATime?: number,
+  ): AsyncGenerator<MembersPart> {
+    return this.search.uncached(call, enterpriseGlobalId, filter, pagesAtATime);
   }
 
   async getMember(call: CallContext, { enterpriseGlobalId, memberGlobalId }: MemberIds): Promise<MemberDto> {

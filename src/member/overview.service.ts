@@ -6,7 +6,7 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { type OverviewDto, overviewSections } from './dto/overview.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { logPartial, settle, type Settled } from './member-failure.ts';
-import { toMemberTotal } from './member.mapper.ts';
+import { MemberSearch } from './member-search.ts';
 import { toAssetCounts, toAssetNumCounts } from './overview.mapper.ts';
 
 /** The overview of an enterprise: four reads at the same time, each of which may fail alone. */
@@ -15,15 +15,15 @@ export class OverviewService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly assets: MemberAssetsService,
+    private readonly members: MemberSearch,
     private readonly config: UpstreamConfig,
     private readonly log: Log,
   ) {}
 
   async getOverview(call: CallContext, enterpriseGlobalId: string): Promise<OverviewDto> {
     const ids = { enterpriseGlobalId };
-    const onePage = { ids, query: { pageNum: '1', pageSize: '1' } };
     const [members, assetNums, lentLocks, assets] = await Promise.all([
-      settle(this.upstream.call('listMembers', call, onePage, toMemberTotal)),
+      settle(this.members.count(call, enterpriseGlobalId)),
       settle(this.assets.allAssetNums(call, enterpriseGlobalId)),
       settle(this.assets.allLentLocks(call, enterpriseGlobalId)),
       settle(

@@ -1,6 +1,9 @@
 interface Page {
+  readonly items: readonly unknown[];
   readonly page: number;
-  readonly totalPages: number;
+  readonly pageSize: number;
+  /** Null where the end of the list is not known. */
+  readonly totalPages: number | null;
 }
 
 /** Path and query that a `URL` would leave as they are, with at most one page number. */
@@ -10,12 +13,18 @@ const PAGE = /[?&]page=/;
 /** The `Link` header (RFC 8288) of a page; undefined for every other result. `url` is that of the request. */
 export function pageLinks(result: unknown, url: string): string | undefined {
   if (!isPage(result)) return undefined;
-  const { page } = result;
-  const last = Math.max(1, result.totalPages);
-  const links = { first: 1, prev: Math.min(page - 1, last), next: page + 1, last };
+  const { page, totalPages } = result;
+  const isFull = result.items.length === result.pageSize;
+  const end = totalPages === null ? page + (isFull ? 1 : 0) : Math.max(1, totalPages);
+  const links = {
+    first: 1,
+    prev: Math.min(page - 1, end),
+    next: page + 1,
+    last: totalPages === null ? 0 : end,
+  };
   const [before, after] = aroundPage(url);
   return Object.entries(links)
-    .filter(([, target]) => target >= 1 && target <= last)
+    .filter(([, target]) => target >= 1 && target <= end)
     .map(([relation, target]) => `<${before}${target}${after}>; rel="${relation}"`)
     .join(', ');
 }
@@ -38,6 +47,6 @@ function withPage(url: string): string {
 }
 
 function isPage(result: unknown): result is Page {
-  const { page, pageSize, totalPages } = (result ?? {}) as Record<string, unknown>;
-  return [page, pageSize, totalPages].every(Number.isInteger);
+  const { items, page, pageSize, totalPages } = (result ?? {}) as Record<string, unknown>;
+  return Array.isArray(items) && [page, pageSize, totalPages ?? 1].every(Number.isInteger);
 }

@@ -614,8 +614,11 @@ export const responseExamples: Readonly<Record<string, Readonly<Record<string, u
     "200": {
       "add": 2,
       "update": 0,
-      "unchanged": 1,
-      "delete": []
+      "unchanged": 0,
+      "delete": [],
+      "fail": [
+        "anna"
+      ]
     },
     "202": {
       "jobId": "qMPWvUsoAeaDlpuX96LUZA",

@@ -1,21 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { MemberList } from '../upstream/member-list.ts';
+import type { AskPage } from '../upstream/member-pages.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { OwnKind } from '../upstream/reach.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import type {
   WireAssetNum,
   WireLentLock,
-  WireMember,
   WireMerchandiseInstance,
-  WirePage,
   WireProductInstance,
 } from '../upstream/wire/member.ts';
 import type { WireAsset, WireCustomer } from '../upstream/wire/order.ts';
 import { readInstances } from '../upstream/wire/instances.ts';
-import { ContractViolation } from '../upstream/wire/contract-notes.ts';
-import { Reader, readList } from '../upstream/wire/reader.ts';
+import { toMemberPageOf } from '../upstream/wire/member-page.ts';
+import { type Reader, readList } from '../upstream/wire/reader.ts';
 
 export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
@@ -30,16 +29,16 @@ type Id = string | null;
 /** Ids by kind; the same index in each is the same row. */
 export type Columns = Partial<Record<OwnKind, Id[]>>;
 
-/** Large, for few pages, and not above the maximum of listMembers. */
-const PAGE_SIZE = 200;
 /** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
-const MAX_PAGES = 500;
 
 /** Reads only the ids of the platform's lists, so that a fault in other fields does not prevent a lookup. */
 @Injectable()
 export class PlatformLists {
-  constructor(private readonly upstream: UpstreamClient) {}
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly list: MemberList,
+  ) {}
 
   async columns(asked: Asked, call: CallContext): Promise<Columns> {
     try {
@@ -82,31 +81,14 @@ export class PlatformLists {
 
   /** Reads every page, because the platform can search a member only by name or account. */
   async members(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    const page = async (number: number) =>
-      this.upstream.call(
-        'listMembers',
-        call,
-        { ids: { enterpriseGlobalId }, query: { pageNum: String(number), pageSize: String(PAGE_SIZE) } },
-        (data) => {
-          const wire = new Reader<WirePage>(data);
-          const ids = wire.list<WireMember, Id>('list', (member) => member.id('globalId'));
-          const total = wire.count('total');
-          // Without the total the later pages cannot be read, and their members would seem to be missing.
-          if (total === null) throw new ContractViolation('data.total', 'a count');
-          return { ids, total };
-        },
+    const ask: AskPage<{ memberGlobalId: string }> = (query) =>
+      this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data) =>
+        toMemberPageOf(data, (wire) => ({ memberGlobalId: wire.requiredId('globalId') })),
       );
-    const first = await page(1);
-    const pages = Math.ceil(first.total / Math.max(1, Math.min(PAGE_SIZE, first.ids.length || PAGE_SIZE)));
-    if (pages > MAX_PAGES)
-      throw new ProblemException('upstream-contract-violation', { outcome: 'not_processed' });
-    const found = [first.ids];
-    const rest = Array.from({ length: Math.max(0, pages - 1) }, (_, index) => index + 2).values();
-    const work = async () => {
-      for (const number of rest) found[number - 1] = (await page(number)).ids;
-    };
-    await Promise.all(Array.from({ length: PAGES_AT_A_TIME }, work));
-    return { member: found.flat() };
+    const found: string[] = [];
+    for await (const { items } of this.list.all(ask, PAGES_AT_A_TIME))
+      for (const { memberGlobalId } of items) found.push(memberGlobalId);
+    return { member: found };
   }
 
   /** The customers of one channel number that are bound to the enterprise. */

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { TokenModule } from '../token/token.module.ts';
 import { TransportModule } from '../transport/transport.module.ts';
 import { UpstreamGaps } from './gaps.ts';
+import { MemberList } from './member-list.ts';
+import { PageLimit } from './page-limit.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
@@ -9,7 +11,7 @@ import { UpstreamExchange } from './upstream.exchange.ts';
 /** The client of the platform's API. */
 @Module({
   imports: [TokenModule, TransportModule],
-  providers: [OperationGroups, UpstreamGaps, UpstreamExchange, UpstreamClient],
-  exports: [OperationGroups, UpstreamClient, UpstreamGaps],
+  providers: [MemberList, OperationGroups, PageLimit, UpstreamGaps, UpstreamExchange, UpstreamClient],
+  exports: [MemberList, OperationGroups, PageLimit, UpstreamClient, UpstreamGaps],
 })
 export class UpstreamClientModule {}

@@ -153,7 +153,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     const plan = await post(file(rows), `${query}&validateOnly=true`);
     expect([plan.status, plan.body]).toEqual([
       200,
-      { add: 1, update: 1, unchanged: 1, delete: expect.anything() },
+      { add: 1, update: 1, unchanged: 1, delete: expect.anything(), fail: [] },
     ]);
     expect((plan.body['delete'] as string[]).toSorted()).toEqual(surplus.toSorted());
     const few = await post(file(rows), query.replace(/maxDeletes=\d+/, `maxDeletes=${surplus.length - 1}`));
@@ -172,6 +172,17 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect((await writes()).filter((operation) => operation === 'resetPassword')).toEqual([]);
     const deleted = await rowsOf(job, '?status=deleted');
     expect(deleted.map(({ row }) => row)).toEqual(surplus.map(() => null));
+  });
+
+  it('J3 says in the plan of mode=add which rows fail, as they then do', async () => {
+    await sandbox.reset();
+    const rows = file([...newRows('plan', 2), 'anna,first-login-1,Anna Berg,,,', 'bo,first-login-2,Bo,,,']);
+    const plan = await post(rows, '?validateOnly=true');
+    const planned = { add: 2, update: 0, unchanged: 0, delete: [], fail: ['anna', 'bo'] };
+    expect([plan.status, plan.body]).toEqual([200, planned]);
+    const job = await ended(await post(rows));
+    expect(job).toMatchObject({ succeeded: 2, unchanged: 0, failed: 2 });
+    expect((await rowsOf(job, '?status=failed')).map(({ account }) => account)).toEqual(planned.fail);
   });
 
   it('J3 compares with the members whom the platform has now, not with a cached list', async () => {
@@ -216,7 +227,10 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     await sandbox.fault({ operation: 'listMembers', action: { patch } });
     const query = '?mode=upsert&deleteMissing=true&maxDeletes=100&validateOnly=true';
     const plan = await post(file([`anna,${newSecret('m')},Anna Berg,,,`]), query);
-    expect([plan.status, plan.body]).toEqual([200, { add: 1, update: 0, unchanged: 0, delete: [] }]);
+    expect([plan.status, plan.body]).toEqual([
+      200,
+      { add: 1, update: 0, unchanged: 0, delete: [], fail: [] },
+    ]);
     await sandbox.reset();
   });
 

@@ -345,6 +345,19 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           '502, unknown: the order is in doubt and never sent again, and no id of the answer is shown or kept',
       },
+      {
+        id: 'C30',
+        fault: 'pages of members that are smaller than requested, or refused because they are large',
+        holds:
+          'exports, imports, lookups, single members, pages and counts have every member; the size is remembered for all replicas, and noted as a gap',
+      },
+      {
+        id: 'C31',
+        fault:
+          'a list of members that becomes shorter while it is read, repeats a page, or has fewer members than its total',
+        holds:
+          'it is read once more; then an export ends with an error that its last line names, and no reader takes a part for the list',
+      },
     ],
   },
   {

@@ -454,11 +454,11 @@ describe('lists', () => {
     await expectData(members, READ_VIOLATION);
   });
 
-  it('C21 wrong totals: passed on, and the gateway does not loop up to them', async () => {
+  it('C21 wrong totals: at least what came is counted, and the gateway does not loop up to them', async () => {
     await answerData(page(22, 5, 10 ** 9), members);
     const answer = await send(gateway, members);
-    expect(answer.body).toMatchObject({ page: 1, pageSize: 20, total: 5, totalPages: 10 ** 9 });
-    expect(answer.body['items']).toHaveLength(22);
+    expect(answer.body).toMatchObject({ page: 1, pageSize: 20, total: 22, totalPages: 2 });
+    expect(answer.body['items']).toHaveLength(20);
     expect(answer.headers.get('link')?.length).toBeLessThan(1_000);
     const overview = await gateway.get('/v1/enterprises/ent-harbour/overview');
     expect(overview.body).toMatchObject({ members: { total: 5 }, unreachable: [] });

@@ -37,7 +37,7 @@ export class Stage {
 
   static async set({ environment, how }: StageOptions = {}): Promise<Stage> {
     // The sequences know what an order made as soon as it is answered.
-    const sandbox = await TestSandbox.start({ asyncOrderMs: 0 });
+    const sandbox = await TestSandbox.start({ asyncOrderMs: 0, profile: { products: 'any' } });
     const login = (username: string) => ({ username, password: sandbox.seedPassword });
     const fleet = await Fleet.start(sandbox, 1, {
       // Long times here come from the machine.

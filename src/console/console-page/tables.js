@@ -10,6 +10,7 @@ const KINDS = {
   empty: 'empty where a value is due',
   missing: 'a field is missing',
   'time-unit': 'a time in another unit',
+  limit: 'a limit that the interface does not have',
 };
 
 export function gaps({ at }, { items }) {

@@ -189,11 +189,14 @@ export class ImportPlanDto {
   @Count('Members to update')
   update!: number;
 
-  @Count('Rows whose members exist and stay as they are; with `mode=add` these rows would fail')
+  @Count('Rows whose members exist and stay as they are')
   unchanged!: number;
 
   /** Accounts of the members to delete. */
   delete!: string[];
+
+  /** Accounts whose rows would fail: with `mode=add`, those that the enterprise has already. */
+  fail!: string[];
 }
 
 @ApiSchema({ description: 'What became of a row of the file, or of a member that the file does not have' })

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
-import { PageDto, PageQuery } from '../../operation/page.dto.ts';
+import { PageQuery } from '../../operation/page.dto.ts';
 import { problemCodes } from '../../problem/catalogue.ts';
 import { type Outcome, outcomes } from '../../problem/definition.ts';
 import { Names } from '../../tenancy/names.ts';
@@ -105,7 +105,6 @@ export class ResetPasswordDto {
 }
 
 export class ListMembersQuery extends PageQuery {
-  // The platform has no larger pages of members.
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE_SIZE, { example: DEFAULT_PAGE_SIZE })
   override pageSize: number = DEFAULT_PAGE_SIZE;
@@ -170,8 +169,22 @@ export class MemberDto {
 }
 
 @ApiSchema({ description: 'One page of members' })
-export class MemberPageDto extends PageDto {
+export class MemberPageDto {
   items!: MemberDto[];
+
+  @Count()
+  page!: number;
+
+  @Count()
+  pageSize!: number;
+
+  @Count(
+    'Number of members that match, on all pages; null where the platform does not count them, and the end of the list was not seen',
+  )
+  total!: number | null;
+
+  @Count('Number of pages; null where `total` is')
+  totalPages!: number | null;
 }
 
 @ApiSchema({ description: 'A row of the request that was not added (docs/platform.md, section 2.9)' })

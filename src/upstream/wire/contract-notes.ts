@@ -33,6 +33,7 @@ export const gapKinds = [
   'empty',
   'missing',
   'time-unit',
+  'limit',
 ] as const;
 export type GapKind = (typeof gapKinds)[number];
 

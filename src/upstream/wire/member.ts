@@ -62,8 +62,10 @@ export const nullableOfNewMember: ReadonlySet<string> = new Set([
 
 /** The fields of the page object that the gateway reads; the others follow from them. */
 export interface WirePage {
+  pageSize: number;
   total: number;
-  pages: number;
+  isLastPage: boolean;
+  hasNextPage: boolean;
   list: WireMember[];
 }
 

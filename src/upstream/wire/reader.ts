@@ -192,6 +192,12 @@ export class Reader<Wire> implements Place {
     });
   }
 
+  /** How many items a list has, also those that {@link list} leaves out. */
+  lengthOf(name: keyof Wire & string): number {
+    const value = this.#fields[name];
+    return Array.isArray(value) ? value.length : 0;
+  }
+
   /** A shape that the interface does not describe (its section 2.14), passed on unchanged. */
   opaque(name: keyof Wire & string): unknown {
     return plain(this.#own(name)) ?? null;

@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { PageLimit } from './page-limit.ts';
+import { type AskPage, isLastPage, MemberPages, violation } from './member-pages.ts';
+
+/** A list of more members is no list of an enterprise. */
+const MOST_MEMBERS = 500_000;
+const MOST_CALLS = 10_000;
+interface Listed {
+  readonly memberGlobalId: string;
+}
+
+/** The members of one page that no earlier page had. */
+export interface Part<T> {
+  readonly items: readonly T[];
+  /** The position of the page's first member in the list, from 0. */
+  readonly at: number;
+  readonly total: number | null;
+}
+
+/**
+ * How a pass over the list has ended: it has the whole list; the list became shorter meanwhile, so that members may have moved to a page
+ * that was read before; the platform counts more members than it has shown.
+ */
+type End = 'whole' | 'changed' | 'short';
+
+/** The positions to read, and how. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly again: boolean;
+  readonly pagesAtATime: number;
+}
+
+/**
+ * The only reader of the platform's list of members (interface section 4.2, operation 5), which is paged. The interface does not say how large a
+ * page may be, so a page is what came, and never what was asked for: a platform may cut pages or refuse large ones.
+ */
+@Injectable()
+export class MemberList {
+  constructor(private readonly limit: PageLimit) {}
+
+  /**
+   * Every member of the list once, page by page. A list that became shorter, or was not shown to its end, is read again once; then it is an
+   * error, so that no part is taken for the whole.
+   */
+  async *all<T extends Listed>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
+    const seen = new Map<string, boolean>();
+    let end: End = 'short';
+    for (const again of [false, true]) {
+      end = yield* this.#pass(ask, { from: 0, to: Infinity, again, pagesAtATime }, seen);
+      if (end === 'whole') return;
+    }
+    if (end === 'changed')
+      throw new ProblemException('upstream-unavailable', {
+        detail: 'The list of members became shorter each time that it was read.',
+      });
+    throw violation('The platform counts more members than it shows.');
+  }
+
+  /**
+   * One page in the caller's size, of as many pages of the platform as it takes. `total` is null where the platform does not count, and the end
+   * of the list was not seen.
+   */
+  async page<T extends Listed>(
+    ask: AskPage<T>,
+    { page, pageSize }: { readonly page: number; readonly pageSize: number },
+  ): Promise<{ items: T[]; total: number | null }> {
+    const from = (page - 1) * pageSize;
+    let items: T[] = [];
+    let total: number | null = null;
+    for (const again of [false, true]) {
+      items = [];
+      const span = { from, to: from + pageSize, again, pagesAtATime: 1 };
+      const parts = this.#pass(ask, span, new Map());
+      let part = await parts.next();
+      for (; !part.done; part = await parts.next()) {
+        items.push(...part.value.items);
+        total = part.value.total;
+      }
+      if (part.value !== 'changed') break;
+    }
+    return { items, total };
+  }
+
+  /** How many members the list has. */
+  async count(ask: AskPage<Listed>): Promise<number> {
+    const { total } = await ask({ pageNum: '1', pageSize: '1' }, false);
+    if (total !== null) return total;
+    let counted = 0;
+    for await (const { items } of this.all(ask)) counted += items.length;
+    return counted;
+  }
+
+  /** Reads a span once. `seen` has the members that were yielded, each with the pass that saw it last. */
+  async *#pass<T extends Listed>(
+    ask: AskPage<T>,
+    { from, to, again, pagesAtATime }: Span,
+    seen: Map<string, boolean>,
+  ): AsyncGenerator<Part<T>, End> {
+    const pages = new MemberPages(ask, again, Math.min(await this.limit.size(), to - from));
+    let next = from;
+    let most = 0;
+    let hasShrunk = false;
+    /** Where the members end that were shown; null where none was. */
+    let reached = from === 0 ? 0 : null;
+    for (let calls = 0; calls < MOST_CALLS && next < MOST_MEMBERS + from; calls++) {
+      const { size: asked, isSmaller } = pages;
+      const read = await pages.read(next);
+      if (!read) continue;
+      const { at, until, page } = read;
+      const { came, total } = page;
+      if (total !== null) {
+        hasShrunk ||= total < most;
+        most = Math.max(most, total);
+      }
+      if (at === undefined && (total === null || next < total)) continue;
+      const shown = at === undefined ? [] : page.items.slice(Math.max(0, from - at), to - at);
+      const fresh = shown.filter((item) => item !== null && seen.get(item.memberGlobalId) !== again);
+      const items = fresh.filter((item): item is T => item !== null && !seen.has(item.memberGlobalId));
+      for (const item of fresh) if (item) seen.set(item.memberGlobalId, again);
+      if (at !== undefined && fresh.length > 0) {
+        if (isSmaller) await this.limit.learn(asked);
+        next = Math.max(next, until);
+        reached = Math.max(reached ?? 0, at + came);
+      }
+      const isOver = fresh.length === 0 || isLastPage(page, next, pages.size);
+      if (!isOver && next < to && total !== null) pages.readAhead(next, Math.min(total, to), pagesAtATime);
+      const counted = isOver ? reached : null;
+      yield { items, at: at ?? next, total: total === null ? counted : Math.max(total, reached ?? 0) };
+      if (!isOver && next < to) continue;
+      if (hasShrunk) return 'changed';
+      if (total === null || next >= Math.min(total, to)) return 'whole';
+      this.limit.note('data.total');
+      return 'short';
+    }
+    throw violation('The list of members does not end.');
+  }
+}
