@@ -48,6 +48,9 @@ export class ProblemFilter implements ExceptionFilter {
     // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
     const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
     if (slug) return new ProblemException(slug);
+    // The caller hung up while a file was read from it: that is no fault of ours, and no response reaches it.
+    if (!request.raw.complete && (error as NodeJS.ErrnoException | null)?.code === 'ECONNRESET')
+      return new ProblemException('validation-failed', { cause: error });
     this.#logInternal(error, request);
     return new ProblemException('internal-error', { cause: error });
   }

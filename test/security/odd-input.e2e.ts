@@ -1,0 +1,324 @@
+import { once } from 'node:events';
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
+import { Fleet } from '../support/fleet.ts';
+import type { GatewayProcess } from '../support/gateway-process.ts';
+import { AUDIENCE } from '../support/issuer.ts';
+import { orderOf } from '../support/order-body.ts';
+import { ask, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { whenClosed } from '../support/socket.ts';
+
+/** What comes from outside and is not what it should be, at the shipped bundle: nothing of it may throw where nothing catches. */
+
+let sandbox: TestSandbox;
+let fleet: Fleet;
+let gateway: GatewayProcess;
+let issuer: Server;
+let keys = '{"keys":[]}';
+
+beforeAll(async () => {
+  issuer = createServer((_request, response) => response.end(keys)).listen(0, '127.0.0.1');
+  await once(issuer, 'listening');
+  const url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+  sandbox = await TestSandbox.start();
+  fleet = await Fleet.start(sandbox, 1, {
+    how: { bundled: true },
+    environment: {
+      DOCS: 'on',
+      JWT_ISSUER: url,
+      JWT_AUDIENCE: AUDIENCE,
+      JWT_JWKS_URL: `${url}/keys`,
+      CACHE_TTL_MS: '1000',
+    },
+    redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
+    caller: { rateLimit: { requests: 1_000_000, perSeconds: 3_600 } },
+  });
+  gateway = fleet.gateways[0] as GatewayProcess;
+});
+afterAll(async () => {
+  await fleet.stop();
+  await sandbox.close();
+  issuer.close();
+});
+/** Characters of the output that earlier tests have looked at. */
+let told = 0;
+async function expectAlive(): Promise<void> {
+  await until('the gateway serves', async () => {
+    const signal = AbortSignal.timeout(5_000);
+    return (await fetch(`${gateway.url}/health/live`, { signal })).ok;
+  });
+  expect(gateway.child.exitCode).toBeNull();
+  const lines = gateway.output().slice(told).split('\n');
+  told = gateway.output().length;
+  const faults = lines.filter((line) =>
+    /"event":"(uncaught-exception|unhandled-rejection|fault|internal-error)"/.test(line),
+  );
+  expect(new Set(faults.map((line) => line.replace(/"(time|requestId)":"[^"]*",/g, '')))).toEqual(new Set());
+}
+
+/** Sends bytes unchanged, reads what comes, and waits for the end of the connection, but not for long. */
+async function sendRaw(url: string, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname, () => socket.write(Buffer.from(bytes, 'latin1')));
+  socket.on('error', () => undefined).resume();
+  const patience = setTimeout(() => socket.destroy(), 300);
+  await whenClosed(socket);
+  clearTimeout(patience);
+}
+
+const upload = (rows: string) =>
+  fetch(`${gateway.url}/v1/enterprises/ent-harbour/member-imports`, {
+    method: 'POST',
+    headers: { 'x-api-key': fleet.key, 'content-type': 'text/csv' },
+    body: `account,password,name\n${rows}`,
+  });
+const PATHS = [
+  '/v1/callers/me',
+  '/v1/jobs',
+  '/v1/gaps',
+  '/v1/enterprises/ent-harbour/assets',
+  '/v1/enterprises/ent-harbour/members/export',
+  '/v1/license-orders/crm/SO-odd',
+];
+const CONSOLE = ['/console/state', '/console/orders', '/console/jobs', '/console/gaps', '/metrics'];
+
+describe('S22 what is not what it should be:', () => {
+  it.each(['url', 'managementUrl'] as const)('requests, on the listener %s', async (listener) => {
+    const url = gateway[listener];
+    const key = `X-Api-Key: ${fleet.key}\r\n`;
+    const lines = [
+      ...[
+        'GET / HTTP/1.1',
+        'HEAD / HTTP/1.1',
+        'OPTIONS * HTTP/1.1',
+        'OPTIONS / HTTP/1.1',
+        'TRACE / HTTP/1.1',
+      ],
+      ...[
+        'CONNECT x:1 HTTP/1.1',
+        'GET http://x/metrics HTTP/1.1',
+        'GET // HTTP/1.1',
+        'GET ///console HTTP/1.1',
+      ],
+      ...['GET /%', 'GET /%ff', 'GET /%00', 'GET /?%', 'GET /#', 'GET \\'].map((each) => `${each} HTTP/1.1`),
+      ...[
+        '',
+        '/',
+        '/.',
+        '/..',
+        '/%',
+        '/console.js',
+        '/console.js?%',
+        '/__proto__',
+        '/constructor',
+        '/toString',
+        '?',
+        '/?a',
+      ].flatMap((path) => [
+        `GET /console${path} HTTP/1.1`,
+        `GET /docs${path} HTTP/1.1`,
+        `HEAD /console${path} HTTP/1.1`,
+      ]),
+      ...[
+        'state?replica=%',
+        'state?replica=__proto__',
+        'jobs?rows=../x',
+        'jobs?rows=%00',
+        'jobs?rows=__proto__',
+        'orders?%',
+      ].map((path) => `GET /console/${path} HTTP/1.1`),
+      ...[
+        'DELETE /console/api/v1/jobs/%',
+        'DELETE /console/api/v1/jobs/%e0%a4%a',
+        'DELETE /console/api/v1/jobs/..',
+      ].map((each) => `${each} HTTP/1.1`),
+      ...[
+        'POST /console/api/v1/license-orders/%ff/x/settlement HTTP/1.1',
+        'GET /console/api/v1/callers/me?% HTTP/1.1',
+      ],
+      ...[
+        'PATCH /metrics HTTP/1.1',
+        'POST /metrics HTTP/1.1',
+        'GET /metrics HTTP/1.0',
+        'PRI * HTTP/2.0',
+        'GET /',
+        'PURGE / HTTP/1.1',
+      ],
+      ...['GET /problems/%', 'GET /problems/__proto__', 'GET /openapi.json/', 'GET /v1/jobs/%00/events'].map(
+        (each) => `${each} HTTP/1.1`,
+      ),
+    ];
+    const heads = [
+      '',
+      'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n',
+      'Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n',
+      'Expect: 100-continue\r\nContent-Length: 5\r\n',
+      'Expect: what\r\n',
+      'Transfer-Encoding: chunked\r\n',
+      'Content-Length: -1\r\n',
+      'Accept: \u00e9\r\nAccept-Encoding: \u00ff;q=\r\nIf-None-Match: "\r\nOrigin: \r\nSec-Fetch-Site: \r\n',
+    ];
+    const asked = lines.flatMap((line) =>
+      heads.map((head) => `${line}\r\nHost: localhost\r\n${key}${head}Connection: close\r\n\r\n`),
+    );
+    const bytes = [
+      '\0\0\0\0',
+      '\x16\x03\x01\x02\x00\x01',
+      '\r\n\r\n\r\n',
+      'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+      'a'.repeat(40_000),
+    ];
+    for (let from = 0; from < asked.length; from += 50)
+      await Promise.all(
+        [...asked.slice(from, from + 50), ...(from === 0 ? bytes : [])].map((each) => sendRaw(url, each)),
+      );
+    await expectAlive();
+  });
+
+  it('connections that break at any moment of a request or a response', async () => {
+    const rows = Array.from({ length: 400 }, (_, index) => `odd${index},${newSecret('m')},Odd`).join('\n');
+    const job = (await (await upload(rows)).json()) as { jobId: string };
+    const head = `Host: localhost\r\nX-Api-Key: ${fleet.key}\r\n`;
+    const requests = [
+      ...[
+        ...PATHS,
+        `/v1/jobs/${job.jobId}/events`,
+        `/v1/jobs/${job.jobId}/rows`,
+        '/openapi.json',
+        '/docs/swagger-ui-bundle.js',
+      ].map((path) => [gateway.url, `GET ${path} HTTP/1.1\r\n${head}\r\n`] as const),
+      ...[...CONSOLE, '/console/console.js'].map(
+        (path) => [gateway.managementUrl, `GET ${path} HTTP/1.1\r\n${head}\r\n`] as const,
+      ),
+      [
+        gateway.url,
+        `POST /v1/enterprises/ent-harbour/member-imports HTTP/1.1\r\n${head}Content-Type: text/csv\r\nContent-Length: 90000\r\n\r\naccount,pass`,
+      ] as const,
+      [
+        gateway.url,
+        `POST /v1/license-orders HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"a":`,
+      ] as const,
+      [
+        gateway.managementUrl,
+        `POST /console/api/v1/license-orders/crm/x/settlement HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{`,
+      ] as const,
+    ];
+    const endings = ['resetAndDestroy', 'destroy', 'end'] as const;
+    for (const [url, text] of requests)
+      await Promise.all(
+        endings.flatMap((ending) =>
+          [0, 1, 5, 20, 80].map(async (afterMs) => {
+            const { hostname, port } = new URL(url);
+            const socket = connect(Number(port), hostname).on('error', () => undefined);
+            await once(socket, 'connect');
+            socket.write(text);
+            setTimeout(() => socket[ending](), afterMs);
+            // One that is only ended at this side may stay open while the events of a job last.
+            setTimeout(() => socket.destroy(), 2_000);
+            await whenClosed(socket);
+          }),
+        ),
+      );
+    await expectAlive();
+  });
+
+  it.each(['callers.json', 'users.json'])(
+    '%s when it is read again: none, a folder, a circle of links, no folder',
+    async (name) => {
+      const path = `${fleet.folder}/${name}`;
+      const event = name === 'callers.json' ? '"event":"callers-rejected"' : '"event":"users-rejected"';
+      const times = () => gateway.output().split(event).length;
+      const states: (() => void)[] = [
+        () => undefined,
+        () => mkdirSync(path),
+        () => symlinkSync(path, path),
+        () => symlinkSync('/proc/self/mem', path),
+        () => symlinkSync(`${fleet.folder}/away/under`, path),
+      ];
+      renameSync(path, `${path}.away`);
+      for (const make of states) {
+        const before = times();
+        rmSync(path, { recursive: true, force: true });
+        make();
+        await until('the gateway has told of it', () => times() > before);
+        expect((await fleet.get(0, '/v1/callers/me')).status).toBe(200);
+      }
+      rmSync(path, { recursive: true, force: true });
+      renameSync(`${path}.away`, path);
+      const readAgain = name === 'callers.json' ? '"event":"callers-reloaded"' : '"event":"users-reloaded"';
+      await until('it is read again', () => gateway.output().includes(readAgain));
+      await expectAlive();
+    },
+  );
+
+  it('what the issuer publishes', async () => {
+    const jwt = ['{"alg":"ES256","kid":"odd","typ":"at+jwt"}', '{"iss":"x"}', 'x']
+      .map((part) => Buffer.from(part).toString('base64url'))
+      .join('.');
+    for (const odd of [
+      '',
+      'null',
+      '[]',
+      '{}',
+      '{"keys":null}',
+      '{"keys":[null]}',
+      '{"keys":[{}]}',
+      '{"keys":{"length":1}}',
+      '{"keys":[{"kid":1}]}',
+      '{"keys":[{"kid":"odd","kty":"EC"}]}',
+      '['.repeat(9_000),
+    ]) {
+      keys = odd;
+      const response = await fetch(`${gateway.url}/v1/callers/me`, {
+        headers: { authorization: `Bearer ${jwt}` },
+      });
+      expect([401, 503]).toContain(response.status);
+    }
+    await expectAlive();
+  });
+
+  it.each(['string', 'list', 'hash', 'set', 'garbage in its own type'])(
+    'what stands in Redis: %s',
+    async (kind) => {
+      await fleet.post(0, '/v1/license-orders', orderOf(`SO-odd-${kind.length}`));
+      await upload(`kind${kind.length},${newSecret('m')},Kind`);
+      for (const path of PATHS)
+        await fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key } }).then((each) => each.text());
+      const spoilt = await ask(fleet.redis, async (client) => {
+        const names = await client.keys('*');
+        for (const name of names) {
+          const type = kind === 'garbage in its own type' ? await client.type(name) : kind;
+          const fields = type === 'hash' ? await client.hkeys(name).catch(() => []) : [];
+          await client.del(name);
+          if (type === 'string') await client.set(name, '\u0000{"garbage":');
+          else if (type === 'list') await client.rpush(name, 'garbage');
+          else if (type === 'hash')
+            for (const field of [...fields, 'garbage']) await client.hset(name, field, '\u0000{"garbage":');
+          else if (type === 'zset') await client.zadd(name, 1, 'garbage');
+          else await client.sadd(name, 'garbage');
+        }
+        return names.length;
+      });
+      expect(spoilt).toBeGreaterThan(5);
+      const from = performance.now();
+      // Longer than the longest pause of what runs by itself.
+      await until('every timer has run', async () => {
+        for (const path of PATHS)
+          await fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key } }).then((each) =>
+            each.text(),
+          );
+        for (const path of CONSOLE)
+          expect([200, 503]).toContain((await fetch(gateway.managementUrl + path)).status);
+        await upload(`more${kind.length},${newSecret('m')},More`);
+        await fleet.post(0, '/v1/license-orders', orderOf('SO-odd'));
+        return performance.now() - from > 3_000;
+      });
+      await ask(fleet.redis, (client) => client.flushall());
+      await expectAlive();
+    },
+  );
+});
