@@ -123,13 +123,14 @@ export function isLastPage(
   return next >= total && (isLast !== false || came < size);
 }
 
-/** A code of a request that is refused as it is, or one that the interface does not have. */
+/** A refusal of the parameters, none of which it names, or one that the interface does not have. */
 function mayMeanTheSize(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   const { code = '', status } = error.details;
   if (error.kind === 'unreadable') return BAD_REQUEST.has(status);
   const known = upstreamCodes.get(code);
-  return error.kind === 'refused' && (known === undefined || known.slug === 'upstream-rejected');
+  const isOfParameters = known?.slug === 'upstream-rejected' && known.field === undefined;
+  return error.kind === 'refused' && (known === undefined || isOfParameters);
 }
 
 export function violation(detail?: string): ProblemException {

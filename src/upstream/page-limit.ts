@@ -55,10 +55,15 @@ export class PageLimit {
     return (this.#size = size);
   }
 
-  /** What Redis does not have, or cannot say now, is not known. */
+  /** While Redis cannot say it, what this replica knows. */
   async #shared(): Promise<number> {
+    const known = this.#size;
     if (!this.redis.configured) return LARGEST;
-    const known = await this.redis.run((client) => client.get(this.#key)).catch(() => undefined);
-    return /^[1-9]\d{0,2}$/.test(known ?? '') ? Math.min(LARGEST, Number(known)) : LARGEST;
+    try {
+      const size = await this.redis.run((client) => client.get(this.#key));
+      return /^[1-9]\d{0,2}$/.test(size ?? '') ? Math.min(LARGEST, Number(size)) : LARGEST;
+    } catch {
+      return (await known) ?? LARGEST;
+    }
   }
 }

@@ -102,6 +102,13 @@ async function expectProblem(operation: OperationCase, expected: Expected, via =
   expect(new Set(calls.map(({ query }) => query['g_nonce'])).size).toBe(expected.attempts);
 }
 
+/** A page of members that may have been refused for its size is asked for in smaller sizes, down to a single member. */
+const maySayTooLarge = ['13004', '40000', '12345'];
+const smallerPages: Readonly<Record<string, number>> = {
+  listMembers: [20, 10, 5, 2, 1].length,
+  getMember: [200, 100, 50, 25, 12, 6, 3, 1].length,
+};
+
 describe.each(operationCases)('$id, when the platform responds', (operation) => {
   beforeEach(async () => {
     if (operation.id !== 'deleteMember') return;
@@ -116,7 +123,9 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
         operation: operation.upstream,
         action: { code, status, codeAs, message: 'as upstream says' },
       });
-      await expectProblem(operation, expectedFor(code, operation.effect));
+      const expected = expectedFor(code, operation.effect);
+      const attempts = (maySayTooLarge.includes(code) && smallerPages[operation.id]) || expected.attempts;
+      await expectProblem(operation, { ...expected, attempts });
     });
   });
 
