@@ -17,7 +17,11 @@ export const EXPORTED = [
 export class MemberExportService {
   constructor(private readonly members: MemberService) {}
 
-  async *all(call: CallContext, enterpriseGlobalId: string, filter: ExportQuery): AsyncGenerator<MemberDto> {
+  async *all(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    filter: Omit<ExportQuery, 'cells'>,
+  ): AsyncGenerator<MemberDto> {
     for (let page = 1; page <= MOST_MEMBER_PAGES; page++) {
       const query = { ...filter, page, pageSize: MEMBERS_PER_PAGE };
       const { items, total } = await this.members.listMembersUncached(call, enterpriseGlobalId, query);

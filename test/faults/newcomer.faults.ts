@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
 import { operationCases } from '../support/operations.ts';
+import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What the shipped gateway tells a newcomer who sent something wrong: where it is, and what is allowed there. */
@@ -54,7 +55,7 @@ async function ask(
   };
 }
 
-it('K51 a body that is not JSON: the response says where and what is expected, and repeats nothing of it', async () => {
+it('K61 a body that is not JSON: the response says where and what is expected, and repeats nothing of it', async () => {
   const cut = await ask('POST', CUSTOMERS, JSON_TYPE, '{\n  "channelCode": "s3cret-word",\n  "x" 1\n}');
   expect(cut.body.errors).toEqual([
     { pointer: '', detail: 'must be JSON: at line 3, column 7 there must be `:`' },
@@ -69,7 +70,7 @@ it('K51 a body that is not JSON: the response says where and what is expected, a
   ]);
 });
 
-describe('K52 a body of another type', () => {
+describe('K62 a body of another type', () => {
   it.each<[string, string, Readonly<Record<string, string>>, object]>([
     [
       'text',
@@ -118,12 +119,12 @@ it.each([
     'application/json',
     'must allow `text/csv` or `application/x-ndjson`, and is `application/json`',
   ],
-])('K53 %s with Accept: %s is 406 with what there is', async (path, accept, detail) => {
+])('K63 %s with Accept: %s is 406 with what there is', async (path, accept, detail) => {
   const { status, body } = await ask('GET', path, { accept });
   expect([status, body.errors]).toEqual([406, [{ parameter: 'Accept', detail }]]);
 });
 
-describe('K54 a path that no operation has', () => {
+describe('K64 a path that no operation has', () => {
   it.each([
     ['/v1/enterprise/ent-harbour/assets', '/v1/enterprises/{enterpriseGlobalId}/assets'],
     ['/v1/enterprises/ent-harbour/assets/', '/v1/enterprises/{enterpriseGlobalId}/assets'],
@@ -168,7 +169,7 @@ describe('K54 a path that no operation has', () => {
   });
 });
 
-describe('K55 an enterprise that the platform does not know', () => {
+describe('K65 an enterprise that the platform does not know', () => {
   it.each(['assets', 'members', 'asset-nums', 'lent-locks'])('has no %s: an empty list', async (list) => {
     const { status, body } = await ask('GET', `/v1/enterprises/ent-nowhere/${list}`);
     expect([status, body]).toEqual([200, expect.objectContaining({ items: [], total: 0 })]);
@@ -217,7 +218,7 @@ describe('K55 an enterprise that the platform does not know', () => {
   });
 });
 
-it('K56 an order whose outcome is unknown: the response says what not to do, and where to look', async () => {
+it('K66 an order whose outcome is unknown: the response says what not to do, and where to look', async () => {
   const order = operationCases.find(({ id }) => id === 'placeOrder')?.body as object;
   await sandbox.fault({
     operation: 'batchOrder',
@@ -225,13 +226,57 @@ it('K56 an order whose outcome is unknown: the response says what not to do, and
     times: 1,
     action: { reset: 'before-headers' },
   });
-  const body = JSON.stringify({ ...order, channelOrderId: 'SO-K56' });
+  const body = JSON.stringify({ ...order, channelOrderId: 'SO-K66' });
   for (const _ of ['at once', 'sent again']) {
     const answer = await ask('POST', '/v1/license-orders', JSON_TYPE, body);
     expect([answer.body.code, answer.headers.get('location')]).toEqual([
       'outcome-unknown',
-      '/v1/license-orders/crm/SO-K56',
+      '/v1/license-orders/crm/SO-K66',
     ]);
     expect(answer.body.detail).toMatch(/Do not send it under another number.*`Location`/);
   }
+});
+
+describe('K67 cells that begin like a formula', () => {
+  const FORMULAS = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '="x",1'];
+  const file = [
+    'account,password,name,remark',
+    ...FORMULAS.map((remark, index) => `cell${index},first-login-1,Cell,"${remark.replaceAll('"', '""')}"`),
+  ].join('\n');
+  const remarks = async (query: string): Promise<readonly string[]> => {
+    const { text } = await ask('GET', `/v1/enterprises/ent-harbour/members/export?keyword=cell${query}`, {
+      accept: 'text/csv',
+    });
+    return text
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => /^(?:[^,]*,){5}("(?:[^"]|"")*"|[^,]*),/.exec(line)?.[1] ?? line);
+  };
+
+  it('are text on demand in exports and rows, and else as they were', async () => {
+    await sandbox.reset();
+    const path = '/v1/enterprises/ent-harbour/member-imports';
+    const made = await ask('POST', path, { 'content-type': 'text/csv', 'x-acting-user': 'default' }, file);
+    expect(made.status).toBe(202);
+    const job = made.headers.get('location') ?? '';
+    await until('the job has ended', async () =>
+      (await ask('GET', job)).text.includes('"state":"succeeded"'),
+    );
+    const exact = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '"=""x"",1"'];
+    expect((await remarks('')).toSorted()).toEqual(exact.toSorted());
+    expect((await remarks('&cells=exact')).toSorted()).toEqual(exact.toSorted());
+    const asText = ["'=1+1", "'+49", "'-5", "'@SUM(A1)", 'a=b', `"'=""x"",1"`];
+    expect((await remarks('&cells=text')).toSorted()).toEqual(asText.toSorted());
+    const rows = [await ask('GET', `${job}/rows`), await ask('GET', `${job}/rows?cells=text`)];
+    expect(rows.map(({ status }) => status)).toEqual([200, 200]);
+    expect(rows[1]?.text).toBe(rows[0]?.text);
+  });
+
+  it('take no other word', async () => {
+    const { status, body } = await ask('GET', '/v1/enterprises/ent-harbour/members/export?cells=excel');
+    expect([status, body.errors]).toEqual([
+      400,
+      [{ parameter: 'cells', detail: 'must be one of exact, text' }],
+    ]);
+  });
 });
