@@ -472,6 +472,11 @@ interface components {
             readonly memberIdentity: string | null;
         };
         readonly ExportMembersInput: {
+            /**
+             * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON
+             * @enum {string}
+             */
+            readonly cells?: "exact" | "text";
             /** @description Only members of this department */
             readonly departmentId?: string;
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
@@ -585,6 +590,11 @@ interface components {
             readonly jobId: string;
         };
         readonly GetJobRowsInput: {
+            /**
+             * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON
+             * @enum {string}
+             */
+            readonly cells?: "exact" | "text";
             /** @description Id of the job */
             readonly jobId: string;
             /** @description Only rows with this status */
@@ -1823,6 +1833,8 @@ interface components {
             readonly column?: string;
             /** @description What is allowed there. */
             readonly detail: string;
+            /** @description Line of an imported file in which the row begins, as an editor counts: 1 is the first, and a cell in quotes may have several; absent where it does not apply */
+            readonly line?: number;
             /** @description Query parameter, path parameter or header; absent where it does not apply */
             readonly parameter?: string;
             /** @description JSON pointer (RFC 6901) into the body; absent where it does not apply */

@@ -171,8 +171,9 @@ function faultsOf({ errors = [] }: ProblemBody): string {
 }
 
 /** Where in the request, or in its file. */
-export function placeOf({ row, column, pointer, parameter }: RequestFault): string {
+export function placeOf({ row, line, column, pointer, parameter }: RequestFault): string {
   if (row === undefined) return pointer || parameter || 'body';
   if (row === 0) return column === undefined ? 'file' : `header, ${column}`;
-  return column === undefined ? `row ${row}` : `row ${row}, ${column}`;
+  const place = line === undefined ? `row ${row}` : `row ${row} (line ${line})`;
+  return column === undefined ? place : `${place}, ${column}`;
 }

@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
-import { JwtCallers } from './jwt-callers.ts';
+import { JwtCallers, type TokenFault } from './jwt-callers.ts';
 
 export type Refusal = ProblemException | undefined;
 
@@ -14,10 +14,21 @@ const BEARER = /^bearer(?: +(.*))?$/is;
 const API_KEY = /^lgw_/;
 const TOKEN = /^(bearer +.*|[\w-]+\.[\w-]+\.[\w-]+)$/is;
 
-/** Made once: there may be thousands a second. They tell what is wrong with the form of credentials, never whether a key is known. */
+const SEND_KEY = 'Send an API key in `X-Api-Key`.';
+const SEND_EITHER = 'Send an API key in `X-Api-Key`, or a token in `Authorization: Bearer`.';
+
+/**
+ * Made once: there may be thousands a second. They tell what is wrong with the form of credentials. A key that was never issued, a
+ * removed one, and one with a letter too few get the same text, so that a stranger learns nothing about keys.
+ */
 const REFUSALS = {
-  none: new ProblemException('unauthenticated'),
+  none: refusal(`The request has neither \`X-Api-Key\` nor \`Authorization\`. ${SEND_KEY}`),
+  noneOfBoth: refusal(`The request has neither \`X-Api-Key\` nor \`Authorization\`. ${SEND_EITHER}`),
   both: refusal('The request has an API key and an Authorization header. Send one of them.'),
+  emptyKey: refusal(`The header \`X-Api-Key\` is empty. ${SEND_KEY}`),
+  wrongKey: refusal(
+    'The API key in `X-Api-Key` is not valid: no caller of this gateway has it. Send the whole key as it was issued; a removed key is not valid any more.',
+  ),
   keyAsToken: refusal('An API key belongs in the header `X-Api-Key`, without `Bearer`.'),
   tokenAsKey: refusal('A token belongs in the header `Authorization`, after `Bearer`.'),
   noTokens: refusal(
@@ -27,6 +38,23 @@ const REFUSALS = {
     'The `Authorization` header must be `Bearer` and a token. An API key belongs in `X-Api-Key`.',
   ),
 } as const;
+
+/** What is wrong with a token. A claim is named only after the issuer's signature was found to be right. */
+const TOKEN_REFUSALS: Readonly<Record<TokenFault, ProblemException>> = {
+  form: refusal('The token is not a signed JWT: three parts of base64url with dots between them.'),
+  header: refusal(
+    'The header of the token is not accepted: it must have `kid`, an asymmetric `alg` and, if any, `typ` JWT or at+jwt, and no `jku`, `jwk`, `x5u`, `x5c` or `crit`.',
+  ),
+  signature: refusal('The token is not signed by a key of the issuer that this gateway trusts.'),
+  expired: refusal('The token has expired: its `exp` is over. Get a new one.'),
+  early: refusal('The token is not valid yet: its `nbf` lies ahead.'),
+  issuer: refusal('The `iss` of the token is not the issuer that this gateway trusts, letter by letter.'),
+  audience: refusal('The `aud` of the token does not name this gateway.'),
+  claims: refusal('A claim of the token is missing or has another form: `exp` must be a number.'),
+  caller: refusal(
+    'The token is valid, but the gateway has no caller of that name (the first of `azp`, `client_id` and `sub` that is there).',
+  ),
+};
 
 const REALM = 'realm="licensing-gateway"';
 
@@ -53,16 +81,20 @@ export class CallerAuthentication {
     return this.jwts.accepted && bearerOf(headers) !== undefined && headers['x-api-key'] === undefined;
   }
 
-  /** The caller of a token that was not verified before. */
-  verified(headers: IncomingHttpHeaders): Promise<Caller | undefined> {
-    return this.jwts.verified(bearerOf(headers) ?? '');
+  /** The caller of a token that was not verified before, or why it has none. */
+  async verified(headers: IncomingHttpHeaders): Promise<Caller | ProblemException> {
+    const token = bearerOf(headers) ?? '';
+    if (API_KEY.test(token)) return REFUSALS.keyAsToken;
+    const found = await this.jwts.verified(token);
+    return typeof found === 'string' ? TOKEN_REFUSALS[found] : found;
   }
 
   /** The caller whose credentials these are now: for a response that goes on after its request was authorised. */
   async current(headers: IncomingHttpHeaders): Promise<Caller | undefined> {
     const known = this.recognised(headers);
     if (known || !this.hasToken(headers)) return known;
-    return this.verified(headers).catch(() => undefined);
+    const verdict = await this.verified(headers).catch(() => undefined);
+    return verdict instanceof ProblemException ? undefined : verdict;
   }
 
   /** Counts a request of this caller. Returns the problem where it exceeds a limit. */
@@ -70,18 +102,18 @@ export class CallerAuthentication {
     return this.limits.admit(caller, reply);
   }
 
-  /** Why a request has no caller. */
+  /** Why a request without a token to verify has no caller. */
   refusal({ 'x-api-key': key, authorization }: IncomingHttpHeaders): ProblemException {
-    if (authorization === undefined)
-      return typeof key === 'string' && TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.none;
-    if (key !== undefined) return REFUSALS.both;
     const token = bearerOf({ authorization });
+    if (key === '') return REFUSALS.emptyKey;
+    if (typeof key === 'string')
+      return token !== undefined ? REFUSALS.both : TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.wrongKey;
+    if (authorization === undefined) return this.jwts.accepted ? REFUSALS.noneOfBoth : REFUSALS.none;
     if (token === undefined) return REFUSALS.otherScheme;
-    if (API_KEY.test(token)) return REFUSALS.keyAsToken;
-    return this.jwts.accepted ? REFUSALS.none : REFUSALS.noTokens;
+    return API_KEY.test(token) ? REFUSALS.keyAsToken : REFUSALS.noTokens;
   }
 
-  /** The `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). It never says which part of the credentials was wrong. */
+  /** The `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). */
   challenge(headers: IncomingHttpHeaders): string {
     const key = `ApiKey ${REALM}`;
     if (!this.jwts.accepted) return key;

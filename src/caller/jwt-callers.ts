@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { JwtConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -20,6 +20,12 @@ const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_KEY_ID = 256;
 const CLOCK_TOLERANCE_S = 10;
 const MAX_VERIFIED = 10_000;
+
+/** Why a token has no caller: its form, its header, its signature, a claim, or the name that it holds. */
+export type TokenFault =
+  'form' | 'header' | 'signature' | 'expired' | 'early' | 'issuer' | 'audience' | 'claims' | 'caller';
+
+const OF_CLAIM: Readonly<Record<string, TokenFault>> = { iss: 'issuer', aud: 'audience', nbf: 'early' };
 
 /** A token whose signature and claims are valid. */
 interface Verified {
@@ -71,25 +77,25 @@ export class JwtCallers implements OnApplicationShutdown {
       : undefined;
   }
 
-  /**
-   * The caller of the token; undefined for an invalid token. Rejects where the keys are not available.
-   */
-  async verified(token: string): Promise<Caller | undefined> {
-    return this.#keys && COMPACT.test(token) ? this.#verify(token, digestOf(token), this.#keys) : undefined;
+  /** The caller of the token, or why it has none. Rejects where the keys are not available. */
+  async verified(token: string): Promise<Caller | TokenFault> {
+    return this.#keys && COMPACT.test(token) ? this.#verify(token, digestOf(token), this.#keys) : 'form';
   }
 
-  async #verify(token: string, digest: string, issuer: IssuerKeys): Promise<Caller | undefined> {
+  async #verify(token: string, digest: string, issuer: IssuerKeys): Promise<Caller | TokenFault> {
     this.#verified.delete(digest);
     const id = keyIdOf(token);
-    if (id === undefined) return undefined;
+    if (id === undefined) return 'header';
     const keys = await issuer.having(id).catch((error: unknown) => {
       if (!(error instanceof KeysUnavailable)) throw error;
       throw new ProblemException('dependency-unavailable', { retryAfter: RETRY_MS / 1_000 });
     });
-    const claims = keys && (await this.#claimsOf(token, keys));
-    const name = claims && nameOf(claims);
+    if (!keys) return 'signature';
+    const claims = await this.#claimsOf(token, keys);
+    if (typeof claims === 'string') return claims;
+    const name = nameOf(claims);
     const entry = name === undefined ? undefined : this.registry.byName(name);
-    if (!keys || !claims || !name || !entry) return undefined;
+    if (!name || !entry) return 'caller';
     const scopes = scopesOf(claims);
     const endsAt = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
     const verified = { name, scopes, endsAt, keys, entry, caller: { ...entry, scopes } };
@@ -111,8 +117,7 @@ export class JwtCallers implements OnApplicationShutdown {
     return verified.caller;
   }
 
-  /** Undefined where any part of the token is invalid. */
-  async #claimsOf(token: string, { find }: KeySet): Promise<JWTPayload | undefined> {
+  async #claimsOf(token: string, { find }: KeySet): Promise<JWTPayload | TokenFault> {
     try {
       const { payload } = await jwtVerify(token, find, {
         algorithms: ALGORITHMS,
@@ -123,10 +128,17 @@ export class JwtCallers implements OnApplicationShutdown {
         currentDate: new Date(Date.now()),
       });
       return payload;
-    } catch {
-      return undefined;
+    } catch (error) {
+      return faultOf(error);
     }
   }
+}
+
+/** jose looks at the claims after the signature. */
+function faultOf(error: unknown): TokenFault {
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return 'signature';
+  return OF_CLAIM[error.claim] ?? 'claims';
 }
 
 function digestOf(token: string): string {

@@ -7,6 +7,7 @@ import { logFields } from '../problem/log-fields.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
+import { unsupportedType } from './body-type.ts';
 
 /** Refusals of the HTTP layer itself, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
@@ -43,10 +44,14 @@ export class ProblemFilter implements ExceptionFilter {
     // Also where the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
       const allow = this.allowed.of(request.url);
-      if (allow.length > 0) return new ProblemException('method-not-allowed', { allow });
+      if (allow.length > 0) return methodNotAllowed(request.method, allow);
+      return new ProblemException('not-found', { detail: this.#whereItMayBe(request) });
     }
     // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
     const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
+    // Fastify refuses a header that has not the form of a type by itself.
+    if (slug === 'unsupported-media-type')
+      return new ProblemException(slug, { errors: [unsupportedType(request)] });
     if (slug) return new ProblemException(slug);
     // The caller hung up while a file was read from it: that is no fault of ours, and no response reaches it.
     if (!request.raw.complete && (error as NodeJS.ErrnoException | null)?.code === 'ECONNRESET')
@@ -55,12 +60,26 @@ export class ProblemFilter implements ExceptionFilter {
     return new ProblemException('internal-error', { cause: error });
   }
 
+  /** Only for known callers: strangers may send thousands of wrong paths a second. */
+  #whereItMayBe({ url, state }: FastifyRequest): string {
+    const nearest = state.caller && this.allowed.nearest(url);
+    const hint = nearest === undefined ? '' : ` The nearest one is \`${nearest}\`.`;
+    return `No operation has this path.${hint} \`/docs\` shows all of them, \`/openapi.json\` has them for programs.`;
+  }
+
   #logInternal(error: unknown, request: FastifyRequest): void {
     this.log.error(
       { event: 'internal-error', requestId: request.state.requestId, ...errorSummary(error) },
       'A request failed inside the gateway',
     );
   }
+}
+
+function methodNotAllowed(method: string, allow: readonly string[]): ProblemException {
+  return new ProblemException('method-not-allowed', {
+    detail: `The path exists, but not with ${method}. It has ${allow.join(', ')}.`,
+    allow,
+  });
 }
 
 /** Sends a problem, and keeps its fields for the log line of the request. */

@@ -10,7 +10,8 @@ import type { Asker } from './admission-queue.ts';
 import { Connections } from './connections.ts';
 import { connectSpans } from './request-spans.ts';
 import { RefusalPace } from './refusal-pace.ts';
-import { RequestBodies, takesFile } from './request-bodies.ts';
+import { bodyTypeOf, unsupportedType } from './body-type.ts';
+import { RequestBodies } from './request-bodies.ts';
 import {
   closeAfterResponse,
   hasBody,
@@ -33,12 +34,6 @@ import { edge } from '../shared/edge.ts';
 
 /** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
-const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)? *$/i;
-const FILE_TYPES = {
-  csv: /^text\/csv *(; *(charset="?utf-8"?|header=present) *)*$/i,
-  ndjson: /^application\/x-ndjson *(; *charset="?utf-8"?)? *$/i,
-};
-
 /** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
 export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
@@ -144,7 +139,7 @@ export function connectHttp(app: NestFastifyApplication): void {
         .then((caller) => {
           // A caller that hung up meanwhile is not counted: its response is closed already.
           if (reply.raw.closed) return;
-          if (!caller) return stranger();
+          if (caller instanceof ProblemException) return request.is404 ? done() : refuse(caller);
           const refusal = receive(caller);
           if (refusal) refuse(refusal);
           else count(caller);
@@ -160,15 +155,10 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (isCutShort(request)) return;
     // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
-    const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
-    const isFile = takesFile(request);
-    const isKnown = isFile || JSON_TYPE.test(type);
-    const kind = isFile
-      ? (['csv', 'ndjson'] as const).find((each) => FILE_TYPES[each].test(type))
-      : undefined;
-    if (!isKnown || coding.toLowerCase() !== 'identity' || (isFile && !kind))
-      return done(null, new UnreadableBody('unsupported-media-type'));
-    if (kind) {
+    const kind = bodyTypeOf(request);
+    if (kind === undefined)
+      return done(null, new UnreadableBody('unsupported-media-type', [unsupportedType(request)]));
+    if (kind !== 'json') {
       request.state.file = bodies.file(request, payload, kind);
       return done(null);
     }

@@ -49,14 +49,14 @@ export async function readFile(
     open = [];
   };
   for await (const each of file.kind === 'csv' ? csvRows(bytes, COLUMNS) : ndjsonRows(bytes)) {
-    const { row, values } = each;
+    const { row, line, values } = each;
     rows = row;
     if (row > maxRows)
       throw new ProblemException('payload-too-large', {
         detail: `The file may have at most ${maxRows} rows.`,
       });
     const { member, found } = values ? checked(row, values, rowOf, wanted) : unread(each);
-    faults.push(...found);
+    faults.push(...found.map((fault) => ({ ...fault, ...(line !== undefined && { line }) })));
     if (faults.length >= MAX_FAULTS) break;
     if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
     if (row % ROWS_PER_CHUNK === 0) close();

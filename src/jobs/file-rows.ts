@@ -9,6 +9,8 @@ import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 export interface FileRow {
   /** 1 is the first below the header; 0 is the header, or the file as a whole. */
   readonly row: number;
+  /** The line of the file where the row begins, as an editor counts: 1 is the first. A cell in quotes may have several lines. */
+  readonly line?: number;
   readonly values?: Record<string, unknown>;
   readonly faults?: readonly RowFault[];
 }
@@ -27,8 +29,10 @@ interface RowFault {
 /** Far more than a row of valid values has: in UTF-8, with quotes and escapes. */
 const MAX_ROW_BYTES = 16 * 1024;
 const TOO_LONG = `must have at most ${MAX_ROW_BYTES} bytes`;
+const LATIN_1 = 'must be in UTF-8, and is not (it may be Latin-1 or Windows-1252): save it as CSV in UTF-8';
 const NEW_LINE = 0x0a;
 const RETURN = 0x0d;
+const LINE_ENDS = /\r\n?|\n/g;
 /** The parser reads a piece at once, while other requests wait: about twenty rows. */
 const PIECE_BYTES = 2 * 1024;
 /** Of a column that the caller named. */
@@ -56,50 +60,69 @@ export async function* csvRows(bytes: AsyncIterable<Buffer>, columns: FileColumn
   const parser = parse({
     bom: true,
     delimiter: delimiterOf(head),
+    info: true,
     max_record_size: MAX_ROW_BYTES,
     // Reported with the number of the row.
     relax_column_count: true,
     skip_empty_lines: true,
   });
+  const startOf = rowStarts();
   let header: string[] | undefined;
   let row = 0;
   try {
     const source = Readable.from(asUtf8(head, rest), { objectMode: false });
     // A failure of either arrives at the reader of the parser.
-    for await (const cells of pipeline(source, parser, () => undefined) as AsyncIterable<string[]>) {
+    for await (const { record: cells, info } of pipeline(source, parser, () => undefined) as Records) {
+      const line = startOf(cells, info.lines);
       if (!header) {
         header = cells.map((name) => name.trim());
         const faults = headerFaults(header, columns);
-        if (faults.length > 0) return yield { row: 0, faults };
+        if (faults.length > 0) return yield { row: 0, line, faults };
         continue;
       }
       row++;
-      if (cells.length === header.length) yield { row, values: valuesOf(header, cells) };
-      else yield { row, faults: [{ detail: `must have ${header.length} cells, like the header` }] };
+      if (cells.length === header.length) yield { row, line, values: valuesOf(header, cells) };
+      else yield { row, line, faults: [{ detail: `must have ${header.length} cells, like the header` }] };
     }
     if (!header) yield { row: 0, faults: [{ detail: EMPTY }] };
   } catch (error) {
     if (error instanceof ProblemException) throw error;
-    yield { row: rowOf(error), faults: [{ detail: detailOf(error) }] };
+    yield { row: rowOf(error), line: lineOf(error), faults: [{ detail: detailOf(error) }] };
   }
+}
+
+type Records = AsyncIterable<{ readonly record: string[]; readonly info: { readonly lines: number } }>;
+
+/** The line in which each row begins. The parser says in which one it ends, and counts a return with its line end in quotes as two. */
+function rowStarts(): (cells: readonly string[], end: number) => number {
+  let [before, surplus] = [0, 0];
+  return (cells, end) => {
+    const ends = end > before + 1 ? cells.flatMap((cell) => cell.match(LINE_ENDS) ?? []) : [];
+    const line = end - surplus - ends.join('').length;
+    before = end;
+    surplus += ends.filter((each) => each.length > 1).length;
+    return line;
+  };
 }
 
 /** The rows of a file with one JSON object in each line. */
 export async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
   let row = 0;
+  let at = 0;
   for await (const line of lines(bytes)) {
+    at++;
     if (row === 0) {
       const refusal = refusalOf(line ?? Buffer.alloc(0));
       if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
     }
     if (line && line.toString('latin1').trim() === '') continue;
     row++;
-    if (!line) return yield { row, faults: [{ detail: TOO_LONG }] };
+    if (!line) return yield { row, line: at, faults: [{ detail: TOO_LONG }] };
     const value = readRequestBody(line);
-    if (value instanceof UnreadableBody) yield { row, faults: faultsOf(value) };
+    if (value instanceof UnreadableBody) yield { row, line: at, faults: faultsOf(value) };
     else if (typeof value !== 'object' || value === null || Array.isArray(value))
-      yield { row, faults: [{ detail: 'must be a JSON object' }] };
-    else yield { row, values: value as Record<string, unknown> };
+      yield { row, line: at, faults: [{ detail: 'must be a JSON object' }] };
+    else yield { row, line: at, values: value as Record<string, unknown> };
   }
   if (row === 0) yield { row: 0, faults: [{ detail: EMPTY }] };
 }
@@ -195,6 +218,8 @@ function delimiterOf(head: Buffer): string {
 }
 
 function headerFaults(header: readonly string[], { known, required }: FileColumns): RowFault[] {
+  if (header.some((name) => name.includes('\t')))
+    return [{ detail: 'must be separated by `,` or `;`, and is separated by tabs' }];
   // The first row of a file that has no header has a password, which the response must not repeat.
   if (!header.some((column) => known.includes(column)))
     return [{ detail: `must be the header line, with the names ${known.join(', ')}` }];
@@ -222,13 +247,20 @@ function rowOf(error: unknown): number {
   return error instanceof CsvError ? Number(error['records'] ?? 0) : 0;
 }
 
+function lineOf(error: unknown): number | undefined {
+  if (error instanceof NotUtf8) return error.line + 1;
+  // The parser looks for the end of a quote as far as the end of the file.
+  if (!(error instanceof CsvError) || error.code === 'CSV_QUOTE_NOT_CLOSED') return undefined;
+  return Number(error['lines'] ?? 1);
+}
+
 function detailOf(error: unknown): string {
   if (error instanceof CsvError) {
     if (error.code === 'CSV_MAX_RECORD_SIZE') return TOO_LONG;
     if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'has a quote that is not closed';
     return 'is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end';
   }
-  if (error instanceof NotUtf8) return 'must be in UTF-8';
+  if (error instanceof NotUtf8) return LATIN_1;
   throw error;
 }
 

@@ -121,11 +121,11 @@ export class JobsController {
   async getJobRows(
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
-    @Query() { status }: JobRowsQuery,
+    @Query() { status, cells }: JobRowsQuery,
     @HeaderValue('accept') accept?: string,
   ): Promise<StreamableFile> {
     const job = await this.jobs.find(jobId, caller.grants);
-    return rowStream<JobRowDto>(accept, ROW_COLUMNS, this.jobs.rows(job, status));
+    return rowStream<JobRowDto>(accept, ROW_COLUMNS, this.jobs.rows(job, status), cells);
   }
 
   @Post(':jobId/retry')

@@ -8,6 +8,13 @@ import { acceptedType } from '../validation/accepted-type.ts';
 /** The media types of rows; the first is that of a request without `Accept`. */
 export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;
 
+/** How a cell of CSV is written: as it is, or as text also for a spreadsheet. */
+export const cellForms = ['exact', 'text'] as const;
+export type CellForm = (typeof cellForms)[number];
+
+/** A spreadsheet takes a cell that begins so for a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
 type Cell = string | number | boolean | null | readonly string[];
 
 /**
@@ -18,10 +25,11 @@ export async function rowStream<T extends object>(
   accept: string | undefined,
   columns: readonly (keyof T & string)[],
   rows: AsyncGenerator<T>,
+  cells: CellForm = 'exact',
 ): Promise<StreamableFile> {
   const isCsv = acceptedType(accept, ROW_TYPES) !== ROW_TYPES[1];
   const first = await rows.next();
-  const lines = isCsv ? csv(columns, first, rows) : ndjson(first, rows);
+  const lines = isCsv ? csv(columns, first, rows, cells) : ndjson(first, rows);
   const type = isCsv ? `${ROW_TYPES[0]}; charset=utf-8; header=present` : ROW_TYPES[1];
   return new StreamableFile(Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 }), { type });
 }
@@ -30,14 +38,15 @@ async function* csv<T extends object>(
   columns: readonly (keyof T & string)[],
   first: IteratorResult<T>,
   rest: AsyncGenerator<T>,
+  cells: CellForm,
 ): AsyncGenerator<string> {
   yield `${columns.join(',')}\r\n`;
   try {
     for await (const row of all(first, rest))
-      yield `${columns.map((column) => cell(row[column] as Cell)).join(',')}\r\n`;
+      yield `${columns.map((column) => cell(row[column] as Cell, cells)).join(',')}\r\n`;
   } catch (error) {
     const { code, detail, title } = problemOf(error);
-    yield `${['#incomplete', code, detail ?? title].map(cell).join(',')}\r\n`;
+    yield `${['#incomplete', code, detail ?? title].map((text) => cell(text, cells)).join(',')}\r\n`;
     await handedOver();
     throw error;
   }
@@ -64,8 +73,9 @@ async function* all<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): Async
   yield* rest;
 }
 
-function cell(value: Cell): string {
+function cell(value: Cell, form: CellForm): string {
   if (value === null) return '';
-  const text = Array.isArray(value) ? value.join(' ') : String(value);
+  const exact = Array.isArray(value) ? value.join(' ') : String(value);
+  const text = form === 'text' && FORMULA.test(exact) ? `'${exact}` : exact;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -15,7 +15,11 @@ export const EXPORTED = [
 export class MemberExportService {
   constructor(private readonly members: MemberService) {}
 
-  async *all(call: CallContext, enterpriseGlobalId: string, filter: ExportQuery): AsyncGenerator<MemberDto> {
+  async *all(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    filter: Omit<ExportQuery, 'cells'>,
+  ): AsyncGenerator<MemberDto> {
     for await (const { items } of this.members.allMembers(call, enterpriseGlobalId, filter)) yield* items;
   }
 }

@@ -67,7 +67,7 @@ export class MemberImportsController {
     description:
       'The members arrive page by page, as the platform gives them. Where the list cannot be read to its end, the connection is closed before the end of the ' +
       'response, after a last line that says why: `#incomplete,<code>,<reason>` in CSV, an object with `problem` in NDJSON. ' +
-      'No cell is changed: a spreadsheet may take one that begins with `=`, `+`, `-` or `@` for a formula.',
+      'No cell is changed: for a spreadsheet, which takes one that begins with `=`, `+`, `-` or `@` for a formula, ask for `cells=text`.',
     effect: 'read',
     scope: 'members:read',
     upstream: 'listMembers',
@@ -85,9 +85,9 @@ export class MemberImportsController {
   exportMembers(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: ImportPath,
-    @Query() query: ExportQuery,
+    @Query() { cells, ...filter }: ExportQuery,
     @HeaderValue('accept') accept?: string,
   ): Promise<StreamableFile> {
-    return rowStream(accept, EXPORTED, this.exports.all(call, enterpriseGlobalId, query));
+    return rowStream(accept, EXPORTED, this.exports.all(call, enterpriseGlobalId, filter), cells);
   }
 }

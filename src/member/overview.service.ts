@@ -3,6 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { nothingIfUnknown } from '../upstream/problems/unknown-enterprise.ts';
 import { type OverviewDto, overviewSections } from './dto/overview.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { logPartial, settle, type Settled } from './member-failure.ts';
@@ -27,9 +28,9 @@ export class OverviewService {
       settle(this.assets.allAssetNums(call, enterpriseGlobalId)),
       settle(this.assets.allLentLocks(call, enterpriseGlobalId)),
       settle(
-        this.upstream.call('listAssets', call, { ids }, (data) =>
-          toAssetCounts(data, this.config.timestampUnit, Date.now()),
-        ),
+        this.upstream
+          .call('listAssets', call, { ids }, (data) => this.#assetCounts(data))
+          .catch((error: unknown) => this.#assetCounts(nothingIfUnknown(error))),
       ),
     ]);
     const sections = { members, assetNums, lentLocks, assets };
@@ -48,6 +49,10 @@ export class OverviewService {
       assets: valueOf(assets, (counts) => counts),
       unreachable: unreachable.map(({ section, problem }) => ({ section, code: problem.slug })),
     };
+  }
+
+  #assetCounts(data: unknown): ReturnType<typeof toAssetCounts> {
+    return toAssetCounts(data, this.config.timestampUnit, Date.now());
   }
 }
 

@@ -3,6 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { isBound } from '../upstream/tenancy.ts';
+import { nothingIfUnknown } from '../upstream/problems/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
@@ -77,7 +78,8 @@ export class OrderService {
     enterpriseGlobalId: string,
     wanted: ListAssetsQuery,
   ): Promise<AssetPageDto> {
-    const assets = await this.shared.read(this.#assetList(enterpriseGlobalId, wanted.extendCode), call);
+    const source = this.#assetList(enterpriseGlobalId, wanted.extendCode);
+    const assets = await this.shared.read(source, call).catch(nothingIfUnknown);
     return pageOf(
       assets.filter((asset) => isWanted(asset, wanted)),
       wanted,
@@ -85,9 +87,10 @@ export class OrderService {
   }
 
   async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: AssetParams): Promise<AssetDto> {
-    const asset = await this.shared.find(this.#assetList(enterpriseGlobalId), call, (assets) =>
-      assets.find((each) => each.assetId === assetId),
-    );
+    const wanted = (assets: readonly AssetDto[]) => assets.find((each) => each.assetId === assetId);
+    const asset = await this.shared
+      .find(this.#assetList(enterpriseGlobalId), call, wanted)
+      .catch((error: unknown) => wanted(nothingIfUnknown(error)));
     if (!asset) throw new ProblemException('asset-not-found');
     return asset;
   }

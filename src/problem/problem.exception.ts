@@ -3,11 +3,11 @@ import { problemDefinition, type ProblemSlug, problemType } from './catalogue.ts
 import type { Outcome } from './definition.ts';
 
 /**
- * One fault of a request: its location (RFC 6901 pointer into the body, a parameter or header name, or row and column of a file, where
- * row 1 is the first below the header) and what is allowed.
+ * One fault of a request: its location (RFC 6901 pointer into the body, a parameter or header name, or row, line and column of a
+ * file, where row 1 is the first below the header, and line 1 the first of the file) and what is allowed.
  */
 export type RequestFault =
-  | { readonly row: number; readonly column?: string; readonly detail: string }
+  | { readonly row: number; readonly line?: number; readonly column?: string; readonly detail: string }
   | { readonly pointer: string; readonly detail: string }
   | { readonly parameter: string; readonly detail: string };
 

@@ -1,6 +1,7 @@
 import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../shared/json.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { syntaxFault } from './json-syntax.ts';
 import { OBJECT_RULE } from './rules.ts';
 
 const MAX_DEPTH = 32;
@@ -10,7 +11,7 @@ const MAX_VALUES = 50_000;
 const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
 
 const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
-  encoding: 'must be UTF-8',
+  encoding: 'must be UTF-8, and is not (it may be Latin-1 or Windows-1252)',
   syntax: 'must be JSON',
   depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
   values: TOO_MANY,
@@ -49,9 +50,14 @@ export function readRequestBody(bytes: Buffer): unknown {
     if (budget.left < 0) return invalid('', TOO_MANY);
     return polluting === undefined ? value : invalid(polluting, 'is not a known field');
   } catch (error) {
-    if (error instanceof JsonFault) return invalid(error.pointer, MESSAGES[error.kind]);
+    if (error instanceof JsonFault) return invalid(error.pointer, messageOf(error, bytes));
     throw error;
   }
+}
+
+function messageOf({ kind }: JsonFault, bytes: Buffer): string {
+  const place = kind === 'syntax' ? syntaxFault(bytes.toString().replace(/^\ufeff/, '')) : undefined;
+  return place === undefined ? MESSAGES[kind] : `${MESSAGES[kind]}: ${place}`;
 }
 
 function invalid(pointer: string, detail: string): UnreadableBody {

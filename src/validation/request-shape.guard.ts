@@ -7,6 +7,9 @@ import { acceptedType } from './accepted-type.ts';
 import { UnreadableBody } from './request-body.ts';
 
 const SERVED = new Set(['application/json', 'application/problem+json', 'application/*', '*/*', 'text/html']);
+const JSON_ONLY = ['application/json'];
+/** Ranges that have the form of one; another text is not repeated. */
+const RANGES = /^[\w.+*/;,= -]{1,200}$/;
 /** Clients send few different headers. Where a client sends many, they are only parsed again. */
 const MAX_ACCEPTS = 100;
 
@@ -29,7 +32,7 @@ export class RequestShapeGuard implements CanActivate {
     const { policy } = request.state;
     const { accept } = request.headers;
     const isAccepted = policy?.streams ? acceptedType(accept, policy.streams) : this.#accepted(accept);
-    if (!isAccepted) throw new ProblemException('not-acceptable');
+    if (!isAccepted) throw notAcceptable(accept, policy?.streams ?? JSON_ONLY);
     if (policy?.takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const errors = faultsOf(request, this.#declaredBy(context));
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
@@ -57,6 +60,14 @@ export class RequestShapeGuard implements CanActivate {
     }
     return declared;
   }
+}
+
+function notAcceptable(accept: string | undefined, types: readonly string[]): ProblemException {
+  const there = types.map((type) => `\`${type}\``).join(' or ');
+  const is = accept !== undefined && RANGES.test(accept) ? `, and is \`${accept}\`` : '';
+  return new ProblemException('not-acceptable', {
+    errors: [{ parameter: 'Accept', detail: `must allow ${there}${is}` }],
+  });
 }
 
 function faultsOf({ url, query, body }: FastifyRequest, declared: Declared): RequestFault[] {

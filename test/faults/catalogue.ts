@@ -802,7 +802,8 @@ export const sections: readonly CatalogueSection[] = [
       {
         id: 'K29',
         fault: 'no key, a wrong one, one that was withdrawn',
-        holds: '401, without a hint which of them',
+        holds:
+          '401, which tells a missing key from a wrong one; wrong ones look alike, whether they were ever valid or not',
       },
       { id: 'K30', fault: "another tenant's enterprise or channel", holds: '403 before anything is sent' },
       {
@@ -896,6 +897,39 @@ export const sections: readonly CatalogueSection[] = [
         id: 'K50',
         fault: 'a file with a fault at its beginning, from a client that sends all of it before it reads',
         holds: 'the gateway reads and discards the rest, so that the client gets the response at once',
+      },
+      {
+        id: 'K61',
+        fault: 'a body that is not JSON',
+        holds: '400 with line and column and what is expected there; nothing of the body is repeated',
+      },
+      {
+        id: 'K62',
+        fault: 'a body of another type, in another encoding, compressed',
+        holds: '415 with what came and what there is',
+      },
+      { id: 'K63', fault: 'an `Accept` that the operation has no type for', holds: '406 with what there is' },
+      {
+        id: 'K64',
+        fault: 'a path that no operation has, or another method',
+        holds: '404 with the nearest path, for known callers only; 405 with the methods',
+      },
+      {
+        id: 'K65',
+        fault: 'an enterprise that the platform does not know',
+        holds:
+          'the same at every read, whether the platform refuses or answers an empty list: lists are empty, single things 404; another refusal stays one',
+      },
+      {
+        id: 'K66',
+        fault: 'an order whose outcome is unknown',
+        holds: 'the response says not to send it under another number, and to look at `Location`',
+      },
+      {
+        id: 'K67',
+        fault: 'a member whose name or remark begins like a formula, in an export that a spreadsheet opens',
+        holds:
+          'with `cells=text` the cell is text; without it every byte is as it was, and can be imported again',
       },
     ],
   },

@@ -246,6 +246,24 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     await expectRefused(await forge());
   });
 
+  it.each<[string, () => Promise<string>]>([
+    ['not a signed JWT', async () => 'x'],
+    ['header of the token', () => issuer.token(CALLER, { typ: 'logout+jwt' })],
+    ['header of the token', () => issuer.token(CALLER, { kid: undefined })],
+    ['not signed by a key of the issuer', () => byForger({}, { exp: now() - 20, aud: 'billing' })],
+    ['not signed by a key of the issuer', () => byForger({ kid: 'forged' })],
+    ['`exp` is over', () => issuer.token({ ...CALLER, exp: now() - 20 })],
+    ['`exp` must be a number', () => issuer.token({ ...CALLER, exp: undefined })],
+    ['`nbf` lies ahead', () => issuer.token({ ...CALLER, nbf: now() + 60 })],
+    ['`iss` of the token', () => issuer.token({ ...CALLER, iss: `${issuer.url}/` })],
+    ['`aud` of the token', () => issuer.token({ ...CALLER, aud: 'billing' })],
+    ['no caller of that name', () => issuer.token({ ...CALLER, azp: 'stranger' })],
+    ['without `Bearer`', async () => gateway.key],
+  ])('the response says "%s", and of a claim only where the issuer signed it', async (detail, forge) => {
+    const { status, body } = await send(await forge());
+    expect([status, body['detail']]).toEqual([401, expect.stringContaining(detail)]);
+  });
+
   it('a known key with an algorithm that is not its own', async () => {
     const { privateKey } = await issuer.addKey('rsa', 'RS256');
     const own = await TestGateway.start(sandbox, issuer.environment, [

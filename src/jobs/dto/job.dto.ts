@@ -16,6 +16,7 @@ import {
   type RowStatus,
   rowStatuses,
 } from '../job-record.ts';
+import { type CellForm, cellForms } from '../line-format.ts';
 
 /** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
@@ -74,6 +75,13 @@ export class JobRowsQuery {
   @Optional()
   @OneOf(rowStatuses, { description: 'Only rows with this status' })
   status?: RowStatus;
+
+  @Optional()
+  @OneOf(cellForms, {
+    description:
+      "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON",
+  })
+  cells: CellForm = 'exact';
 }
 
 export class ExportQuery {
@@ -90,6 +98,13 @@ export class ExportQuery {
   @Text(100, { example: 'anna' })
   @Names('filter')
   keyword?: string;
+
+  @Optional()
+  @OneOf(cellForms, {
+    description:
+      "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON",
+  })
+  cells: CellForm = 'exact';
 }
 
 @ApiSchema({

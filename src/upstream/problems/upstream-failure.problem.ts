@@ -2,12 +2,12 @@ import type { UpstreamOperation } from '../operations.ts';
 import type { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome } from '../../problem/definition.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
-import { ProblemException, type UpstreamAnswer } from '../../problem/problem.exception.ts';
+import { ProblemException, type RequestFault, type UpstreamAnswer } from '../../problem/problem.exception.ts';
 import { inOurWords } from './wire-names.ts';
 import { upstreamCodes } from './upstream-codes.ts';
 
 const INCOMPLETE =
-  'The order was placed, but the answer of the platform does not name one licence order for each of its items.';
+  'The order was placed, but the answer of the platform does not name one licence order for each of its items. Do not send it again, also not under another number.';
 
 const DELAYED = 'The gateway was too busy to send the order in time, twice, so it did not send it.';
 
@@ -68,8 +68,15 @@ function refusal(failure: UpstreamFailure): ProblemException {
   const detail = spoken?.text ?? 'is refused by the platform';
   return problem(known.slug, failure, {
     detail: spoken?.text,
-    errors: pointers.length > 0 ? pointers.map((pointer) => ({ pointer, detail })) : undefined,
+    errors: pointers.length > 0 ? pointers.map((at) => faultAt(at, operation, detail)) : undefined,
   });
+}
+
+/** The platform has some ids in its body that callers have in the path. */
+function faultAt(pointer: string, { name, path }: UpstreamOperation, detail: string): RequestFault {
+  const field = pointer.slice(1);
+  const isInPath = path.includes(`{${field}}`) || (name === 'updateCustomer' && field === 'crmCustomerId');
+  return isInPath ? { parameter: field, detail } : { pointer, detail };
 }
 
 /** The platform does not say which row of a list it means, so the pointer goes to the list. */

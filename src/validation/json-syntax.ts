@@ -1,0 +1,90 @@
+const [QUOTE, BACKSLASH, SPACE] = [0x22, 0x5c, 0x20];
+const WHITE = /[ \t\n\r]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/**
+ * Where a text stops being JSON (RFC 8259), and what is expected there; undefined for JSON. It never repeats the text, which may have a
+ * password. The caller has limited the depth of the text.
+ */
+export function syntaxFault(text: string): string | undefined {
+  const reader = new Reader(text);
+  const expected = reader.document();
+  if (expected === undefined) return undefined;
+  const before = text.slice(0, reader.at);
+  const line = before.split('\n').length;
+  const column = reader.at - before.lastIndexOf('\n');
+  const place = text.includes('\n') ? `line ${line}, column ${column}` : `column ${column}`;
+  return `${reader.at < text.length ? `at ${place}` : `where it ends (${place})`} there must be ${expected}`;
+}
+
+/** Each method reads a part from {@link at} on. It returns what is expected where it stops, or undefined at the end of the part. */
+class Reader {
+  at = 0;
+
+  constructor(private readonly text: string) {}
+
+  document(): string | undefined {
+    const expected = this.#value();
+    if (expected !== undefined) return expected;
+    this.#skip(WHITE);
+    return this.at < this.text.length ? 'the end: a value is complete before' : undefined;
+  }
+
+  #value(): string | undefined {
+    this.#skip(WHITE);
+    const first = this.text[this.at];
+    if (first === '"') return this.#string();
+    if (first === '{') return this.#members('}', true);
+    if (first === '[') return this.#members(']', false);
+    return this.#skip(SCALAR) ? undefined : 'a value';
+  }
+
+  #members(close: string, named: boolean): string | undefined {
+    this.at++;
+    if (this.#isNext(close)) return undefined;
+    for (;;) {
+      const expected = (named ? this.#name() : undefined) ?? this.#value();
+      if (expected !== undefined) return expected;
+      if (this.#isNext(close)) return undefined;
+      if (!this.#isNext(',')) return `\`,\` or \`${close}\``;
+    }
+  }
+
+  #name(): string | undefined {
+    this.#skip(WHITE);
+    if (this.text[this.at] !== '"') return 'the name of a field, in `"`';
+    return this.#string() ?? (this.#isNext(':') ? undefined : '`:`');
+  }
+
+  #string(): string | undefined {
+    for (this.at++; this.at < this.text.length; this.at++) {
+      const code = this.text.charCodeAt(this.at);
+      if (code === QUOTE) {
+        this.at++;
+        return undefined;
+      }
+      if (code < SPACE) return 'the end of the string, or an escape such as `\\n` for a control character';
+      if (code === BACKSLASH) {
+        if (!this.#skip(ESCAPE)) return 'an escape such as `\\n` or `\\u00e4`';
+        this.at--;
+      }
+    }
+    return 'the `"` that ends the string';
+  }
+
+  /** Goes on past the character where it is the next after white space. */
+  #isNext(character: string): boolean {
+    this.#skip(WHITE);
+    if (this.text[this.at] !== character) return false;
+    this.at++;
+    return true;
+  }
+
+  #skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at;
+    if (!pattern.test(this.text)) return false;
+    this.at = pattern.lastIndex;
+    return true;
+  }
+}
