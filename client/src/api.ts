@@ -1685,6 +1685,8 @@ interface components {
             readonly column?: string;
             /** @description What is allowed there. */
             readonly detail: string;
+            /** @description Line of an imported file in which the row begins: 1 is the first; absent where it does not apply */
+            readonly line?: number;
             /** @description Query parameter, path parameter or header; absent where it does not apply */
             readonly parameter?: string;
             /** @description JSON pointer (RFC 6901) into the body; absent where it does not apply */

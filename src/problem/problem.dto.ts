@@ -31,6 +31,14 @@ export class RequestFaultDto {
   })
   row?: number;
 
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    description: `Line of an imported file in which the row begins: 1 is the first; ${NEVER_SHOWN}`,
+    required: false,
+  })
+  line?: number;
+
   @ApiProperty({ description: `Column of an imported file; ${NEVER_SHOWN}`, required: false })
   column?: string;
 

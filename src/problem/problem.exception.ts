@@ -7,7 +7,7 @@ import type { Outcome } from './definition.ts';
  * row 1 is the first below the header) and what is allowed.
  */
 export type RequestFault =
-  | { readonly row: number; readonly column?: string; readonly detail: string }
+  | { readonly row: number; readonly line?: number; readonly column?: string; readonly detail: string }
   | { readonly pointer: string; readonly detail: string }
   | { readonly parameter: string; readonly detail: string };
 

@@ -264,7 +264,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     const wrong = await gateway.request('POST', path, { body: file(newRows('fine', 1)), headers: CSV });
     expect([wrong.status, wrong.body['errors']]).toEqual([
       400,
-      [{ row: 1, column: 'account', detail: 'must be the account of a row that failed' }],
+      [{ row: 1, line: 2, column: 'account', detail: 'must be the account of a row that failed' }],
     ]);
     const [anna] = (await rowsOf(job, '?status=failed')) as [Row];
     await gateway.request('DELETE', `/v1/enterprises/ent-harbour/members/${anna.memberGlobalId}`);
@@ -342,7 +342,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     [
       'an encoding other than UTF-8',
       bytes(`${HEADER}\n`, [0x7a, 0xf6], ',x1234567,Z,,,\n'),
-      [{ row: 1, detail: 'must be in UTF-8' }],
+      [{ row: 1, line: 2, detail: expect.stringContaining('as files in Latin-1') }],
     ],
     ['UTF-16', bytes([0xff, 0xfe], 'a'), [{ row: 0, detail: 'must be in UTF-8, and is in UTF-16' }]],
     [
@@ -358,42 +358,67 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     [
       'a quote inside',
       file(['z"oe,first-login-1,Zoe,,,']),
-      [{ row: 1, detail: expect.stringContaining('is not CSV') }],
+      [{ row: 1, line: 2, detail: expect.stringContaining('is not CSV') }],
     ],
     [
       'no header, and does not repeat its first row',
       file([], good),
-      [{ row: 0, detail: `must be the header line, with the names ${HEADER.replaceAll(',', ', ')}` }],
+      [
+        {
+          row: 0,
+          line: 1,
+          detail: `must be the header line, with the names ${HEADER.replaceAll(',', ', ')}`,
+        },
+      ],
     ],
     [
       'a column too few',
       file([good], 'account,password,departmentId,remark,passwordMobile,x'),
       [
-        { row: 0, column: 'x', detail: expect.stringContaining('is not one of') },
-        { row: 0, column: 'name', detail: 'is required' },
+        { row: 0, line: 1, column: 'x', detail: expect.stringContaining('is not one of') },
+        { row: 0, line: 1, column: 'name', detail: 'is required' },
       ],
     ],
-    ['a cell too many', file([`${good},`]), [{ row: 1, detail: 'must have 6 cells, like the header' }]],
+    [
+      'a cell too many',
+      file([`${good},`]),
+      [{ row: 1, line: 2, detail: 'must have 6 cells, like the header' }],
+    ],
     [
       'an account twice',
       file([good, 'max,first-login-2,Max,,,', good]),
-      [{ row: 3, column: 'account', detail: 'must not be given twice: row 1 has it too' }],
+      [{ row: 3, line: 4, column: 'account', detail: 'must not be given twice: row 1 has it too' }],
     ],
     [
       'wrong values',
       file(['z e,first-login-1,Zoe,ten,,', ',,,,,']),
       [
-        { row: 1, column: 'departmentId', detail: expect.anything() },
-        { row: 1, column: 'account', detail: 'must be 1 to 62 letters and digits' },
-        { row: 2, column: 'name', detail: expect.stringContaining('is required') },
-        { row: 2, column: 'account', detail: expect.stringContaining('is required') },
-        { row: 2, column: 'password', detail: expect.stringContaining('is required') },
+        { row: 1, line: 2, column: 'departmentId', detail: expect.anything() },
+        { row: 1, line: 2, column: 'account', detail: 'must be 1 to 62 letters and digits' },
+        { row: 2, line: 3, column: 'name', detail: expect.stringContaining('is required') },
+        { row: 2, line: 3, column: 'account', detail: expect.stringContaining('is required') },
+        { row: 2, line: 3, column: 'password', detail: expect.stringContaining('is required') },
       ],
     ],
     [
       'a row of 1 MB',
       file([`zoe,first-login-1,${'Z'.repeat(1_048_576)},,,`]),
-      [{ row: 1, detail: 'must have at most 16384 bytes' }],
+      [{ row: 1, detail: expect.stringContaining('must have at most 16384 bytes') }],
+    ],
+    [
+      'tabs between the cells',
+      file([good]).replaceAll(',', '\t'),
+      [{ row: 0, detail: expect.stringContaining('has tabs') }],
+    ],
+    [
+      'more cells than any row has',
+      file([good, '', `"z${'\n'}oe"${','.repeat(70)}`]),
+      [{ row: 2, line: 4, detail: 'must have at most 64 cells' }],
+    ],
+    [
+      'a wrong row below blank lines and a cell of two lines',
+      file(['', 'zoe,first-login-1,"Zoe\nZ",,,', '', 'max,first-login-2']),
+      [{ row: 2, line: 6, detail: 'must have 6 cells, like the header' }],
     ],
     ['nothing', '\n', [{ row: 0, detail: 'must have at least one row' }]],
     ['a header only', file([]), [{ row: 0, detail: 'must have at least one row' }]],
@@ -425,8 +450,8 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     expect(await ended(json)).toMatchObject({ state: 'succeeded', total: 1 });
     const wrong = await post('{"account":"ida","account":"eva"}\n[]\n', '', ndjson);
     expect(wrong.body['errors']).toEqual([
-      { row: 1, column: 'account', detail: 'must be given once' },
-      { row: 2, detail: 'must be a JSON object' },
+      { row: 1, line: 1, column: 'account', detail: 'must be given once' },
+      { row: 2, line: 2, detail: 'must be a JSON object' },
     ]);
   });
 

@@ -872,6 +872,13 @@ export const sections: readonly CatalogueSection[] = [
         fault: 'a file with a fault at its beginning, from a client that sends all of it before it reads',
         holds: 'the gateway reads and discards the rest, so that the client gets the response at once',
       },
+      {
+        id: 'K51',
+        fault:
+          'a known caller sends as much as a request may have of what is cheap to make: commas, blank lines, names, numbers, quotes',
+        holds:
+          'no turn of the event loop takes more than 100 ms of the processor: a file is read in slices, a row of very many cells, an object of very many fields and the hundredth fault end the reading.',
+      },
     ],
   },
   {
