@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { type CheapInput, cheapInputs, costOf, TELLS_TURNS } from '../test/support/cheap-input.ts';
 import { Fleet } from '../test/support/fleet.ts';
 import { memoryLimit } from '../test/support/memory-limit.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
@@ -135,6 +136,20 @@ const exhaustions: Readonly<Record<string, Scenario>> = {
   ),
 };
 
+/** The longest wait of other callers: a turn of the event loop that one input takes. */
+const cheap =
+  (input: CheapInput): Scenario =>
+  async (fleet) => {
+    await costOf(fleet, input, 1);
+    const one = await costOf(fleet, input, 1);
+    const five = await costOf(fleet, input, 5);
+    const { turnMs, moreMiB } = five;
+    return {
+      measured: `one ${one.turnMs.toFixed(0)} ms, ${one.moreMiB.toFixed(0)} MiB more; five at once ${turnMs.toFixed(0)} ms, ${moreMiB.toFixed(0)} MiB more (answered ${[...new Set([...one.statuses, ...five.statuses])].join()})`,
+      holds: Math.max(one.turnMs, turnMs) <= 100 && moreMiB <= 200,
+    };
+  };
+
 const scenarios: readonly (readonly [name: string, line: string, run: Scenario])[] = [
   [
     'slow headers, 1,000 at once',
@@ -204,6 +219,14 @@ const scenarios: readonly (readonly [name: string, line: string, run: Scenario])
     ([name, run]) =>
       [name, 'it lives; no request of a known caller fails, and its p99 is at most 2 ×', run] as const,
   ),
+  ...cheapInputs.map(
+    (input) =>
+      [
+        `cheap input: ${input.name}`,
+        'no turn of the event loop takes more than 100 ms, and five at once no more than 200 MiB',
+        cheap(input),
+      ] as const,
+  ),
   [
     'overload: twice what it can serve for 30 s',
     'at least 90 % of the peak served, refusals within 50 ms (p99), recovered within 5 s',
@@ -223,7 +246,8 @@ for (const [name, line, run] of scenarios) {
       'No control group can be made here: the next scenario runs without its limit of memory.\n',
     );
   const folder = mkdtempSync(join(tmpdir(), 'bench-hardening-'));
-  const how = { group, bundled: true, logFile: join(folder, 'log') };
+  const nodeOptions = name.startsWith('cheap input') ? TELLS_TURNS : '';
+  const how = { group, bundled: true, logFile: join(folder, 'log'), nodeOptions };
   const fleet = await Fleet.start(sandbox, 1, { how, callers: [bounded] });
   const { measured, holds } = await run(fleet, sandbox);
   await fleet.stop();

@@ -29,11 +29,15 @@ import { Metrics } from '../observability/metrics.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { sendProblem } from './problem.filter.ts';
+import { inOwnTurn } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 import { edge } from '../shared/edge.ts';
 
 /** One object for all: thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
+/** It takes some milliseconds to read and to check. */
+const LARGE_BODY = 64 * 1024;
+
 /** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
 export function connectHttp(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
@@ -163,7 +167,9 @@ export function connectHttp(app: NestFastifyApplication): void {
       return done(null);
     }
     bodies.read(request, payload, (problem, body) => {
-      if (!isCutShort(request)) done(problem, body && readRequestBody(body));
+      const read = () => !isCutShort(request) && done(problem, body && readRequestBody(body));
+      if (body && body.length > LARGE_BODY) inOwnTurn(read);
+      else read();
     });
   });
 

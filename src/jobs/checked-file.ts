@@ -1,9 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { NewMemberDto } from '../member/dto/member.dto.ts';
 import type { RequestFile } from '../operation/request-state.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { Slices } from '../shared/slices.ts';
 import { MAX_FAULTS, validated } from '../validation/compiled-validation.ts';
-import { type FileColumns, csvRows, type FileRow, limited, MAX_NAME, ndjsonRows } from './file-rows.ts';
+import { csvRows, type FileColumns } from './csv-rows.ts';
+import { EMPTY, type FileRow, limited, MAX_NAME, ndjsonRows } from './file-rows.ts';
 import { packed, ROWS_PER_CHUNK, type RowResult, type WaitingMember, type WaitingRow } from './job-record.ts';
 import type { StoredChunk } from './job-store.ts';
 
@@ -13,9 +14,6 @@ const COLUMNS: FileColumns = {
   known: [...REQUIRED, 'departmentId', 'remark', 'passwordMobile'],
   required: REQUIRED,
 };
-
-/** Rows that are checked while other requests wait: about a millisecond. */
-const ROWS_AT_ONCE = 20;
 
 export interface FileLimits {
   readonly maxBytes: number;
@@ -38,7 +36,9 @@ export async function readFile(
   { maxBytes, maxRows }: FileLimits,
   wanted?: ReadonlySet<string>,
 ): Promise<CheckedFile> {
-  const bytes = limited(file, maxBytes);
+  // The rows of a file are there at once; other requests are served between them.
+  const slices = new Slices();
+  const bytes = limited(file, maxBytes, slices);
   const faults: RequestFault[] = [];
   const rowOf = new Map<string, number>();
   const chunks: StoredChunk[] = [];
@@ -48,23 +48,22 @@ export async function readFile(
     if (open.length > 0) chunks.push(chunkOf(open));
     open = [];
   };
-  for await (const each of file.kind === 'csv' ? csvRows(bytes, COLUMNS) : ndjsonRows(bytes)) {
+  for await (const each of file.kind === 'csv' ? csvRows(bytes, COLUMNS, slices) : ndjsonRows(bytes)) {
     const { row, line, values } = each;
     rows = row;
     if (row > maxRows)
       throw new ProblemException('payload-too-large', {
         detail: `The file may have at most ${maxRows} rows.`,
       });
-    const { member, found } = values ? checked(row, values, rowOf, wanted) : unread(each);
-    faults.push(...found.map((fault) => ({ ...fault, ...(line !== undefined && { line }) })));
+    const { member, found } = values ? checked({ row, line }, values, rowOf, wanted) : unread(each);
+    faults.push(...found);
     if (faults.length >= MAX_FAULTS) break;
     if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
     if (row % ROWS_PER_CHUNK === 0) close();
-    // The rows of a file are there at once; other requests are served between them.
-    if (row % ROWS_AT_ONCE === 0) await setImmediate();
+    await slices.rest();
   }
   close();
-  if (rows === 0 && faults.length === 0) faults.push({ row: 0, detail: 'must have at least one row' });
+  if (rows === 0 && faults.length === 0) faults.push({ row: 0, detail: EMPTY });
   if (faults.length > 0)
     throw new ProblemException('validation-failed', { errors: faults.slice(0, MAX_FAULTS) });
   return { rows, chunks };
@@ -75,31 +74,45 @@ interface Checked {
   readonly found: readonly RequestFault[];
 }
 
-function unread({ row, faults = [] }: FileRow): Checked {
-  return { found: faults.map((fault) => ({ row, ...fault })) };
+type Place = Pick<FileRow, 'row' | 'line'>;
+
+function unread({ row, line, faults = [] }: FileRow): Checked {
+  return { found: faults.map((fault) => ({ ...placeOf({ row, line }), ...fault })) };
+}
+
+function placeOf({ row, line }: Place): { readonly row: number; readonly line?: number } {
+  return { row, ...(line !== undefined && { line }) };
 }
 
 /** `rowOf` has the row of each account so far. */
 function checked(
-  row: number,
+  place: Place,
   values: Record<string, unknown>,
   rowOf: Map<string, number>,
   wanted: ReadonlySet<string> | undefined,
 ): Checked {
   const { instance, faults } = validated(NewMemberDto, values);
   const found: RequestFault[] = faults.map(({ path, allowed }) => ({
-    row,
+    ...placeOf(place),
     column: path.join('.').slice(0, MAX_NAME),
     detail: allowed ?? 'is not a known column',
   }));
   const { account } = instance;
   if (typeof account === 'string') {
     const first = rowOf.get(account);
-    if (first === undefined) rowOf.set(account, row);
+    if (first === undefined) rowOf.set(account, place.row);
     if (first !== undefined)
-      found.push({ row, column: 'account', detail: `must not be given twice: row ${first} has it too` });
+      found.push({
+        ...placeOf(place),
+        column: 'account',
+        detail: `must not be given twice: row ${first} has it too`,
+      });
     else if (wanted && !wanted.has(account))
-      found.push({ row, column: 'account', detail: 'must be the account of a row that failed' });
+      found.push({
+        ...placeOf(place),
+        column: 'account',
+        detail: 'must be the account of a row that failed',
+      });
   }
   return found.length > 0 ? { found } : { found, member: { ...instance } };
 }

@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ImportConfig } from '../config/app-config.ts';
 import type { RequestFile } from '../operation/request-state.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { Slices } from '../shared/slices.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import type { ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
@@ -138,7 +139,9 @@ export class ImportsService {
     const accounts = new Set<string>();
     const plan = { add: 0, update: 0, unchanged: 0 };
     const failing: string[] = [];
+    const slices = new Slices();
     for (const { waiting } of chunks) {
+      await slices.rest();
       for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
         accounts.add(member.account);
         const { status, was } = plannedRow(member, members, options.mode);

@@ -3,6 +3,7 @@ import { finished } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { edge } from '../shared/edge.ts';
 import { JOB_STORE } from './job-dispatcher.ts';
 import { isEnded, type JobRecord } from './job-record.ts';
 import type { JobStore } from './job-store.ts';
@@ -36,11 +37,12 @@ export class JobWatch implements BeforeApplicationShutdown {
     if (all >= MOST_WATCHERS || own >= MOST_OF_CALLER)
       throw new ProblemException('overloaded', { retryAfter: 1 });
     this.#watchers.set(caller, own + 1);
-    finished(response, () => {
+    const over = edge('end of a watch', () => {
       const left = (this.#watchers.get(caller) ?? 1) - 1;
       if (left > 0) this.#watchers.set(caller, left);
       else this.#watchers.delete(caller);
     });
+    finished(response, over);
   }
 
   /**

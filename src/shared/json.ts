@@ -29,12 +29,14 @@ const KINDS = kindsOf({
 });
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'values' | 'duplicate-key';
+export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'values' | 'keys' | 'duplicate-key';
 
 interface Limits {
   readonly maxDepth: number;
   /** The limit of fields and items. A text with more of them is refused before it is parsed. */
   readonly maxValues?: number;
+  /** The limit of fields of one object: names that differ all cost far more to parse than the same names again. */
+  readonly maxKeys?: number;
 }
 
 /** Why the gateway does not accept a text as JSON; `pointer` (RFC 6901) is the location of a repeated key. */
@@ -77,9 +79,12 @@ export function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith(NUMBER_MARK);
 }
 
-/** RFC 6901: a reference token in a pointer. */
+/** Longer than the name of any field. */
+const MAX_TOKEN = 128;
+
+/** RFC 6901: a reference token in a pointer, which has no more than the beginning of a very long name. */
 export function pointerToken(key: string | number): string {
-  return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return `/${String(key).slice(0, MAX_TOKEN).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 function kindsOf(characters: Readonly<Record<string, number>>): Uint8Array {
@@ -107,8 +112,10 @@ interface Scan {
 }
 
 /** Scans bytes, which is twice as fast as text: every byte of a character beyond ASCII is above 0x7f. */
-function scan(bytes: Buffer, { maxDepth, maxValues = Infinity }: Limits): Scan {
+function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinity }: Limits): Scan {
   const numbers: OddNumber[] = [];
+  /** Of the objects that are open, by their depth. */
+  const keysAt = new Uint32Array(maxDepth + 1);
   let keys = 0;
   let commas = 0;
   let depth = 0;
@@ -119,12 +126,15 @@ function scan(bytes: Buffer, { maxDepth, maxValues = Infinity }: Limits): Scan {
         break;
       case OPEN:
         if (++depth > maxDepth) throw new JsonFault('depth');
+        keysAt[depth] = 0;
         break;
       case CLOSE:
         depth--;
         break;
       case COLON:
         keys++;
+        keysAt[depth] = (keysAt[depth] ?? 0) + 1;
+        if ((keysAt[depth] ?? 0) > maxKeys) throw new JsonFault('keys');
         break;
       case COMMA:
         if (++commas > maxValues) throw new JsonFault('values');
@@ -135,7 +145,11 @@ function scan(bytes: Buffer, { maxDepth, maxValues = Infinity }: Limits): Scan {
         let isPlain = true;
         for (let kind = KINDS[bytes[at] ?? 0] ?? 0; kind >= DIGIT; kind = KINDS[bytes[++at] ?? 0] ?? 0)
           if (kind !== DIGIT) isPlain = false;
-        if (!isPlain || at - from > MAX_EXACT_DIGITS) numbers.push([from, at, isPlain]);
+        if (!isPlain || at - from > MAX_EXACT_DIGITS) {
+          // Without commas between them, which is not JSON either.
+          if (numbers.length > maxValues) throw new JsonFault('values');
+          numbers.push([from, at, isPlain]);
+        }
         at--;
         break;
       }

@@ -8,6 +8,9 @@ const MAX_DEPTH = 32;
 /** The limit of fields and items. Checking them takes far longer than reading them, and blocks all other requests meanwhile. */
 const MAX_VALUES = 50_000;
 
+/** Of one object. Far more than any has that is documented. */
+const MAX_KEYS = 1_000;
+
 const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
 
 const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
@@ -15,6 +18,7 @@ const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   syntax: 'must be JSON',
   depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
   values: TOO_MANY,
+  keys: `must not have more than ${MAX_KEYS} fields in one object`,
   'duplicate-key': 'must be given once',
 };
 
@@ -44,7 +48,7 @@ export class UnreadableBody {
 export function readRequestBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    const value = parseJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
+    const value = parseJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES, maxKeys: MAX_KEYS });
     const budget = { left: MAX_VALUES };
     const polluting = pollutingPlace(value, budget);
     if (budget.left < 0) return invalid('', TOO_MANY);

@@ -4,6 +4,7 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { acceptedType } from './accepted-type.ts';
+import { MAX_FAULTS } from './compiled-validation.ts';
 import { UnreadableBody } from './request-body.ts';
 
 const SERVED = new Set(['application/json', 'application/problem+json', 'application/*', '*/*', 'text/html']);
@@ -74,7 +75,7 @@ function faultsOf({ url, query, body }: FastifyRequest, declared: Declared): Req
   const errors: RequestFault[] = [];
   if (!isDecodable(url)) errors.push({ parameter: 'query', detail: 'must be percent-encoded UTF-8' });
   else if (!declared.query)
-    for (const parameter of Object.keys(query as object))
+    for (const parameter of Object.keys(query as object).slice(0, MAX_FAULTS))
       errors.push({ parameter, detail: 'is not a known parameter' });
   if (!declared.body && body !== undefined && body !== null)
     errors.push({ pointer: '', detail: 'must be empty' });

@@ -931,6 +931,13 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'with `cells=text` the cell is text; without it every byte is as it was, and can be imported again',
       },
+      {
+        id: 'K68',
+        fault:
+          'a known caller sends as much as a request may have of what is cheap to make: commas, blank lines, names, numbers, quotes',
+        holds:
+          'no turn of the event loop takes more than 100 ms of the processor: a file is read in slices, a row of very many cells, an object of very many fields and the hundredth fault end the reading',
+      },
     ],
   },
   {

@@ -206,6 +206,8 @@ describe('S22 what Node calls', () => {
         'pages',
         'slow connection',
         'span',
+        'end of a watch',
+        'turn of work',
         'write not sent',
       ],
     ];
