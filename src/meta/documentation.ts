@@ -13,6 +13,7 @@ import { changelogHtml } from './changelog-page.ts';
 import { FixedContent } from './fixed-content.ts';
 import { PAGE_POLICY } from './problem-pages.ts';
 
+const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 /** In the folder `api-page`. */
@@ -35,7 +36,7 @@ const UI_POLICY =
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
-  const packaged = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
   const page = fileContent(own('index.html'), UI_POLICY);
   const changelog = changelogHtml(shippedFile(CHANGELOG).toString());
   const files = new Map([

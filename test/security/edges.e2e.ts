@@ -1,7 +1,5 @@
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
 import { newSecret } from '../support/canary.ts';
@@ -108,7 +106,7 @@ describe('S22 what Node calls', () => {
       fleet = await Fleet.start(sandbox, 1, {
         how: {
           bundled: true,
-          nodeOptions: `--no-warnings --import ${pathToFileURL(resolve('test/support/fault-edges.ts')).href}`,
+          nodeOptions: `--no-warnings --import ${new URL('../support/fault-edges.ts', import.meta.url).href}`,
         },
         environment: { ...issuer.environment, CACHE_TTL_MS: '1000' },
         redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
