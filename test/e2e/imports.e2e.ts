@@ -264,7 +264,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     const wrong = await gateway.request('POST', path, { body: file(newRows('fine', 1)), headers: CSV });
     expect([wrong.status, wrong.body['errors']]).toEqual([
       400,
-      [{ row: 1, column: 'account', detail: 'must be the account of a row that failed' }],
+      [{ row: 1, line: 2, column: 'account', detail: 'must be the account of a row that failed' }],
     ]);
     const [anna] = (await rowsOf(job, '?status=failed')) as [Row];
     await gateway.request('DELETE', `/v1/enterprises/ent-harbour/members/${anna.memberGlobalId}`);
