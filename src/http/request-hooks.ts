@@ -130,7 +130,8 @@ export function connectHttp(app: NestFastifyApplication): void {
         : refuse(delay);
     }
     // The operation needs a caller, so the gateway reads no body while the request waits for its 401.
-    const stranger = (): void => (request.is404 ? done() : refuse(callers.refusal(headers)));
+    const stranger = (why?: ProblemException): void =>
+      request.is404 ? done() : refuse(why ?? callers.refusal(headers));
     if (hasBody(raw) && !callers.hasToken(headers)) {
       readNoMore(raw);
       connections.unread(raw.socket);
@@ -143,7 +144,7 @@ export function connectHttp(app: NestFastifyApplication): void {
         .then((caller) => {
           // A caller that hung up meanwhile is not counted: its response is closed already.
           if (reply.raw.closed) return;
-          if (caller instanceof ProblemException) return request.is404 ? done() : refuse(caller);
+          if (caller instanceof ProblemException) return stranger(caller);
           const refusal = receive(caller);
           if (refusal) refuse(refusal);
           else count(caller);

@@ -431,7 +431,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     ],
     [
       'more cells than any row has',
-      file([good, '', `"z${'\n'}oe"${','.repeat(70)}`]),
+      file([good, '', `"z\noe"${','.repeat(70)}`]),
       [{ row: 2, line: 4, detail: 'must have at most 64 cells' }],
     ],
     [
