@@ -5,6 +5,7 @@ import { forgetPeak, pidOf, residentMiB } from '../../bench/processes.ts';
 import { newSecret } from './canary.ts';
 import type { Fleet } from './fleet.ts';
 import type { GatewayProcess } from './gateway-process.ts';
+import type { Question } from './longest-turn.ts';
 import { orderOf } from './order-body.ts';
 
 /** Input that costs its sender nothing, as much of it as a request may have: what does it cost others? */
@@ -22,9 +23,9 @@ export interface CheapInput {
 export const TELLS_TURNS = `--import ${pathToFileURL(absolute('test/support/longest-turn.ts')).href} --no-warnings`;
 
 /** The longest time for which one turn of the event loop has used the processor since the last question. */
-export async function longestTurnMs({ child }: GatewayProcess): Promise<number> {
+async function longestTurnMs({ child }: GatewayProcess): Promise<number> {
   const answer = once(child, 'message');
-  child.send('longest');
+  child.send('longest turn' satisfies Question);
   return Number((await answer)[0]);
 }
 
