@@ -1207,6 +1207,13 @@ export const sections: readonly CatalogueSection[] = [
           'a page of another site reads `/metrics`, or commands the sandbox, in the browser of a developer or an operator',
         holds: 'requests under a foreign name (DNS rebinding) or from another origin are 403',
       },
+      {
+        id: 'S24',
+        fault:
+          'two callers of two companies choose the same name (key, order number, session, file, list) at the same moment at two replicas; two platforms share both Redis',
+        holds:
+          'nothing is shared: each form of key names what keeps them apart, and a new form has to be listed',
+      },
     ],
   },
   {

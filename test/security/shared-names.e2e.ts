@@ -1,0 +1,343 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
+import { endings } from '../support/endings.ts';
+import { Fleet } from '../support/fleet.ts';
+import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/* Every form of key in both Redis. Two callers of two companies use the same names at the same moment, each at a replica of its own. */
+
+const ROWS = 600;
+const TENANTS = [
+  {
+    caller: 'harbour-hr',
+    enterprise: 'ent-harbour',
+    user: 'default',
+    channel: 'crm',
+    customer: 'cus-harbour-default',
+  },
+  {
+    caller: 'meridian-hr',
+    enterprise: 'ent-meridian',
+    user: 'meridian',
+    channel: 'partner',
+    customer: 'cus-meridian-default',
+  },
+] as const;
+type Tenant = (typeof TENANTS)[number];
+
+const { ended, atEnd } = endings();
+
+/** The same users, with their passwords at this platform. */
+function otherUsers(platform: TestSandbox): string {
+  const path = join(fleet.folder, 'other-users.json');
+  const users = { default: { username: 'admin@harbour', password: platform.seedPassword } };
+  writeFileSync(path, JSON.stringify(users));
+  return path;
+}
+
+let sandbox: TestSandbox;
+let fleet: Fleet;
+/** Of the orders' store; the other one has what may be lost. */
+let orderStore: RunningRedis;
+
+beforeEach(async () => {
+  sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const meridian = `${sandbox.url}/__sandbox/state/enterprises/ent-meridian`;
+  const body = JSON.stringify({ trialMemberLimit: 10_000 });
+  const headers = { 'content-type': 'application/json' };
+  expect((await fetch(meridian, { method: 'PATCH', headers, body })).status).toBe(200);
+  orderStore = ended(await startRedis());
+  fleet = ended(
+    await Fleet.start(sandbox, 2, {
+      how: { bundled: true },
+      environment: { GUARD_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000' },
+      users: {
+        default: { username: 'admin@harbour', password: sandbox.seedPassword },
+        meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
+      },
+      callers: TENANTS.map(({ caller, enterprise, user }) => ({
+        name: caller,
+        enterprises: [enterprise],
+        users: [user],
+      })),
+    }),
+  );
+});
+
+function file(name: string, rows = ROWS): string {
+  const lines = Array.from({ length: rows }, (_, row) => `${name}${row},${newSecret('m')},Name ${row}`);
+  return ['account,password,name', ...lines, ''].join('\n');
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+
+async function send(
+  place: number,
+  { caller, user }: Tenant,
+  method: string,
+  path: string,
+  body: string | ReadableStream<Uint8Array> | null = null,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(`${fleet.gateways[place]?.url}${path}`, {
+    method,
+    body,
+    headers: { 'x-api-key': fleet.keys[caller] ?? '', 'x-acting-user': user, ...headers },
+    ...(body instanceof ReadableStream && { duplex: 'half' }),
+  });
+  const text = await response.text();
+  const isJson = /\/(problem\+)?json/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, text, body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {} };
+}
+
+function startImport(
+  place: number,
+  tenant: Tenant,
+  key: string,
+  body: string | ReadableStream<Uint8Array>,
+): Promise<Answer> {
+  return send(place, tenant, 'POST', `/v1/enterprises/${tenant.enterprise}/member-imports`, body, {
+    'content-type': 'text/csv',
+    'idempotency-key': key,
+  });
+}
+
+async function endOf(place: number, tenant: Tenant, jobId: string): Promise<Record<string, unknown>> {
+  let job: Answer | undefined;
+  await until(`the job of ${tenant.caller} has ended`, async () => {
+    job = await send(place, tenant, 'GET', `/v1/jobs/${jobId}`);
+    return job.status === 200 && !['queued', 'running'].includes(String(job.body['state']));
+  });
+  return job?.body ?? {};
+}
+
+const E = String.raw`[0-9a-f]{8}`;
+const ID = String.raw`[\w-]{22}`;
+const form = (text: string) => new RegExp(`^${text}$`);
+
+/** Every form of key in both Redis, what keeps callers and platforms apart, and whether two callers of one name make two keys. */
+const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])[] = [
+  [
+    form(`\\{${E}:guard\\}:order/[^/]+/.+`),
+    "the channel and the platform's number: one order for all callers",
+    true,
+  ],
+  [form(`\\{${E}:guard\\}:orders/[^:]+:[a-z_]+`), 'an index of a channel, or of an enterprise in it'],
+  [form(`${E}:ses:\\{[0-9a-f]{64}\\}(:lock)?`), 'a random id, and the caller in the sealed value', true],
+  [form(String.raw`r3:[\w-]{43}`), 'a digest of platform, application, user, rights and parameters'],
+  [form(`\\{${E}:gen\\}:(all|any)`), 'no data: it only makes readers of the platform ask again'],
+  [form(`\\{${E}:gen\\}:enterprise:[\\w-]+`), 'no data: the enterprise', true],
+  [form(`\\{${E}\\}:tok:app:.+`), 'the application, which all callers of the platform share'],
+  [form(`\\{${E}\\}:tok:user:.+`), 'the user; a caller needs the grant of its alias', true],
+  [form(`\\{${E}\\}:tok:endpoint:.+`), 'no token: the health of the token endpoint'],
+  [form(`${E}:rate:[\\w.-]+`), 'the caller'],
+  [form(`${E}:del:[0-9a-f]{64}`), 'the enterprise and the member'],
+  [form(`${E}:member-page-size`), 'no data of callers: how many members a page of the platform has'],
+  [form(`${E}:gaps`), 'no data of callers: what the platform left out'],
+  [form(`${E}:order-store`), 'no data of callers: the size of the store'],
+  [form(`${E}:attempts:[0-9a-f]{32}:\\d+`), "the order's channel, number and time"],
+  [form(`${E}:reserved:[0-9a-f]{64}`), 'the caller', true],
+  [form(`${E}:reserved:\\{[0-9a-f]{64}\\}:.+`), 'the caller, then the number'],
+  [form(`\\{${E}:guard\\}:alias:[\\w.-]+/[0-9a-f]{32}`), 'the caller, then the key', true],
+  [form(`\\{${E}:guard\\}:write/[\\w.-]+/[0-9a-f]{32}`), 'the caller, then the key', true],
+  [form(`\\{${E}:guard\\}:orders:writes:[\\w.-]+`), 'the caller', true],
+  [
+    form(`\\{${E}:guard\\}:(count|epoch|keys|lost|replicas|seen|leases)`),
+    'no data of callers: the store itself',
+  ],
+  [
+    form(`\\{${E}:guard\\}:orders(:ends|:[a-z_]+)?`),
+    'an index of names; a list is cut to what the caller may see',
+  ],
+  [
+    form(`\\{${E}:imports\\}:(all|slots|unfinished)`),
+    'an index of ids; a slot names caller, enterprise and request',
+  ],
+  [form(`\\{${E}:imports\\}:(job|results|counts):${ID}`), 'an id of caller, enterprise, operation and key'],
+  [form(`\\{${E}:imports\\}:(waiting|calls):${ID}`), 'an id of caller, enterprise, operation and key'],
+  [form(`\\{${E}:imports\\}:of:[\\w-]+`), 'the enterprise', true],
+  [
+    form(`\\{${E}:(imports|reconciliation)\\}:(imports|reconciliation):.+`),
+    'tasks of ids that are apart already',
+  ],
+];
+
+async function storedKeys(): Promise<string[]> {
+  const all = await Promise.all(
+    [fleet.redis, orderStore].map((redis) => ask(redis, (client) => client.keys('*'))),
+  );
+  return all.flat().sort();
+}
+
+/** The same for both callers, each at its replica, at the same moment. */
+function both<T>(work: (place: number, tenant: Tenant) => Promise<T>): Promise<T[]> {
+  return Promise.all(TENANTS.map((tenant, place) => work(place, tenant)));
+}
+
+function post(
+  place: number,
+  tenant: Tenant,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const type = { 'content-type': 'application/json' };
+  return send(place, tenant, 'POST', path, JSON.stringify(body), { ...type, ...headers });
+}
+
+function orderOf({ channel, customer, enterprise }: Tenant, channelOrderId: string): object {
+  return {
+    channelCode: channel,
+    channelOrderId,
+    items: [
+      {
+        orderType: 'new_buy',
+        licenseType: 'softkey',
+        customer: { customerId: customer, enterpriseGlobalId: enterprise },
+        assets: [{ products: [{ productUri: 'draft.pro' }] }],
+      },
+    ],
+  };
+}
+
+describe('two callers that choose the same name at the same moment', () => {
+  it('S24 have a session each, and the id of the other is none of theirs', async () => {
+    const opened = await both((place, tenant) => {
+      const username = tenant.user === 'default' ? 'admin@harbour' : 'admin@meridian';
+      return post(place, tenant, '/v1/sessions', { username, password: sandbox.seedPassword });
+    });
+    expect(opened.map(({ status }) => status)).toEqual([201, 201]);
+    const ids = opened.map(({ body }) => String(body['sessionId']));
+    const current = (place: number, tenant: Tenant, id: string) =>
+      send(place, tenant, 'GET', '/v1/sessions/current', null, { 'x-session-id': id, 'x-acting-user': '' });
+    const own = await both((place, tenant) => current(place, tenant, ids[place] ?? ''));
+    const foreign = await both((place, tenant) => current(place, tenant, ids[1 - place] ?? ''));
+    expect(own.map(({ body }) => body['username'])).toEqual(['admin@harbour', 'admin@meridian']);
+    expect(foreign.map(({ status }) => status)).toEqual([401, 401]);
+  });
+
+  it('S24 get the response of their own write under one Idempotency-Key', async () => {
+    const key = { 'idempotency-key': `reservation-${newSecret('k')}` };
+    const reserve = (place: number, tenant: Tenant) =>
+      post(place, tenant, '/v1/asset-num-reservations', { size: 2 }, key);
+    const first = await both(reserve);
+    const again = await both(reserve);
+    expect(first.map(({ status }) => status)).toEqual([201, 201]);
+    expect(first[0]?.text).not.toBe(first[1]?.text);
+    expect(again.map(({ text }) => text)).toEqual(first.map(({ text }) => text));
+  });
+
+  it('S24 place an order each under one number in two channels, and see their own', async () => {
+    const placed = await both((place, tenant) =>
+      post(place, tenant, '/v1/license-orders', orderOf(tenant, 'SAME-1')),
+    );
+    expect(placed.map(({ status }) => status)).toEqual([201, 201]);
+    const listed = await both((place, tenant) => send(place, tenant, 'GET', '/v1/license-orders'));
+    for (const [place, { body }] of listed.entries()) {
+      expect(body['total']).toBe(1);
+      expect(body['items']).toMatchObject([{ channelCode: TENANTS[place]?.channel }]);
+    }
+    const foreign = await both((place, tenant) =>
+      send(place, tenant, 'GET', `/v1/license-orders/${TENANTS[1 - place]?.channel}/SAME-1`),
+    );
+    expect(foreign.map(({ status }) => [403, 404].includes(status))).toEqual([true, true]);
+  });
+
+  it('S24 place one order at most under one number in one channel, and the other caller sees nothing of it', async () => {
+    const placed = await both((place, tenant) =>
+      post(place, tenant, '/v1/license-orders', orderOf({ ...tenant, channel: 'shared' } as never, 'SAME-2')),
+    );
+    expect(placed.map(({ status }) => status).toSorted()).toEqual([201, 422]);
+    const winner = placed.findIndex(({ status }) => status === 201);
+    const [won, lost] = [TENANTS[winner], TENANTS[1 - winner]];
+    expect(placed[1 - winner]?.body['code']).toBe('idempotency-key-reused');
+    expect(placed[1 - winner]?.text).not.toContain(won?.enterprise);
+    const seen = await send(0, lost as Tenant, 'GET', '/v1/license-orders/shared/SAME-2');
+    expect(seen.status).toBe(404);
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
+
+  it('S24 read lists of their own, also from the cache', async () => {
+    for (const _ of [1, 2]) {
+      const lists = await both((place, tenant) =>
+        send(place, tenant, 'GET', `/v1/enterprises/${tenant.enterprise}/members?page=1&pageSize=50`),
+      );
+      const [harbour, meridian] = lists.map(({ text }) => text);
+      expect(harbour).toContain('@harbour');
+      expect(harbour).not.toContain('@meridian');
+      expect(meridian).toContain('@meridian');
+      expect(meridian).not.toContain('@harbour');
+    }
+  });
+});
+
+describe('two platforms that share both Redis', () => {
+  it('S24 have an order each under one number, and neither sees a record, a job or a token of the other', async () => {
+    const other = await TestSandbox.start();
+    atEnd(() => other.close());
+    const [tenant] = TENANTS;
+    const place = fleet.gateways.length;
+    // The same callers, keys and store; another platform.
+    await fleet.launch(
+      {
+        GUARD_REDIS_URL: orderStore.url,
+        UPSTREAM_BASE_URL: other.url,
+        UPSTREAM_TOKEN_URL: other.tokenUrl,
+        UPSTREAM_APP_KEY: other.appKey,
+        UPSTREAM_APP_SECRET: other.appSecret,
+        UPSTREAM_USERS_FILE: otherUsers(other),
+      },
+      { bundled: true },
+    );
+    const placed = await Promise.all(
+      [0, place].map((each) => post(each, tenant, '/v1/license-orders', orderOf(tenant, 'TWO-1'))),
+    );
+    expect(placed.map(({ status }) => status)).toEqual([201, 201]);
+    expect([(await sandbox.commits()).length, (await other.commits()).length]).toEqual([1, 1]);
+    const jobs = await Promise.all(
+      [0, place].map((each) => startImport(each, tenant, 'two-platforms-2026-11', file(`two${each}x`, 3))),
+    );
+    expect(jobs.map(({ status }) => status)).toEqual([202, 202]);
+    for (const [index, each] of [0, place].entries()) {
+      const { state, succeeded } = await endOf(each, tenant, String(jobs[index]?.body['jobId']));
+      expect({ state, succeeded }).toEqual({ state: 'succeeded', succeeded: 3 });
+      const { body } = await send(each, tenant, 'GET', '/v1/jobs');
+      expect(body['total']).toBe(1);
+    }
+  });
+});
+
+describe('the keys in both Redis', () => {
+  it('S24 have a reason for each form why no two callers or platforms share one', async () => {
+    const key = 'members-2026-11-26';
+    const done = await both(async (place, tenant) => {
+      const { body } = await startImport(place, tenant, key, file(`key${place}x`, 3));
+      await endOf(place, tenant, String(body['jobId']));
+      const username = tenant.user === 'default' ? 'admin@harbour' : 'admin@meridian';
+      const all = [
+        await post(place, tenant, '/v1/sessions', { username, password: sandbox.seedPassword }),
+        await send(place, tenant, 'GET', `/v1/enterprises/${tenant.enterprise}/members`),
+        await post(place, tenant, '/v1/asset-num-reservations', { size: 1 }),
+        await post(place, tenant, '/v1/license-orders', orderOf(tenant, 'SHARED-1')),
+      ];
+      return all.map(({ status }) => status);
+    });
+    expect(done).toEqual([
+      [201, 200, 201, 201],
+      [201, 200, 201, 201],
+    ]);
+    const keys = await storedKeys();
+    expect(keys.filter((each) => !FORMS.some(([shape]) => shape.test(each)))).toEqual([]);
+    // Each caller has its own of what two callers ask for under one name.
+    for (const [shape, , perCaller] of FORMS)
+      if (perCaller) expect([shape, keys.filter((each) => shape.test(each)).length]).toEqual([shape, 2]);
+  });
+});
