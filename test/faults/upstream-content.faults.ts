@@ -20,7 +20,7 @@ import {
   WRITE_VIOLATION,
 } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { type OperationCase, operationCases, send } from '../support/operations.ts';
+import { freshBody, type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Errors in a complete response of the platform, for a read, a write that must not run twice and an order. */
@@ -225,7 +225,10 @@ describe('ids', () => {
     expect((await send(gateway, read)).body['items']).toMatchObject([
       { customerId: id, enterpriseGlobalId: id },
     ]);
-    expect((await send(gateway, order)).body).toMatchObject({
+    // The order names the same customer: an answer to another's is none.
+    const ordered = structuredClone(freshBody(order)) as { items: { customer: { customerId: string } }[] };
+    for (const { customer } of ordered.items) customer.customerId = id;
+    expect((await send(gateway, order, { body: ordered })).body).toMatchObject({
       items: [{ sequence: 1, licenseOrderId: id, customerId: id }],
     });
   });

@@ -138,7 +138,7 @@ function goodAnswer(head: string): string {
     ? [{ customerId: 'cus-raw' }]
     : head.includes(PATHS['disableLocks'] as string)
       ? [{ assetNum: '8000001003', status: 1 }]
-      : [{ sequence: 1, licenseOrderId: 'lic-raw', customerId: 'cus-raw' }];
+      : [{ sequence: 1, licenseOrderId: 'lic-raw', customerId: 'cus-harbour-default' }];
   return JSON.stringify({ code: 0, message: 'ok', data });
 }
 
