@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { pipeline, Readable } from 'node:stream';
-import { CsvError, type InfoField, parse } from 'csv-parse';
+import { CsvError, parse } from 'csv-parse';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Slices } from '../shared/slices.ts';
 import {
@@ -25,7 +25,8 @@ const MAX_CELLS = 64;
 /** The parser reads a piece at once, while other requests wait: about twenty rows. */
 const PIECE_BYTES = 2 * 1024;
 const RETURN = 0x0d;
-const LINE_ENDS = /\r\n|[\r\n]/g;
+const LINE_ENDS = /[\r\n]/g;
+const RETURNS = /\r\n/g;
 const NOT_UTF8 =
   'must be in UTF-8, and has a byte that UTF-8 does not have there, as files in Latin-1 or Windows-1252 have: save it in UTF-8';
 const TABS = 'must have commas or semicolons between the cells, and has tabs: save it as CSV first';
@@ -41,12 +42,15 @@ export async function* csvRows(
   if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
   /** Where the record begins that the parser reads. */
   let line = 1;
+  /** In quotes, the parser counts a return with its line end as two lines. */
+  let surplus = 0;
   /** Of the records that the parser has read and that are not given out yet. */
   const begins: number[] = [];
   const parser = parse({
     bom: true,
     cast: (text, context) => {
-      if (context.index === 0) line = beginOf(text, context);
+      if (context.index === 0) line = context.lines - surplus - count(text, LINE_ENDS);
+      surplus += count(text, RETURNS);
       if (context.index >= MAX_CELLS) throw new TooManyCells(context.records, line);
       return text;
     },
@@ -85,9 +89,8 @@ export async function* csvRows(
   }
 }
 
-/** The first cell may have line ends itself. */
-function beginOf(text: string, { lines }: InfoField): number {
-  return lines - (text.match(LINE_ENDS)?.length ?? 0);
+function count(text: string, what: RegExp): number {
+  return text.match(what)?.length ?? 0;
 }
 
 /** The beginning of the file up to its first line end, as far as a header may reach. */
