@@ -177,8 +177,8 @@ describe('the command licensing', () => {
     writeFileSync(file, `account,password,name\nfine1,${newSecret('m')},Fine\nnot fine,${newSecret('m')},\n`);
     const { code, err } = await licensing('members', 'import', file, ...into);
     expect(code).toBe(2);
-    expect(err).toContain('  row 2, account: must be 1 to 62 letters and digits\n');
-    expect(err).toContain('  row 2, name: is required');
+    expect(err).toContain('  row 2 (line 3), account: must be 1 to 62 letters and digits\n');
+    expect(err).toContain('  row 2 (line 3), name: is required');
     writeFileSync(file, 'account,password\n');
     expect((await licensing('members', 'import', file, ...into)).err).toContain(
       '  header, name: is required',
@@ -260,7 +260,7 @@ describe('the command licensing', () => {
     const wrong = await licensing('jobs', 'retry', jobId, file);
     expect([wrong.code, wrong.err]).toEqual([
       2,
-      expect.stringContaining('  row 1, account: must be the account of a row that failed'),
+      expect.stringContaining('  row 1 (line 2), account: must be the account of a row that failed'),
     ]);
     write('anna');
     const again = await licensing('jobs', 'retry', jobId, file);
