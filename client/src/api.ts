@@ -267,6 +267,11 @@ interface components {
             /** @description Id of the job */
             readonly jobId: string;
         };
+        /**
+         * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula
+         * @enum {string}
+         */
+        readonly CellForm: "exact" | "text";
         /** @description A change of the asset numbers of a member (docs/platform.md, section 4.2, operation 9) */
         readonly ChangeAssetNums: {
             /** @description Asset numbers that the member gets.. By default `[]` */
@@ -472,11 +477,8 @@ interface components {
             readonly memberIdentity: string | null;
         };
         readonly ExportMembersInput: {
-            /**
-             * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON
-             * @enum {string}
-             */
-            readonly cells?: "exact" | "text";
+            /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
+            readonly cells?: components["schemas"]["CellForm"];
             /** @description Only members of this department */
             readonly departmentId?: string;
             /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
@@ -590,11 +592,8 @@ interface components {
             readonly jobId: string;
         };
         readonly GetJobRowsInput: {
-            /**
-             * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON
-             * @enum {string}
-             */
-            readonly cells?: "exact" | "text";
+            /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
+            readonly cells?: components["schemas"]["CellForm"];
             /** @description Id of the job */
             readonly jobId: string;
             /** @description Only rows with this status */
@@ -2279,6 +2278,7 @@ export type BindCustomerInput = components['schemas']['BindCustomerInput'];
 export type BoughtAsset = components['schemas']['BoughtAsset'];
 export type Caller = components['schemas']['Caller'];
 export type CancelJobInput = components['schemas']['CancelJobInput'];
+export type CellForm = components['schemas']['CellForm'];
 export type ChangeAssetNums = components['schemas']['ChangeAssetNums'];
 export type ChangeMemberAssetNumsInput = components['schemas']['ChangeMemberAssetNumsInput'];
 export type Conflict = components['schemas']['Conflict'];

@@ -10,6 +10,8 @@ import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './body-type.ts';
 
 /** Refusals of the HTTP layer itself, by status. */
+/** Of a connection that ended before the request. */
+const HUNG_UP: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   400: 'validation-failed',
   404: 'not-found',
@@ -54,7 +56,7 @@ export class ProblemFilter implements ExceptionFilter {
       return new ProblemException(slug, { errors: [unsupportedType(request)] });
     if (slug) return new ProblemException(slug);
     // The caller hung up while a file was read from it: that is no fault of ours, and no response reaches it.
-    if (!request.raw.complete && (error as NodeJS.ErrnoException | null)?.code === 'ECONNRESET')
+    if (!request.raw.complete && HUNG_UP.has((error as NodeJS.ErrnoException | null)?.code))
       return new ProblemException('validation-failed', { cause: error });
     this.#logInternal(error, request);
     return new ProblemException('internal-error', { cause: error });

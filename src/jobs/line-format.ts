@@ -3,14 +3,18 @@ import { setImmediate as handedOver } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { acceptedType } from '../validation/accepted-type.ts';
 
 /** The media types of rows; the first is that of a request without `Accept`. */
 export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;
 
-/** How a cell of CSV is written: as it is, or as text also for a spreadsheet. */
-export const cellForms = ['exact', 'text'] as const;
-export type CellForm = (typeof cellForms)[number];
+export const cellForms = enumeration(
+  'CellForm',
+  ['exact', 'text'],
+  "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula",
+);
+export type CellForm = WordOf<typeof cellForms>;
 
 /** A spreadsheet takes a cell that begins so for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;

@@ -37,7 +37,7 @@ export class PageLimit {
   async learn(size: number): Promise<void> {
     this.note('data.pageSize');
     if (size >= (await this.size())) return;
-    void this.#keep(Promise.resolve(size), this.redis.configured ? ASK_EVERY_MS : KEPT_MS);
+    await this.#keep(Promise.resolve(size), this.redis.configured ? ASK_EVERY_MS : KEPT_MS);
     await this.redis
       .run((client) => client.set(this.#key, String(size), 'PX', KEPT_MS))
       .catch(() => undefined);

@@ -274,7 +274,7 @@ describe('npm run demo', () => {
     const body = JSON.stringify({ advanceMs: 100 * 365 * 86_400_000 });
     await fetch(`http://127.0.0.1:${environment.SANDBOX_PORT}/__sandbox/clock`, { method: 'PUT', body });
     while ((await expired()) === 1) await new Promise((resolve) => setImmediate(resolve));
-    expect(await expired()).toBe(5);
+    expect(await expired()).toBe(6);
     // Sent to the whole process group, as a terminal does.
     process.kill(-(child.pid as number), 'SIGINT');
     const { code, output } = await end;

@@ -78,8 +78,7 @@ export class JobRowsQuery {
 
   @Optional()
   @OneOf(cellForms, {
-    description:
-      "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON",
+    description: 'Without effect on NDJSON. `text` is not for programs, nor to import again',
   })
   cells: CellForm = 'exact';
 }
@@ -101,8 +100,7 @@ export class ExportQuery {
 
   @Optional()
   @OneOf(cellForms, {
-    description:
-      "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula. Not for programs, nor to import again; without effect on NDJSON",
+    description: 'Without effect on NDJSON. `text` is not for programs, nor to import again',
   })
   cells: CellForm = 'exact';
 }
