@@ -9,7 +9,7 @@ import {
   MAX_NAME,
   MAX_ROW_BYTES,
   NEW_LINE,
-  refusalOf,
+  fileRefusal,
   type RowFault,
   TOO_LONG,
 } from './file-rows.ts';
@@ -38,7 +38,7 @@ export async function* csvRows(
   slices: Slices,
 ): AsyncGenerator<FileRow> {
   const { head, rest } = await untilNewLine(bytes);
-  const refusal = refusalOf(head) ?? tabsIn(head, columns);
+  const refusal = fileRefusal(head) ?? tabsIn(head, columns);
   if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
   /** Where the record begins that the parser reads. */
   let line = 1;

@@ -47,7 +47,7 @@ export async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<
   let row = 0;
   for await (const { line, text } of lines(bytes)) {
     if (row === 0) {
-      const refusal = refusalOf(text ?? Buffer.alloc(0));
+      const refusal = fileRefusal(text ?? Buffer.alloc(0));
       if (refusal !== undefined) return yield { row: 0, faults: [{ detail: refusal }] };
     }
     row++;
@@ -93,7 +93,7 @@ function isBlank(bytes: Buffer, from: number, end: number): boolean {
 }
 
 /** Why the file is none of the kind that it should be, by its first bytes. */
-export function refusalOf(head: Buffer): string | undefined {
+export function fileRefusal(head: Buffer): string | undefined {
   const signature = head.toString('latin1', 0, 4);
   if (signature.startsWith('PK\u0003\u0004'))
     return 'must be text in UTF-8, and is a zip archive (as a spreadsheet is): save it as CSV first';

@@ -8,7 +8,7 @@ import {
   type Move,
   type Moved,
   type OrderQuery,
-  type Waiting,
+  type WaitingOrders,
 } from './order-ledger-store.ts';
 import { enterprisesOf, isWithin } from './order-index.ts';
 
@@ -95,9 +95,9 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     return Promise.resolve(ended);
   }
 
-  waiting(): Promise<{ inDoubt: Waiting; accepted: Waiting }> {
+  waiting(): Promise<{ inDoubt: WaitingOrders; accepted: WaitingOrders }> {
     const now = this.now();
-    const waitingIn = (wanted: State): Waiting => {
+    const waitingIn = (wanted: State): WaitingOrders => {
       const ages = [...this.#open.values()]
         .filter(({ state, details }) => state === wanted && details.order)
         .map(({ submittedAt }) => now - submittedAt);

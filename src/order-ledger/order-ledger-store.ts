@@ -68,7 +68,7 @@ export interface Listing {
 }
 
 /** A number of orders, and the age of the oldest in ms. */
-export interface Waiting {
+export interface WaitingOrders {
   readonly count: number;
   readonly oldestMs: number;
 }
@@ -90,7 +90,7 @@ export interface OrderLedgerStore {
   /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   sweep(): Promise<readonly string[]>;
   /** The orders whose end is not known though nothing is being sent: those in doubt, and those that the platform accepted for later. */
-  waiting(): Promise<{ inDoubt: Waiting; accepted: Waiting }>;
+  waiting(): Promise<{ inDoubt: WaitingOrders; accepted: WaitingOrders }>;
 }
 
 /** The ledger cannot say whether a write may be sent, so the gateway does not send it. */

@@ -20,7 +20,7 @@ import {
   type Move,
   type Moved,
   type OrderQuery,
-  type Waiting,
+  type WaitingOrders,
 } from './order-ledger-store.ts';
 import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, WAITING } from './ledger-scripts.ts';
 import { indexesOf, OrderIndex } from './order-index.ts';
@@ -193,7 +193,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return (ended as string[]).map((key) => key.slice(this.#prefix.length));
   }
 
-  async waiting(): Promise<{ inDoubt: Waiting; accepted: Waiting }> {
+  async waiting(): Promise<{ inDoubt: WaitingOrders; accepted: WaitingOrders }> {
     const [, ...numbers] = await this.#run(WAITING, '', []);
     const [doubts = 0, doubtMs = 0, accepted = 0, acceptedMs = 0] = numbers.map(Number);
     return {

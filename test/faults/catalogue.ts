@@ -899,40 +899,40 @@ export const sections: readonly CatalogueSection[] = [
         holds: 'the gateway reads and discards the rest, so that the client gets the response at once',
       },
       {
-        id: 'K61',
+        id: 'K51',
         fault: 'a body that is not JSON',
         holds: '400 with line and column and what is expected there; nothing of the body is repeated',
       },
       {
-        id: 'K62',
+        id: 'K52',
         fault: 'a body of another type, in another encoding, compressed',
         holds: '415 with what came and what there is',
       },
-      { id: 'K63', fault: 'an `Accept` that the operation has no type for', holds: '406 with what there is' },
+      { id: 'K53', fault: 'an `Accept` that the operation has no type for', holds: '406 with what there is' },
       {
-        id: 'K64',
+        id: 'K54',
         fault: 'a path that no operation has, or another method',
         holds: '404 with the nearest path, for known callers only; 405 with the methods',
       },
       {
-        id: 'K65',
+        id: 'K55',
         fault: 'an enterprise that the platform does not know',
         holds:
           'the same at every read, whether the platform refuses or answers an empty list: lists are empty, single things 404; another refusal stays one',
       },
       {
-        id: 'K66',
+        id: 'K56',
         fault: 'an order whose outcome is unknown',
         holds: 'the response says not to send it under another number, and to look at `Location`',
       },
       {
-        id: 'K67',
+        id: 'K57',
         fault: 'a member whose name or remark begins like a formula, in an export that a spreadsheet opens',
         holds:
           'with `cells=text` the cell is text; without it every byte is as it was, and can be imported again',
       },
       {
-        id: 'K68',
+        id: 'K58',
         fault:
           'a known caller sends as much as a request may have of what is cheap to make: commas, blank lines, names, numbers, quotes',
         holds:

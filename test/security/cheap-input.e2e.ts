@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 it.each(cheapInputs.map((input) => [input.name, input] as const))(
-  'K68 %s: other callers wait for a tenth of a second at most, and it takes little memory',
+  'K58 %s: other callers wait for a tenth of a second at most, and it takes little memory',
   async (_, input) => {
     const costs: Cost[] = [];
     const least = (of: 'turnMs' | 'moreMiB') => Math.min(...costs.map((cost) => cost[of]));
@@ -39,7 +39,7 @@ it.each(cheapInputs.map((input) => [input.name, input] as const))(
   120_000,
 );
 
-it('K68 five files of commas at once take little memory', async () => {
+it('K58 five files of commas at once take little memory', async () => {
   const commas = cheapInputs.find(({ name }) => name === 'CSV: a row of commas');
   if (!commas) throw new Error('no such input');
   const { moreMiB } = await costOf(fleet, commas, 5);
