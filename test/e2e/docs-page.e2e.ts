@@ -68,7 +68,7 @@ async function authorize(text: string): Promise<void> {
 
 async function authorized(): Promise<void> {
   await authorize(fleet.key);
-  await page.getByText('Authorized: fleet').waitFor();
+  await page.getByText('Authorized: demo').waitFor();
 }
 
 const operation = (id: string): Locator => page.locator(`.opblock[id$="-${id}"]`);
@@ -151,7 +151,7 @@ describe('Authorize', () => {
     await page.getByText('This is a token, and this gateway accepts API keys only').waitFor();
     await page.locator('#credential').fill(` Authorization: Bearer ${fleet.key} `);
     await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('Authorized: fleet').waitFor();
+    await page.getByText('Authorized: demo').waitFor();
     expect((await execute(await openOperation('getCaller'))).status).toBe('200');
   });
 
@@ -166,7 +166,7 @@ describe('Authorize', () => {
     await page.locator('.explanation').getByRole('button', { name: 'Authorize' }).click();
     await page.locator('#credential').fill(fleet.key);
     await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('Authorized: fleet').waitFor();
+    await page.getByText('Authorized: demo').waitFor();
     await page.locator('#notice').waitFor({ state: 'hidden' });
   });
 });
