@@ -55,8 +55,8 @@ export async function readFile(
       throw new ProblemException('payload-too-large', {
         detail: `The file may have at most ${maxRows} rows.`,
       });
-    const { member, found } = values ? checked({ row, line }, values, rowOf, wanted) : unread(each);
-    faults.push(...found);
+    const { member, found } = values ? checked(row, values, rowOf, wanted) : unread(each);
+    faults.push(...found.map((fault) => ({ ...fault, ...(line !== undefined && { line }) })));
     if (faults.length >= MAX_FAULTS) break;
     if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
     if (row % ROWS_PER_CHUNK === 0) close();
@@ -74,45 +74,31 @@ interface Checked {
   readonly found: readonly RequestFault[];
 }
 
-type Place = Pick<FileRow, 'row' | 'line'>;
-
-function unread({ row, line, faults = [] }: FileRow): Checked {
-  return { found: faults.map((fault) => ({ ...placeOf({ row, line }), ...fault })) };
-}
-
-function placeOf({ row, line }: Place): { readonly row: number; readonly line?: number } {
-  return { row, ...(line !== undefined && { line }) };
+function unread({ row, faults = [] }: FileRow): Checked {
+  return { found: faults.map((fault) => ({ row, ...fault })) };
 }
 
 /** `rowOf` has the row of each account so far. */
 function checked(
-  place: Place,
+  row: number,
   values: Record<string, unknown>,
   rowOf: Map<string, number>,
   wanted: ReadonlySet<string> | undefined,
 ): Checked {
   const { instance, faults } = validated(NewMemberDto, values);
   const found: RequestFault[] = faults.map(({ path, allowed }) => ({
-    ...placeOf(place),
+    row,
     column: path.join('.').slice(0, MAX_NAME),
     detail: allowed ?? 'is not a known column',
   }));
   const { account } = instance;
   if (typeof account === 'string') {
     const first = rowOf.get(account);
-    if (first === undefined) rowOf.set(account, place.row);
+    if (first === undefined) rowOf.set(account, row);
     if (first !== undefined)
-      found.push({
-        ...placeOf(place),
-        column: 'account',
-        detail: `must not be given twice: row ${first} has it too`,
-      });
+      found.push({ row, column: 'account', detail: `must not be given twice: row ${first} has it too` });
     else if (wanted && !wanted.has(account))
-      found.push({
-        ...placeOf(place),
-        column: 'account',
-        detail: 'must be the account of a row that failed',
-      });
+      found.push({ row, column: 'account', detail: 'must be the account of a row that failed' });
   }
   return found.length > 0 ? { found } : { found, member: { ...instance } };
 }

@@ -83,7 +83,7 @@ export class MemberPages<T> {
     if (page.came >= size) this.#full = size;
     const unit = unitOf(page, number, size);
     if (unit >= size || number === 1) return unit;
-    // It may be the last page, whatever the platform says of it. The first page tells.
+    // A last page is short, too. The first page shows which size the platform's pages have.
     if (this.#full !== size && (await this.#ask(1)).came >= size) this.#full = size;
     return this.#full === size ? size : unit;
   }

@@ -99,7 +99,7 @@ async function shown(
     for await (const row of job.rows(status)) left.push(row);
   if (left.length > 0) {
     const beside = file ? `${file.path}.failed.${file.format}` : `job-${job.jobId}.failed.csv`;
-    // Its own passwords come with the rows: as the file is made anew, nobody else may read it.
+    // The rows have passwords. A new file has the mode that is given here; a file that is there keeps its own.
     rmSync(beside, { force: true });
     writeFileSync(beside, file ? failedRows(textOf(file), file.format, left) : reasonsOnly(left), {
       mode: 0o600,

@@ -20,6 +20,7 @@ import { type CellForm, cellForms } from '../line-format.ts';
 
 /** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
+const CELLS = { description: 'Without effect on NDJSON. `text` is not for programs, nor to import again' };
 const MAX_DELETES = 1_000_000;
 
 export class ImportPath extends EnterprisePath {}
@@ -77,9 +78,7 @@ export class JobRowsQuery {
   status?: RowStatus;
 
   @Optional()
-  @OneOf(cellForms, {
-    description: 'Without effect on NDJSON. `text` is not for programs, nor to import again',
-  })
+  @OneOf(cellForms, CELLS)
   cells: CellForm = 'exact';
 }
 
@@ -99,9 +98,7 @@ export class ExportQuery {
   keyword?: string;
 
   @Optional()
-  @OneOf(cellForms, {
-    description: 'Without effect on NDJSON. `text` is not for programs, nor to import again',
-  })
+  @OneOf(cellForms, CELLS)
   cells: CellForm = 'exact';
 }
 
