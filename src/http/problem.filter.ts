@@ -9,9 +9,9 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './body-type.ts';
 
-/** Refusals of the HTTP layer itself, by status. */
-/** Of a connection that ended before the request. */
+/** Of a stream whose connection ended before it. */
 const HUNG_UP: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
+/** Refusals of the HTTP layer itself, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   400: 'validation-failed',
   404: 'not-found',
@@ -55,8 +55,9 @@ export class ProblemFilter implements ExceptionFilter {
     if (slug === 'unsupported-media-type')
       return new ProblemException(slug, { errors: [unsupportedType(request)] });
     if (slug) return new ProblemException(slug);
-    // The caller hung up while a file was read from it: that is no fault of ours, and no response reaches it.
-    if (!request.raw.complete && HUNG_UP.has((error as NodeJS.ErrnoException | null)?.code))
+    // The caller hung up while a file was read from it or rows were made for it: that is no fault of ours, and no response reaches it.
+    const isGone = !request.raw.complete || request.raw.socket.destroyed;
+    if (isGone && HUNG_UP.has((error as NodeJS.ErrnoException | null)?.code))
       return new ProblemException('validation-failed', { cause: error });
     this.#logInternal(error, request);
     return new ProblemException('internal-error', { cause: error });
