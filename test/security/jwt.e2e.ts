@@ -4,6 +4,7 @@ import { get, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { AUDIENCE, Issuer } from '../support/issuer.ts';
 import { RawServer } from '../support/raw-server.ts';
@@ -300,7 +301,7 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
 
 it('K48 a caller that hangs up while its token is verified is not counted, and its call is not made', async () => {
   const limited = { name: 'portal', enterprises: ['*'], rateLimit: { requests: 2, perSeconds: 3_600 } };
-  const own = await TestGateway.start(sandbox, issuer.environment, [limited]);
+  const own = await startInProcess(sandbox, issuer.environment, [limited]);
   const [asked, given] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   issuer.answer = async (response) => {
     asked.resolve();
