@@ -309,7 +309,7 @@ describe("the platform's message", () => {
     });
     const spoken = await send(gateway, { ...order, body });
     expect(spoken.body['detail']).toBe('secrets: [secret] [secret]');
-    const log = gateway.logLines.join('\n');
+    const log = (await gateway.log()).join('\n');
     expect(log).toContain('secrets: [secret] [secret]');
     for (const secret of secrets) expect(log).not.toContain(secret);
   });

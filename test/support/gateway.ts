@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -169,6 +170,16 @@ export class TestGateway {
     const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
     keep('metrics', text);
     return text;
+  }
+
+  /** The lines of its log, with those of every request that has been answered: they arrive a moment later than the responses. */
+  async log(): Promise<string[]> {
+    const id = `last-${randomUUID()}`;
+    const headers = { 'x-api-key': this.key, 'x-request-id': id };
+    await (await fetch(`${this.url}/v1/callers/me`, { headers })).text();
+    const isLast = (line: string) => line.includes(id);
+    await until('the log has the last line', () => this.logLines.some(isLast));
+    return this.logLines.filter((line) => !isLast(line));
   }
 
   /** Resolves once a line with this event has been logged after the call. */
