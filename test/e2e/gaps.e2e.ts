@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { endings } from '../support/endings.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -28,7 +29,7 @@ beforeEach(() => sandbox.reset());
 afterAll(() => sandbox.close());
 
 const start = async (environment: Record<string, string> = {}) =>
-  ended(await TestGateway.start(sandbox, environment));
+  ended(await startInProcess(sandbox, environment));
 
 async function gapsOf(gateway: TestGateway): Promise<Gap[]> {
   const { status, body } = await gateway.get('/v1/gaps', fresh);
@@ -272,7 +273,7 @@ describe('gaps', () => {
     await one.get('/v1/enterprises/ent-harbour/assets', fresh);
     expect(await gapsOf(one)).toHaveLength(1);
     const other = ended(
-      await TestGateway.start(sandbox, environment, [{ name: 'reader', scopes: ['orders:read'] }]),
+      await startInProcess(sandbox, environment, [{ name: 'reader', scopes: ['orders:read'] }]),
     );
     expect(await gapsOf(other)).toMatchObject([{ path: 'data[].locked', count: 1 }]);
     const refused = await other.get('/v1/gaps', { headers: { 'x-api-key': other.keys['reader'] ?? '' } });

@@ -4,7 +4,8 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { document, routes } from '../support/contract.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -31,7 +32,7 @@ afterAll(async () => {
 });
 
 async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
-  return ended(await TestGateway.start(sandbox, environment, CALLERS));
+  return ended(await startInProcess(sandbox, environment, CALLERS));
 }
 
 const newKey = () => randomBytes(16).toString('hex');

@@ -6,7 +6,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
-  return ended(await TestGateway.start(sandbox, environment, CALLERS));
+  return ended(await startInProcess(sandbox, environment, CALLERS));
 }
 const withRedis = (environment: Record<string, string> = {}) =>
   start({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS, ...environment });
@@ -446,7 +446,7 @@ describe('a settlement', () => {
     const told = gateway.logged('order-conflict');
     once?.late({ data: [{ sequence: 1, licenseOrderId: 'lic-late' }] });
     await told;
-    expect(gateway.logLines.join('\n')).toContain('lic-late');
+    expect((await gateway.log()).join('\n')).toContain('lic-late');
     expect((await gateway.get(placeOf(number))).body).toEqual(settled.body);
   });
 
@@ -533,7 +533,7 @@ describe('the record of an order', () => {
     expect(everything).toContain('order/crm/');
     for (const secret of [...passwords, sandbox.seedPassword, session.body['sessionId'], 'anna@harbour']) {
       expect(everything).not.toContain(secret);
-      expect(gateway.logLines.join('\n')).not.toContain(secret);
+      expect((await gateway.log()).join('\n')).not.toContain(secret);
     }
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { routes } from '../support/contract.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
@@ -14,7 +15,7 @@ beforeAll(async () => {
 /** Each test has a cache of its own. */
 beforeEach(async () => {
   await sandbox.reset();
-  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' });
+  gateway = await startInProcess(sandbox, { CACHE_TTL_MS: '60000' });
 });
 afterEach(() => gateway.stop());
 afterAll(() => sandbox.close());

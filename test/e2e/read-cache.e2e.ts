@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -29,7 +30,7 @@ async function start(
   environment: Record<string, string>,
   callers?: Parameters<typeof TestGateway.start>[2],
 ): Promise<TestGateway> {
-  return ended(await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000', ...environment }, callers));
+  return ended(await startInProcess(sandbox, { CACHE_TTL_MS: '60000', ...environment }, callers));
 }
 
 const calls = async (operation = 'listAssets') => (await sandbox.journal(operation)).length;

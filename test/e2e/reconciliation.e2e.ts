@@ -214,7 +214,7 @@ describe.each(kinds)('an order with a lost response, with its record kept %s', (
     await order.again();
     await alarm;
     expect(await order.state()).toBe('in_doubt');
-    const line = gateway.logLines.find((text) => text.includes('order-placed-twice')) as string;
+    const line = (await gateway.log()).find((text) => text.includes('order-placed-twice')) as string;
     expect(JSON.parse(line)).toMatchObject({ level: 'error', write: order.name });
     for (const { licenseOrderIds } of await sandbox.commits()) expect(line).toContain(licenseOrderIds[0]);
     expect(await attempts(gateway)).toEqual({ placed_twice: 1 });

@@ -184,7 +184,7 @@ describe('logs and metrics', () => {
       caller: 'tester',
       msg: 'findCustomers 200',
     });
-    const log = gateway.logLines.join('\n');
+    const log = (await gateway.log()).join('\n');
     for (const secret of [gateway.key, sandbox.appSecret, sandbox.appKey, 'CH-1001'])
       expect(log).not.toContain(secret);
   });

@@ -211,7 +211,7 @@ describe('a session', () => {
       keys.map(async (key) => ((await client.type(key)) === 'string' ? client.get(key) : '')),
     );
     client.disconnect();
-    const everything = [...keys, ...values, ...gateway.logLines, ...replica.logLines].join('\n');
+    const everything = [...keys, ...values, ...(await gateway.log()), ...(await replica.log())].join('\n');
     expect(keys.some((key) => key.includes(':ses:'))).toBe(true);
     for (const secret of [headers['x-session-id'], sandbox.seedPassword, sandbox.appSecret, gateway.key]) {
       expect(everything).not.toContain(secret);

@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { caseOf } from '../support/expected.ts';
 import { operationCases, send } from '../support/operations.ts';
 import { until } from '../support/redis.ts';
@@ -59,7 +60,7 @@ describe('K29 a key that is not valid', () => {
       'Send one of them',
     ],
   ])('tells %s apart', async (_, headersOf, detail) => {
-    const gateway = ended(await TestGateway.start(sandbox));
+    const gateway = ended(await startInProcess(sandbox));
     // Known or not: only the form counts.
     for (const key of [gateway.key, newApiKey().key]) {
       const { status, body } = await gateway.get(ASSETS, { key: null, headers: headersOf(key) });
@@ -81,14 +82,14 @@ describe('K29 a key that is not valid', () => {
       'no caller of this gateway has it',
     ],
   ])('says that there is %s', async (_, headers, detail) => {
-    const gateway = ended(await TestGateway.start(sandbox));
+    const gateway = ended(await startInProcess(sandbox));
     const { status, body } = await gateway.get(ASSETS, { key: null, headers });
     expect([status, body['detail']]).toEqual([401, expect.stringContaining(detail)]);
   });
 
   it('is 401, with the same response whether a key was ever valid or not', async () => {
-    const elsewhere = ended(await TestGateway.start(sandbox));
-    const gateway = ended(await TestGateway.start(sandbox, {}, [{ name: 'leaver', enterprises: ['*'] }]));
+    const elsewhere = ended(await startInProcess(sandbox));
+    const gateway = ended(await startInProcess(sandbox, {}, [{ name: 'leaver', enterprises: ['*'] }]));
     const revoked = gateway.keys['leaver'] as string;
     const reloaded = gateway.logged('callers-reloaded');
     gateway.callers = gateway.callers.filter(({ name }) => name !== 'leaver');
@@ -111,7 +112,7 @@ describe('K29 a key that is not valid', () => {
     expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 401));
     for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as TestAnswer));
     expect(await sandbox.calls()).toEqual([]);
-    const printed = gateway.logLines.join('\n');
+    const printed = (await gateway.log()).join('\n');
     for (const key of [revoked, elsewhere.key, gateway.key]) expect(printed).not.toContain(key);
     expect((await keyed(gateway, gateway.key)).status).toBe(200);
   });
@@ -123,7 +124,7 @@ describe('K30 a valid key', () => {
   )("with another tenant's enterprise or channel is 403 at $id", async (operation) => {
     const foreign = { enterprises: ['ent-meridian'], channels: ['partner'], users: ['*'] };
     const gateway = ended(
-      await TestGateway.start(sandbox, {}, [
+      await startInProcess(sandbox, {}, [
         { name: 'meridian', scopes: operation.scopes as string[], ...foreign },
       ]),
     );
@@ -194,7 +195,7 @@ describe('K31 a flood of one caller', () => {
 
 describe('O3 a key is replaced by another', () => {
   it('without a gap: both are valid while both are in the file, and the old one no longer afterwards', async () => {
-    const gateway = ended(await TestGateway.start(sandbox));
+    const gateway = ended(await startInProcess(sandbox));
     const old = gateway.key;
     const renewed = newApiKey();
     const entry = gateway.callers[0] as { keys: string[] };

@@ -449,7 +449,7 @@ describe('a request that is wrong', () => {
     const answer = await gateway.get(find(`&password=${password}`));
     expect(answer.status).toBe(400);
     expect(answer.text).not.toContain(password);
-    expect(gateway.logLines.join('\n')).not.toContain(password);
+    expect((await gateway.log()).join('\n')).not.toContain(password);
   });
 });
 

@@ -10,7 +10,7 @@ import { endings } from '../support/endings.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { caseOf } from '../support/expected.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
-import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
+import type { CallerEntry, TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -44,7 +44,7 @@ const gatewayOn = async (
   redis: { url: string },
   environment: Record<string, string> = {},
   callers: readonly (Partial<CallerEntry> & { name: string })[] = [],
-) => ended(await TestGateway.start(sandbox, { ...ofStore(redis), ...environment }, callers));
+) => ended(await startInProcess(sandbox, { ...ofStore(redis), ...environment }, callers));
 /** Where the test says when the gateway looks at the store. */
 const inProcessOn = async (redis: { url: string }, callers: Parameters<typeof gatewayOn>[2] = []) =>
   ended(await startInProcess(sandbox, ofStore(redis), callers));
@@ -68,8 +68,8 @@ async function metric(gateway: TestGateway, name: string): Promise<number> {
   const line = (await gateway.metrics()).split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length + 1) ?? 0);
 }
-const events = (gateway: TestGateway, event: string) =>
-  gateway.logLines.filter((line) => line.includes(`"event":"${event}"`));
+const events = async (gateway: TestGateway, event: string) =>
+  (await gateway.log()).filter((line) => line.includes(`"event":"${event}"`));
 
 describe('R18 the clock of the order store steps', () => {
   async function steppedStore() {
@@ -98,7 +98,7 @@ describe('R18 the clock of the order store steps', () => {
       await becomes(gateway, number, 'succeeded');
       expect(await recordOf(gateway, number)).toMatchObject({ items: body['items'] });
     }
-    expect(events(gateway, 'order-result-not-recorded')).toEqual([]);
+    expect(await events(gateway, 'order-result-not-recorded')).toEqual([]);
   });
 
   it('ahead by an hour during an order that the platform refuses: the order is rejected, not in doubt', async () => {
@@ -192,7 +192,9 @@ describe('R21 the order store goes back to an older state', () => {
     expect(await sends()).toBe(5);
     await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'down');
     expect(await ordersAre(gateway)).toBe('down');
-    expect(events(gateway, 'order-store-stopped')).toEqual([expect.stringContaining('"reason":"count"')]);
+    expect(await events(gateway, 'order-store-stopped')).toEqual([
+      expect.stringContaining('"reason":"count"'),
+    ]);
 
     const said = await confirmStore({
       ...gateway.environment(sandbox),
@@ -303,7 +305,7 @@ describe('R8 the order store fails over', () => {
     await follows(sentinel.master);
     const gateway = await gatewayOn(sentinel);
     const [known = ''] = await placedAt(gateway, 1);
-    expect(events(gateway, 'order-store-replicas')).toEqual([expect.stringContaining('"replicas":1')]);
+    expect(await events(gateway, 'order-store-replicas')).toEqual([expect.stringContaining('"replicas":1')]);
     await sentinel.master.kill9();
     const number = newNumber();
     await until('orders are placed', async () => (await place(gateway, number)).status === 201);
@@ -318,7 +320,7 @@ describe('R22 the order store answers and no order can be recorded in it', () =>
     for (const gateway of gateways) {
       await until('ready says so', async () => (await ordersAre(gateway)) === 'down');
       await until('so does the metric', async () => (await stoppedBy(gateway, reason)) === 1);
-      const lines = events(gateway, 'order-store-stopped');
+      const lines = await events(gateway, 'order-store-stopped');
       // Said again where Redis was away in between, for the server is asked anew then.
       expect(lines).not.toEqual([]);
       for (const line of lines) {
@@ -346,7 +348,7 @@ describe('R22 the order store answers and no order can be recorded in it', () =>
       }),
     );
     const gateways = [await gatewayOn(primary), await gatewayOn(primary)];
-    const [busy] = gateways as [TestGateway];
+    const [busy] = gateways as unknown as [TestGateway];
     // A replica on a busy machine may need longer than an order waits for it.
     await until('an order is placed', async () => (await place(busy, newNumber())).status === 201);
     replica.freeze();
@@ -363,7 +365,7 @@ describe('R22 the order store answers and no order can be recorded in it', () =>
   ])('%s: it is said until it is mended', async (_, setting, bad, good, code) => {
     const redis = await newRedis();
     const gateways = [await gatewayOn(redis), await gatewayOn(redis)];
-    const [busy] = gateways as [TestGateway];
+    const [busy] = gateways as unknown as [TestGateway];
     await placedAt(busy, 1);
     await ask(redis, (client) => client.config('SET', setting, bad));
     expectRefused(await place(busy, newNumber()));
@@ -404,7 +406,7 @@ describe('R12 the settings of the order store change while it runs', () => {
     await until('it is noticed', async () => (await stoppedBy(gateway, 'settings')) === 1);
     expectRefused(await place(gateway, newNumber()));
     expect(await ordersAre(gateway)).toBe('down');
-    expect(events(gateway, 'order-store-stopped')).toEqual([
+    expect(await events(gateway, 'order-store-stopped')).toEqual([
       expect.stringContaining('maxmemory-policy noeviction'),
     ]);
     await ask(redis, (client) => client.config('SET', 'maxmemory-policy', 'noeviction'));
@@ -425,7 +427,7 @@ describe('R12 the settings of the order store change while it runs', () => {
       await until('it is noticed', async () => (await stoppedBy(gateway, 'settings')) === 1);
       expectRefused(await place(gateway, newNumber()));
       expect(await ordersAre(gateway)).toBe('down');
-      expect(events(gateway, 'order-store-stopped')).toEqual([expect.stringContaining(words)]);
+      expect(await events(gateway, 'order-store-stopped')).toEqual([expect.stringContaining(words)]);
       const later = await gatewayOn(redis);
       expectRefused(await place(later, newNumber()));
       await ask(redis, (client) => client.config('SET', setting, strong));
@@ -455,7 +457,7 @@ describe('R12 the settings of the order store change while it runs', () => {
       const redis = await newRedis('--appendfsync', fsync);
       const gateway = await gatewayOn(redis);
       await placedAt(gateway, 1);
-      expect(events(gateway, 'order-store-weak')).toHaveLength(1);
+      expect(await events(gateway, 'order-store-weak')).toHaveLength(1);
       expect(await ordersAre(gateway)).toBe('up');
     },
   );
@@ -486,7 +488,9 @@ describe('the keys that seal records', () => {
       expect(answer.body['detail']).toContain('encryption key');
       expect(answer.headers.has('retry-after')).toBe(false);
     }
-    expect(events(gateway, 'order-unreadable')).toEqual([expect.stringContaining(`order/crm/${number}`)]);
+    expect(await events(gateway, 'order-unreadable')).toEqual([
+      expect.stringContaining(`order/crm/${number}`),
+    ]);
     const unreadable = () => metric(gateway, 'gateway_order_records_unreadable');
     await until('it is counted', async () => (await unreadable()) === 1);
     expect(await sends()).toBe(1);
@@ -504,7 +508,7 @@ describe('R20 a record disappears during its order', () => {
     await ask(redis, async (client) => client.del(await client.keys(`*order/crm/${number}`)));
     const { status, body } = await response;
     expect(status).toBe(201);
-    const [line = '{}', ...more] = events(gateway, 'order-result-not-recorded');
+    const [line = '{}', ...more] = await events(gateway, 'order-result-not-recorded');
     expect(more).toEqual([]);
     const [{ licenseOrderId }] = body['items'] as [{ licenseOrderId: string }];
     expect(JSON.parse(line)).toMatchObject({
@@ -527,9 +531,9 @@ describe('R20 a record disappears during its order', () => {
     await redis.kill9();
     expect((await response).status).toBe(201);
     await gateway.stop();
-    expect(events(gateway, 'order-result-not-recorded').map((line) => JSON.parse(line))).toMatchObject([
-      { write: `order/crm/${number}`, found: 'succeeded', reason: 'shutdown' },
-    ]);
+    expect(
+      (await events(gateway, 'order-result-not-recorded')).map((line) => JSON.parse(line)),
+    ).toMatchObject([{ write: `order/crm/${number}`, found: 'succeeded', reason: 'shutdown' }]);
   });
 });
 

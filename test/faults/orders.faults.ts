@@ -5,7 +5,8 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
@@ -32,7 +33,7 @@ beforeEach(() => sandbox.reset({ tokens: true }));
 afterAll(() => sandbox.close());
 
 const gatewayWith = async (environment: Record<string, string> = {}) =>
-  ended(await TestGateway.start(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '10000', ...environment }));
+  ended(await startInProcess(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '10000', ...environment }));
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const withStore = ({ url }: { url: string }, environment: Record<string, string> = {}) =>
   gatewayWith({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS, ...environment });
@@ -184,7 +185,7 @@ describe('in the response', () => {
     expect(record.body['items']).toMatchObject([{ sequence: 1, licenseOrderId: null }]);
     expect((await place(gateway, number)).body).toMatchObject({ outcome: 'processed' });
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
-    expect(gateway.logLines.join('\n')).toContain('"event":"order-in-doubt"');
+    expect((await gateway.log()).join('\n')).toContain('"event":"order-in-doubt"');
   });
 });
 
@@ -282,7 +283,7 @@ describe('in the order store', () => {
     const gateway = await withStore({ url: `redis://guard:${password}@127.0.0.1:${redis.port}` });
     expectRefused(await place(gateway, newNumber()));
     expect(await sends()).toBe(0);
-    expect(gateway.logLines.join('\n')).not.toContain(password);
+    expect((await gateway.log()).join('\n')).not.toContain(password);
   });
 
   it('R11 out of memory: refused', async () => {

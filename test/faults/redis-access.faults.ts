@@ -9,7 +9,8 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
@@ -33,7 +34,7 @@ afterAll(() => sandbox.close());
 
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const gatewayAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>
-  ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
+  ended(await startInProcess(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
 const lines = (gateway: TestGateway, event: string) =>
   gateway.logLines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event);
 const ready = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body;

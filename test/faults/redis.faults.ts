@@ -10,7 +10,8 @@ import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import {
   ask,
   freePort,
@@ -51,7 +52,7 @@ async function proxyTo({ port }: RunningRedis): Promise<FaultProxy & { redisUrl:
 }
 
 async function gatewayAt(REDIS_URL: string, environment: Record<string, string> = {}): Promise<TestGateway> {
-  return ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
+  return ended(await startInProcess(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
 }
 
 const redisStatus = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body['redis'];

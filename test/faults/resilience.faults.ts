@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await sandbox.reset();
-  gateway = await TestGateway.start(sandbox);
+  gateway = await startInProcess(sandbox);
 });
 afterEach(() => gateway.stop());
 afterAll(() => sandbox.close());
@@ -262,7 +263,7 @@ describe('a platform that is down', () => {
 
 describe('a group of operations that stalls', () => {
   it('U30 does not affect the others, also with more calls than it has connections', async () => {
-    const hasty = await TestGateway.start(sandbox, { UPSTREAM_DEADLINE_MS: '6000' });
+    const hasty = await startInProcess(sandbox, { UPSTREAM_DEADLINE_MS: '6000' });
     // Their tokens are fetched before the burst.
     for (const each of [read, named('listMembers')]) expect((await send(hasty, each)).status).toBe(200);
     await sandbox.fault({ operation: read.upstream, action: { hang: true } });
@@ -293,7 +294,7 @@ describe('a burst', () => {
   it('of 1,000 callers at once, on a cold start, is served, and causes one token request', async () => {
     await sandbox.reset({ tokens: true });
     // The gateway, the platform and the callers share a processor here: only the gateway's own limits are tested.
-    const patient = await TestGateway.start(sandbox, { UPSTREAM_DEADLINE_MS: '60000' });
+    const patient = await startInProcess(sandbox, { UPSTREAM_DEADLINE_MS: '60000' });
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => send(patient, read)));
     await patient.stop();
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -311,7 +312,7 @@ describe('a caller that hangs up', () => {
     });
     platform.listen(0, '127.0.0.1');
     await once(platform, 'listening');
-    const patient = await TestGateway.start(sandbox, {
+    const patient = await startInProcess(sandbox, {
       UPSTREAM_BASE_URL: `http://127.0.0.1:${(platform.address() as AddressInfo).port}`,
       UPSTREAM_DEADLINE_MS: '60000',
     });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Fleet } from '../support/fleet.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { freePort } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -36,7 +37,7 @@ async function gatewayWith(
   environment: Record<string, string> = {},
   platform = sandbox,
 ): Promise<TestGateway> {
-  const gateway = await TestGateway.start(platform, environment);
+  const gateway = await startInProcess(platform, environment);
   gateways.push(gateway);
   return gateway;
 }
@@ -148,7 +149,7 @@ it('T6 a wrong application secret is 502, logged as an error, counted, and not t
   expect(statuses(answers)).toEqual([502]);
   expect((await gateway.get(ASSETS)).body).toMatchObject(REFUSED);
   expect(await tokenRequests()).toBe(1);
-  expect(gateway.logLines.join('\n')).toMatch(
+  expect((await gateway.log()).join('\n')).toMatch(
     /"level":"error".*"event":"token-request-failed".*"invalid_client"/,
   );
   const metrics = await gateway.metrics();
@@ -359,7 +360,7 @@ it("T17 the application's secret is changed without a restart: in the file after
   await reloaded;
   await sandbox.revokeTokens();
   expect((await watching.get(ASSETS)).status).toBe(200);
-  const log = watching.logLines.join('\n');
+  const log = (await watching.log()).join('\n');
   for (const secret of [sandbox.appSecret, second, third]) expect(log).not.toContain(secret);
 });
 

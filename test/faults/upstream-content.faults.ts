@@ -19,7 +19,8 @@ import {
   write,
   WRITE_VIOLATION,
 } from '../support/expected.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { freshBody, type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -43,7 +44,7 @@ afterAll(() => sandbox.close());
 
 /** For this test only: counters start at 0, and no breaker is open because of another test. */
 async function gatewayWith(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const started = await TestGateway.start(sandbox, environment);
+  const started = await startInProcess(sandbox, environment);
   cleanUps.push(() => started.stop());
   return started;
 }
@@ -133,9 +134,9 @@ describe('bodies that are no envelope', () => {
     await answerWith(page);
     const answers = await expectEach(READ_VIOLATION, UNKNOWN);
     for (const { text: shown } of answers) expect(shown).not.toMatch(/html|maintenance/);
-    const log = gateway.logLines.join('\n');
+    const log = (await gateway.log()).join('\n');
     expect(log).not.toMatch(/<html|maintenance/);
-    const lines = gateway.logLines.filter((line) => line.includes('"upstreamSha256"'));
+    const lines = (await gateway.log()).filter((line) => line.includes('"upstreamSha256"'));
     expect(lines).toHaveLength(3);
     for (const line of lines) {
       expect(JSON.parse(line)).toMatchObject({
@@ -205,7 +206,7 @@ describe('codes', () => {
     await answerWith(`{"code":${code},"message":"m"}`);
     const answers = await expectEach(READ_VIOLATION, WRITE_VIOLATION);
     for (const { text: shown } of answers) expect(shown).not.toContain('13004');
-    const log = gateway.logLines.join('\n');
+    const log = (await gateway.log()).join('\n');
     expect(log).not.toContain('13004');
     expect(log.length).toBeLessThan(100_000);
   });
@@ -596,7 +597,7 @@ describe("the platform's message", () => {
       expect(detail.length).toBeLessThanOrEqual(500);
       expect(detail.isWellFormed()).toBe(true);
     }
-    for (const line of gateway.logLines) {
+    for (const line of await gateway.log()) {
       expect(line.length).toBeLessThan(5_000);
       for (const value of Object.values(JSON.parse(line) as object)) {
         if (typeof value === 'string') expect(value).not.toMatch(CONTROL);
@@ -631,7 +632,7 @@ describe("the platform's message", () => {
     ];
     expect(seen.length).toBeGreaterThanOrEqual(6);
     for (const answer of answers) expect(answer.body['detail']).toContain('[secret]');
-    const shown = [...answers.map((answer) => answer.text), ...gateway.logLines].join('\n');
+    const shown = [...answers.map((answer) => answer.text), ...(await gateway.log())].join('\n');
     for (const secret of [...seen, sandbox.appSecret, password]) expect(shown).not.toContain(secret);
   });
 });

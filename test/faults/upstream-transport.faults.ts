@@ -23,7 +23,8 @@ import {
 } from '../support/expected.ts';
 import { Blackhole, FaultProxy, hasIpv6 } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { freshBody, type OperationCase, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -48,7 +49,7 @@ afterAll(() => sandbox.close());
 
 /** A gateway for this test only, so no breaker is open because of another test. Its tokens come from the sandbox itself. */
 async function gatewayTo(url: string, environment: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, {
+  const gateway = await startInProcess(sandbox, {
     UPSTREAM_BASE_URL: url,
     UPSTREAM_DEADLINE_MS: '30000',
     ...environment,
@@ -568,7 +569,7 @@ describe('HTTP statuses', () => {
     await expectHits(readHits, 1);
     await expectCarriedOutOnce();
     const shown = (await send(gateway, read)).text;
-    expect(`${shown}${gateway.logLines.join('')}`).not.toMatch(/<html|<!doctype/i);
+    expect(`${shown}${(await gateway.log()).join('')}`).not.toMatch(/<html|<!doctype/i);
   });
 
   it.each<[string, string]>([

@@ -4,7 +4,8 @@ import { CATALOGUE } from '../../sandbox/errors.ts';
 import { leaksIn } from '../fuzz/leaks.ts';
 import { newSecret } from '../support/canary.ts';
 import { refusalCodes } from '../support/upstream-codes.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases, send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -28,7 +29,7 @@ beforeEach(() => sandbox.reset());
 afterAll(() => sandbox.close());
 
 const start = async () => {
-  gateway = await TestGateway.start(sandbox);
+  gateway = await startInProcess(sandbox);
 };
 const stop = () => gateway.stop();
 
@@ -143,7 +144,7 @@ describe('S14 a failure of the platform', () => {
 });
 
 it('S14 the problem of an unreachable platform does not reveal its address', async () => {
-  const away = await TestGateway.start(sandbox, { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' });
+  const away = await startInProcess(sandbox, { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' });
   for (const operation of operationCases) {
     const answer = await send(away, operation);
     expect(answer.status).toBe(503);

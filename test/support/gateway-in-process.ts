@@ -11,7 +11,10 @@ export type GatewayInProcess = TestGateway & { readonly app: NestFastifyApplicat
 
 type Given = Parameters<typeof TestGateway.start>;
 
-/** The sources as a gateway in this process: only for what no request can show or cause, such as a part that throws. */
+/**
+ * The sources as a gateway in this process: for what no request can show or cause, such as a part that throws, and for the suites in which
+ * each of many tests needs a gateway without a past. A process of the bundle takes six times as long to start.
+ */
 export async function startInProcess(
   sandbox: Given[0],
   environment?: Given[1],
