@@ -82,18 +82,36 @@ async function gateways(
   }
 }
 
+async function peer(
+  name: string,
+  platform: Platform,
+  asked: Asked,
+  more: Record<string, string> = {},
+): Promise<Contender> {
+  return { running: await startPeer(name, { UPSTREAM: platform.url, ...more }), asked };
+}
+
 /** Every contender, and how it is started. */
 export const contenders = {
   /** The least that any gateway on Node must do. */
-  bare: async ({ url }) => ({
-    running: await startPeer('bare', { UPSTREAM: url }),
-    asked: platformAsked((answer) => answer),
-  }),
+  bare: (platform) =>
+    peer(
+      'bare',
+      platform,
+      platformAsked((answer) => answer),
+    ),
   /** As shipped, bundle and options of Node included: with callers, request log, metrics, order ledger and Redis. */
   gateway: (platform: Platform, how?: HowToStart) => gateways(platform, 1, SHIPPED, how),
   /** With everything in the process instead of in Redis. */
   'gateway, embedded': (platform: Platform, how?: HowToStart) => gateways(platform, 1, EMBEDDED, how),
   'two gateways': (platform) => gateways(platform, 2, SHIPPED),
+  'naive Nest': (platform) => peer('naive', platform, gatewayAsked('')),
+  /** With keys, request log and metrics too. */
+  'naive Nest, all': (platform) => {
+    const key = secret();
+    const hash = createHash('sha256').update(key).digest('hex');
+    return peer('naive', platform, gatewayAsked(key), { API_KEY_HASH: hash });
+  },
   'nginx + njs': async (platform) => {
     const key = secret();
     const hash = createHash('sha256').update(key).digest('hex');

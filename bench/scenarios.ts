@@ -59,7 +59,9 @@ const run = (contender: ContenderName, task: Task, more: Partial<Run> = {}): Run
 });
 const runs = (task: Task, ...names: ContenderName[]) => names.map((name) => run(name, task));
 const line = (limit: number, beside = 'bare', of = 'gateway'): Line => ({ of, beside, limit });
+const naive = (limit: number): Line => ({ ...line(limit, 'gateway', 'naive Nest, all'), atLeast: true });
 
+const PEERS = ['naive Nest', 'naive Nest, all'] as const;
 const NGINX: readonly ContenderName[] = hasNginx ? ['nginx + njs'] : [];
 /** Two gateways, load, platform and Redis, each on a core of its own. */
 const CORES_FOR_TWO = 5;
@@ -69,8 +71,8 @@ const scenarios: readonly Scenario[] = [
     name: 'read 1 KB, past the cache',
     metric: 'cpuMicros',
     note: 'Cache-Control: no-cache, so every request goes to the platform and refreshes the cache',
-    runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...NGINX),
-    lines: [line(2), line(1.2, 'nginx + njs')],
+    runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(2), line(1.2, 'nginx + njs'), naive(5)],
   },
   {
     name: 'read 1 KB, past the cache, changing',
@@ -82,8 +84,8 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'read 20 KB, past the cache',
     metric: 'cpuMicros',
-    runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...NGINX),
-    lines: [line(1), line(0.8, 'nginx + njs')],
+    runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(1), line(0.8, 'nginx + njs'), naive(5)],
   },
   {
     name: 'read 20 KB, past the cache, changing',
@@ -101,15 +103,15 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'cached read 1 KB',
     metric: 'cpuMicros',
-    note: 'the bare relay has no cache',
-    runs: runs(read(1, 'cached'), 'bare', 'gateway'),
-    lines: [line(0.9)],
+    note: 'the others have no cache',
+    runs: runs(read(1, 'cached'), 'bare', 'gateway', 'naive Nest, all'),
+    lines: [line(0.9), naive(12)],
   },
   {
     name: 'cached read 20 KB',
     metric: 'cpuMicros',
-    runs: runs(read(20, 'cached'), 'bare', 'gateway'),
-    lines: [line(0.33)],
+    runs: runs(read(20, 'cached'), 'bare', 'gateway', 'naive Nest, all'),
+    lines: [line(0.33), naive(12)],
   },
   {
     name: 'items of an order',
@@ -124,8 +126,8 @@ const scenarios: readonly Scenario[] = [
     name: 'batch order of 10',
     metric: 'cpuMicros',
     note: 'about 8 KB; embedded: the order ledger in the process instead of in Redis',
-    runs: runs(order(10), 'bare', 'gateway', 'gateway, embedded'),
-    lines: [line(4.5, 'bare', 'gateway, embedded'), line(5)],
+    runs: runs(order(10), 'bare', 'gateway', 'gateway, embedded', ...PEERS),
+    lines: [line(4.5, 'bare', 'gateway, embedded'), line(5), naive(4)],
   },
   {
     name: 'connections',
@@ -157,7 +159,9 @@ const scenarios: readonly Scenario[] = [
     name: '500 requests/s',
     metric: 'p50Ms',
     note: 'read 1 KB, past the cache, at a fixed rate',
-    runs: (['direct', 'gateway', 'bare'] as const).map((name) => run(name, read(1, 'fresh'), { rate: 500 })),
+    runs: (['direct', 'gateway', 'bare', 'naive Nest, all'] as const).map((name) =>
+      run(name, read(1, 'fresh'), { rate: 500 }),
+    ),
     lines: [{ ...line(0.5, 'direct'), added: true, orTwice: 'bare' }],
   },
   {
@@ -165,8 +169,8 @@ const scenarios: readonly Scenario[] = [
     metric: 'megabytes',
     fresh: true,
     note: 'resident after reads of 20 KB past the cache, in processes that have done nothing else',
-    runs: runs(read(20, 'fresh'), 'bare', 'gateway'),
-    lines: [line(1.2)],
+    runs: runs(read(20, 'fresh'), 'naive Nest, all', 'gateway'),
+    lines: [line(0.85, 'naive Nest, all')],
   },
   {
     name: 'start',

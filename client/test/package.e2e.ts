@@ -62,7 +62,7 @@ describe('the package', () => {
     const copy = join(folder, 'checkout');
     for (const path of ['package.json', '.npmrc', 'tsconfig.json', 'client'])
       cpSync(path, join(copy, path), { recursive: true, filter: (from) => from !== 'client/dist' });
-    for (const path of ['node_modules', 'examples']) symlinkSync(resolve(path), join(copy, path));
+    for (const path of ['node_modules', 'bench', 'examples']) symlinkSync(resolve(path), join(copy, path));
     const { stdout } = await run('npm', ['run', '-s', 'pack:client', '--', '--json'], { cwd: copy });
     const [packed] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }];
     expect(packed.files.map(({ path }) => path)).toEqual(

@@ -101,13 +101,15 @@ it('S18 every dependency has one exact version, and every package of the lock fi
     readonly link?: boolean;
   }
   const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
-  const { dependencies, devDependencies, optionalDependencies } = read('package.json');
-  for (const [name, version] of Object.entries({
-    ...dependencies,
-    ...devDependencies,
-    ...optionalDependencies,
-  }))
-    expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
+  for (const path of ['package.json', 'bench/package.json']) {
+    const { dependencies, devDependencies, optionalDependencies } = read(path);
+    for (const [name, version] of Object.entries({
+      ...dependencies,
+      ...devDependencies,
+      ...optionalDependencies,
+    }))
+      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
+  }
   const packages = Object.entries(read('package-lock.json')['packages'] as Record<string, Locked>);
   // Packages that npm downloads; the others are in this repository.
   const fetched = packages.filter(([path, { link }]) => path.includes('node_modules/') && !link);
