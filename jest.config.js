@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os';
 
 /** Tests run as ES modules on the sources: swc strips the types and keeps the decorators' metadata. */
-export default {
+const common = {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test', '<rootDir>/client', '<rootDir>/examples'],
-  testMatch: ['**/*.spec.ts', '**/*.e2e.ts', '**/*.faults.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
@@ -20,11 +19,22 @@ export default {
       },
     ],
   },
+  setupFilesAfterEnv: ['<rootDir>/test/canary/collect.ts'],
+};
+
+export default {
+  projects: [
+    // Nothing but the process itself.
+    { ...common, displayName: 'unit', testMatch: ['**/*.spec.ts'] },
+    // The built bundle as a process, with a real Redis and the sandbox.
+    { ...common, displayName: 'service', testMatch: ['**/*.e2e.ts', '**/*.faults.ts'] },
+    // What takes long; by command and by night.
+    { ...common, displayName: 'long', testMatch: ['**/*.long.ts'] },
+  ],
   // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxWorkers: availableParallelism() * 2,
   // A test that hangs fails; a test that is only slow on a busy machine does not.
   testTimeout: 120_000,
-  setupFilesAfterEnv: ['<rootDir>/test/canary/collect.ts'],
   // The last looks through what the others print.
   reporters: [
     'default',

@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: the sandbox and the gateway in one command, without other installations. Every credential is made up at start and
- * stays in a temporary folder until Ctrl-C.
+ * stays in a temporary folder until Ctrl-C. `npm run dev` is the same with the built files instead of the bundle: a change of a source
+ * compiles it, and restarts the process that it belongs to.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -24,6 +25,7 @@ const DEMO_CLOCK = new URL('./demo-clock.ts', import.meta.url).href;
 const port = process.env['PORT'] ?? '3000';
 const sandboxPort = process.env['SANDBOX_PORT'] ?? '4000';
 const managementPort = process.env['MANAGEMENT_PORT'] ?? '9464';
+const isWatched = process.argv.includes('--watch');
 const gatewayUrl = `http://127.0.0.1:${port}`;
 const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
 
@@ -106,7 +108,25 @@ await assertFree('PORT', port);
 await assertFree('SANDBOX_PORT', sandboxPort);
 await assertFree('MANAGEMENT_PORT', managementPort);
 
-if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
+/** Compiles, and goes on to compile what changes. Resolves when the first build is there. */
+async function compileOnChange(): Promise<void> {
+  const compiler = start('compiler', ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'], {});
+  let printed = '';
+  await new Promise<void>((resolve) => {
+    compiler.stdout?.on('data', (chunk: Buffer) => {
+      process.stdout.write(chunk);
+      printed += chunk.toString();
+      if (printed.includes('Watching for file changes')) resolve();
+    });
+  });
+}
+
+/** How a process starts, which is restarted when a file changes that it has read. */
+const watched = (...command: string[]) =>
+  isWatched ? ['--watch', '--watch-preserve-output', '--watch-kill-signal=SIGINT', ...command] : command;
+
+if (isWatched) await compileOnChange();
+else if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
   say('Building …');
   const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' });
   if (built.status !== 0) process.exit(1);
@@ -139,13 +159,14 @@ writeFileSync(
 );
 
 try {
-  start('sandbox', ['sandbox/main.ts'], {
+  start('sandbox', watched('sandbox/main.ts'), {
     SANDBOX_PORT: sandboxPort,
     SANDBOX_APP_KEY: appKey,
     SANDBOX_APP_SECRET: appSecret,
     SANDBOX_ADMIN_PASSWORD: adminPassword,
   });
-  const gateway = start('gateway', ['--import', DEMO_CLOCK, 'dist/bundle/gateway.js'], {
+  const entry = isWatched ? 'dist/main.js' : 'dist/bundle/gateway.js';
+  const gateway = start('gateway', watched('--import', DEMO_CLOCK, entry), {
     DEMO_SANDBOX_CLOCK: `${sandboxUrl}/__sandbox/clock`,
     PORT: port,
     MANAGEMENT_PORT: managementPort,

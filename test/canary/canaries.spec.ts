@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { keptFolder, newEncryptionKey, newMark, newSecret } from '../support/canary.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { ask, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { scan } from './scan.ts';
@@ -99,7 +99,7 @@ describe('the searched output', () => {
 
   it('has the responses and log lines of a gateway in this process and in another', async () => {
     const sandbox = await TestSandbox.start();
-    const gateway = await TestGateway.start(sandbox);
+    const gateway = await startInProcess(sandbox);
     const other = await startGatewayProcess(gateway.environment(sandbox));
     const [here, there] = [randomUUID(), randomUUID()];
     try {

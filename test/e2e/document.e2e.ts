@@ -9,15 +9,15 @@ import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operati
 import { isScope, scopes } from '../../src/caller/scopes.ts';
 import { problemSlugs } from '../../src/problem/catalogue.ts';
 import { document, type DocumentedRoute, type Response, routes } from '../support/contract.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-let gateway: TestGateway;
+let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, {}, [{ name: 'stranger', scopes: [...scopes] }]);
+  gateway = await startInProcess(sandbox, {}, [{ name: 'stranger', scopes: [...scopes] }]);
 });
 beforeEach(() => sandbox.reset());
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { ledgerBegin } from '../support/ledger-order.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { credential } from '../support/settings.ts';
@@ -120,7 +120,7 @@ describe('npm run guard-init', () => {
     const server = await newServer();
     const sandbox = await TestSandbox.start();
     atEnd(() => sandbox.close());
-    const gateway = await TestGateway.start(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
+    const gateway = await startInProcess(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS: keys });
     atEnd(() => gateway.stop());
     const { store } = gateway.app.get(OrderLedgerKeeper);
     const begin = (channelOrderId: string) => store.begin(ledgerBegin(channelOrderId, { leaseMs: 600_000 }));

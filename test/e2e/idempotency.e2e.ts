@@ -187,8 +187,8 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('S19 the audit', () => {
-  const linesOf = (gateway: TestGateway) =>
-    gateway.logLines
+  const linesOf = async (gateway: TestGateway) =>
+    (await gateway.log())
       .filter((line) => line.includes('"event":"audit"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
@@ -204,12 +204,12 @@ describe('S19 the audit', () => {
       await gateway.request(method, path, { body: {}, key: gateway.keys['other'], undocumented: true });
       await gateway.request(method, path, { body: {}, key: null, undocumented: true });
     }
-    const lines = linesOf(gateway);
+    const lines = await linesOf(gateway);
     expect(lines).toHaveLength(writes.length);
     for (const line of lines) expect(line).toMatchObject({ caller: 'other', outcome: 'not_processed' });
     await gateway.get('/v1/license-orders');
     await gateway.get('/v1/enterprises/ent-harbour/members');
-    expect(linesOf(gateway)).toHaveLength(writes.length);
+    expect(await linesOf(gateway)).toHaveLength(writes.length);
   });
 
   it('names the caller, the operation, its subject and its result', async () => {
@@ -231,7 +231,7 @@ describe('S19 the audit', () => {
     });
     const assetNums = ['1', '2', '3', '4', '5', '6'].map((digit) => `800000100${digit}`);
     await send(gateway, { ...caseOf('disableLocks'), body: { assetNums } });
-    expect(linesOf(gateway)).toMatchObject([
+    expect(await linesOf(gateway)).toMatchObject([
       {
         requestId,
         caller: 'tester',
@@ -263,7 +263,7 @@ describe('S19 the audit', () => {
     await gateway.post('/v1/license-orders?validateOnly=true', order);
     await gateway.post('/v1/license-orders', order);
     const object = 'crm/SO-audited';
-    expect(linesOf(gateway)).toMatchObject([
+    expect(await linesOf(gateway)).toMatchObject([
       {
         operation: 'settleOrder',
         object,
@@ -298,6 +298,8 @@ describe('S19 the audit', () => {
     hangUp.abort();
     await lost;
     await written;
-    expect(linesOf(gateway)).toMatchObject([{ object: 'crm/SO-left', outcome: 'processed', status: 201 }]);
+    expect(await linesOf(gateway)).toMatchObject([
+      { object: 'crm/SO-left', outcome: 'processed', status: 201 },
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { endings } from '../support/endings.ts';
@@ -19,9 +19,6 @@ let sandbox: TestSandbox;
 beforeEach(async () => {
   sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
-});
-afterEach(() => {
-  jest.restoreAllMocks();
 });
 
 interface Job {
@@ -184,13 +181,13 @@ describe('J8 for a day', () => {
   const DEADLINE_MS = '3000';
 
   it('the list of members cannot be read: what was sent is unknown, what was not has failed, and the passwords are gone', async () => {
-    const { redis, gateway } = await onRedis([], { UPSTREAM_DEADLINE_MS: DEADLINE_MS });
+    const clock = ended(SteppedClock.make());
+    const { redis, gateway } = await onRedis([], { UPSTREAM_DEADLINE_MS: DEADLINE_MS, ...clock.environment });
     await sandbox.fault({ operation: 'addMembers', phase: 'before', action: { hang: true } });
     const jobId = await accepted(gateway, file('day', 300));
     await isCalled('addMembers', 2);
     await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
-    const now = Date.now.bind(Date);
-    jest.spyOn(Date, 'now').mockImplementation(() => now() + 23.6 * HOUR_MS);
+    clock.step(23.6 * HOUR_MS);
     const job = await endOf(gateway, jobId);
     expect([job.state, job.done]).toEqual(['completed', 300]);
     expect(tally(await rowsOf(gateway, jobId))).toEqual({
@@ -205,6 +202,7 @@ describe('J8 for a day', () => {
     const redis = ended(await startRedis([], undefined, clock.environment));
     const environment = {
       ...{ REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey(), UPSTREAM_DEADLINE_MS: DEADLINE_MS },
+      ...clock.environment,
     };
     const first = await TestGateway.start(sandbox, environment);
     await sandbox.fault({ operation: 'addMembers', phase: 'before', action: { hang: true } });
@@ -215,8 +213,6 @@ describe('J8 for a day', () => {
     const waiting = () => ask(redis, (client) => client.keys('*:waiting:*'));
     expect(await waiting()).toHaveLength(1);
     clock.step(25 * HOUR_MS);
-    const now = Date.now.bind(Date);
-    jest.spyOn(Date, 'now').mockImplementation(() => now() + 25 * HOUR_MS);
     expect(await waiting()).toEqual([]);
     const second = await newGateway(environment);
     const job = await endOf(second, jobId);

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestGateway } from '../support/gateway.ts';
+import { describe, expect, it } from '@jest/globals';
 import { orderOf } from '../support/order-body.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** What callers ask about one thing: a member, an order's assets, themselves, and what a deletion would take away. */
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
 const ORDERS = '/v1/license-orders';
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' }, [
+const { sandbox, gateway } = useStack({
+  environment: { CACHE_TTL_MS: '60000' },
+  callers: [
     {
       name: 'bound',
       scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read'],
@@ -23,12 +19,7 @@ beforeAll(async () => {
       rateLimit: { requests: 5_000, perSeconds: 60 },
     },
     { name: 'nothing', scopes: [] },
-  ]);
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
+  ],
 });
 
 const bound = () => ({ key: gateway.keys['bound'] as string });

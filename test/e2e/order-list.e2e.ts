@@ -4,7 +4,8 @@ import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
 import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -24,14 +25,14 @@ const MOST_FOR_THE_NEWEST = 50;
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
-let gateway: TestGateway;
+let gateway: GatewayInProcess;
 let direct: Redis;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   redis = await startRedis();
   direct = new Redis(redis.url);
-  gateway = await TestGateway.start(
+  gateway = await startInProcess(
     sandbox,
     { GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() },
     [

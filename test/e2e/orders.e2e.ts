@@ -5,6 +5,7 @@ import type { SendOnce } from '../../src/upstream/upstream-path.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
@@ -420,7 +421,8 @@ describe('a settlement', () => {
   });
 
   it('O7 as not placed stays when the order appears late, and an alarm tells the operator', async () => {
-    const gateway = await withRedis();
+    const store = { GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS };
+    const gateway = ended(await startInProcess(sandbox, store, CALLERS));
     const number = newNumber();
     let once: SendOnce | undefined;
     const write = {

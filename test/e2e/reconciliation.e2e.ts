@@ -13,7 +13,8 @@ import type { WireBatchOrder, WireOrderItem } from '../../src/upstream/wire/orde
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -47,8 +48,8 @@ afterAll(async () => {
 });
 
 /** A gateway that makes its attempts this long after the send. */
-async function newGateway(times: number[], url: string | undefined = redis.url): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
+async function newGateway(times: number[], url: string | undefined = redis.url): Promise<GatewayInProcess> {
+  const gateway = await startInProcess(sandbox, url ? { GUARD_REDIS_URL: url, ...secrets } : {});
   ended(gateway);
   Object.assign(gateway.app.get(ReconciliationSchedule), { attempts: times });
   return gateway;
@@ -83,7 +84,11 @@ interface Sent {
 }
 
 /** Sends an order through the order ledger, as the order area does. */
-async function send(gateway: TestGateway, orderList: WireOrderItem[], search?: OrderSearch): Promise<Sent> {
+async function send(
+  gateway: GatewayInProcess,
+  orderList: WireOrderItem[],
+  search?: OrderSearch,
+): Promise<Sent> {
   const channelOrderId = `SO-${++last}`;
   const body: WireBatchOrder = { channelCode: 'crm', channelOrderId, syncMode: 'sync', orderList };
   const call: CallContext = {
@@ -373,7 +378,7 @@ describe('the reconciliation of an order', () => {
       newGateway([1, 8_000]),
     ]);
     await sandbox.fault({ ...LOST, phase: 'before' });
-    const order = await send(gateways[0] as TestGateway, [purchase(1)], one);
+    const order = await send(gateways[0] as GatewayInProcess, [purchase(1)], one);
     await until(
       'it was looked for twice',
       async () => ((await attempts(...gateways))['not_found'] ?? 0) >= 2,

@@ -165,11 +165,11 @@ describe('logs and metrics', () => {
   });
 
   it('have one line for each request, of chosen fields, without key, path, query or body', async () => {
-    const from = gateway.logLines.length;
+    const from = (await gateway.log()).length;
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001', {
       headers: { 'x-request-id': 'find-me' },
     });
-    const lines = gateway.logLines.slice(from).filter((line) => line.includes('find-me'));
+    const lines = (await gateway.log()).slice(from).filter((line) => line.includes('find-me'));
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] as string)).toEqual({
       level: 'info',

@@ -27,8 +27,8 @@ afterAll(async () => {
 async function lastCall(operation: string): Promise<Readonly<Record<string, string>>> {
   return (await sandbox.journal(operation)).at(-1)?.headers ?? {};
 }
-const lineOf = (event: string, requestId: string) =>
-  gateway.logLines
+const lineOf = async (event: string, requestId: string) =>
+  (await gateway.log())
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .find((line) => line['event'] === event && line['requestId'] === requestId);
 
@@ -41,7 +41,7 @@ describe("a caller's trace", () => {
       tracestate: TRACESTATE,
       'x-request-id': 'req-1',
     });
-    expect(lineOf('request', 'req-1')).toMatchObject({ traceId: TRACE });
+    expect(await lineOf('request', 'req-1')).toMatchObject({ traceId: TRACE });
   });
 
   it('reaches the platform with an order, and stands in the line of the audit', async () => {
@@ -51,7 +51,7 @@ describe("a caller's trace", () => {
       traceparent: TRACEPARENT,
       'x-request-id': 'req-2',
     });
-    expect(lineOf('audit', 'req-2')).toMatchObject({ traceId: TRACE });
+    expect(await lineOf('audit', 'req-2')).toMatchObject({ traceId: TRACE });
   });
 
   it('that is not valid is replaced by a new one', async () => {
@@ -60,7 +60,7 @@ describe("a caller's trace", () => {
     const { traceparent = '', tracestate } = await lastCall('listAssets');
     expect(traceparent).toMatch(/^00-[\da-f]{32}-[\da-f]{16}-00$/);
     expect(tracestate).toBeUndefined();
-    expect(lineOf('request', 'req-3')).toMatchObject({ traceId: traceparent.slice(3, 35) });
+    expect(await lineOf('request', 'req-3')).toMatchObject({ traceId: traceparent.slice(3, 35) });
   });
 
   it('that is absent begins at the gateway, anew for each request', async () => {

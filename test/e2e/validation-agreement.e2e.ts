@@ -12,7 +12,7 @@ import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { fitting, type Schema } from '../fuzz/generate.ts';
 import { textOfChanged } from '../support/changed-json.ts';
 import { routes } from '../support/contract.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { validatedByReference } from '../support/reference-validation.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -54,13 +54,13 @@ const argumentTypes = {
 };
 
 let sandbox: TestSandbox;
-let gateway: TestGateway;
+let gateway: GatewayInProcess;
 /** The DTO classes of the handlers, by the name of their part. */
 const classes = new Map<string, Type>();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
+  gateway = await startInProcess(sandbox);
   const modules = [...gateway.app.get(ModulesContainer).values()];
   for (const { metatype } of modules.flatMap((module) => [...module.controllers.values()])) {
     const controller = metatype as Type;

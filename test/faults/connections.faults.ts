@@ -6,7 +6,7 @@ import { Admission } from '../../src/http/admission.ts';
 import { newApiKey } from '../support/canary.ts';
 import { order, read } from '../support/expected.ts';
 import { Fleet } from '../support/fleet.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { type Conversation, converse } from '../support/raw-client.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -97,7 +97,7 @@ async function patientOrder(): Promise<number> {
 
 /** An order whose time is up before the gateway begins it: the response to its caller, and how many orders the platform has. */
 async function unreadOrder() {
-  const gateway = await TestGateway.start(sandbox);
+  const gateway = await startInProcess(sandbox);
   const admission = gateway.app.get(Admission);
   const admit = admission.admit.bind(admission);
   const turn = Promise.withResolvers<() => void>();

@@ -71,6 +71,13 @@ interface RunSettings {
   readonly shard?: object;
 }
 
+/** One of jest.config.js. */
+interface Project {
+  readonly config: { readonly displayName?: { readonly name: string } };
+}
+/** Without them tests of rows are missing. */
+const NEEDED = ['unit', 'service'];
+
 interface RunResults {
   readonly wasInterrupted: boolean;
   readonly testResults: readonly { readonly testResults: readonly TitledResult[] }[];
@@ -85,8 +92,11 @@ export default class FaultTableReporter {
     this.#settings = settings;
   }
 
-  onRunComplete(_contexts: unknown, results: RunResults): void {
-    if (results.wasInterrupted || !isFullRun(this.#settings)) return;
+  onRunComplete(contexts: Iterable<Project>, results: RunResults): void {
+    const names = new Set(Array.from(contexts, ({ config }) => config.displayName?.name));
+    // A project that has no name is the only one.
+    const isWhole = names.has(undefined) || NEEDED.every((name) => names.has(name));
+    if (results.wasInterrupted || !isWhole || !isFullRun(this.#settings)) return;
     const { text, gaps } = faultTable(results.testResults.flatMap((file) => file.testResults));
     process.stderr.write(`\n${text}\n`);
     if (gaps.length === 0) return;

@@ -9,6 +9,7 @@ import { SteppedClock } from '../support/clock-shim.ts';
 import { endings } from '../support/endings.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { caseOf } from '../support/expected.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
@@ -34,18 +35,19 @@ beforeEach(() => sandbox.reset({ tokens: true }));
 afterAll(() => sandbox.close());
 
 const newRedis = async (...args: string[]) => ended(await startRedis([...DURABLE, ...args]));
+const ofStore = ({ url }: { url: string }) => ({
+  UPSTREAM_ORDER_DEADLINE_MS: '10000',
+  GUARD_REDIS_URL: url,
+  ENCRYPTION_KEYS,
+});
 const gatewayOn = async (
-  { url }: { url: string },
+  redis: { url: string },
   environment: Record<string, string> = {},
   callers: readonly (Partial<CallerEntry> & { name: string })[] = [],
-) =>
-  ended(
-    await TestGateway.start(
-      sandbox,
-      { UPSTREAM_ORDER_DEADLINE_MS: '10000', GUARD_REDIS_URL: url, ENCRYPTION_KEYS, ...environment },
-      callers,
-    ),
-  );
+) => ended(await TestGateway.start(sandbox, { ...ofStore(redis), ...environment }, callers));
+/** Where the test says when the gateway looks at the store. */
+const inProcessOn = async (redis: { url: string }, callers: Parameters<typeof gatewayOn>[2] = []) =>
+  ended(await startInProcess(sandbox, ofStore(redis), callers));
 
 let numbers = 0;
 const newNumber = () => `SO-G${++numbers}`;
@@ -123,7 +125,7 @@ describe('R18 the clock of the order store steps', () => {
     ['405 days', 405],
   ])('ahead by %s: no order and no write with a key runs again', async (_, days) => {
     const { clock, redis } = await steppedStore();
-    const gateway = await gatewayOn(redis);
+    const gateway = await inProcessOn(redis);
     const number = newNumber();
     expect((await placed(gateway, number)).status).toBe(201);
     const reserve = caseOf('reserveAssetNums');
@@ -485,8 +487,8 @@ describe('the keys that seal records', () => {
       expect(answer.headers.has('retry-after')).toBe(false);
     }
     expect(events(gateway, 'order-unreadable')).toEqual([expect.stringContaining(`order/crm/${number}`)]);
-    await gateway.app.get(OrderLedgerKeeper).tick();
-    expect(await metric(gateway, 'gateway_order_records_unreadable')).toBe(1);
+    const unreadable = () => metric(gateway, 'gateway_order_records_unreadable');
+    await until('it is counted', async () => (await unreadable()) === 1);
     expect(await sends()).toBe(1);
   });
 });
@@ -591,7 +593,7 @@ describe('K41 writes that are refused', () => {
 
   it('leave nothing in the order store, and are told what is wrong also while it is full', async () => {
     const redis = await newRedis();
-    const gateway = await gatewayOn(redis, {}, [bound]);
+    const gateway = await inProcessOn(redis, [bound]);
     const key = gateway.keys['bound'] as string;
     const withKey = () => ({ key, headers: { 'idempotency-key': credential() } });
     const written = async () => {

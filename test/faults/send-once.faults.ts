@@ -7,14 +7,14 @@ import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 import type { LateOutcome, SendOnce } from '../../src/upstream/upstream-path.ts';
 import { order, read } from '../support/expected.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { send } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** A call that must not be sent twice, from the upstream client to the platform and back. */
 
 let sandbox: TestSandbox;
-const gateways: TestGateway[] = [];
+const gateways: GatewayInProcess[] = [];
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
@@ -25,8 +25,8 @@ afterEach(async () => {
 });
 afterAll(() => sandbox.close());
 
-async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const gateway = await TestGateway.start(sandbox, environment);
+async function start(environment: Record<string, string> = {}): Promise<GatewayInProcess> {
+  const gateway = await startInProcess(sandbox, environment);
   gateways.push(gateway);
   return gateway;
 }
@@ -54,7 +54,7 @@ class Witness implements SendOnce {
   }
 }
 
-function place(gateway: TestGateway, once: SendOnce): Promise<unknown> {
+function place(gateway: GatewayInProcess, once: SendOnce): Promise<unknown> {
   const context: CallContext = {
     requestId: 'req-once',
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
@@ -162,7 +162,7 @@ it('P8 may be refused when it is confirmed again', async () => {
 
 describe('a response after the deadline', () => {
   /** With a token already, so that the deadline is that of the order alone. */
-  async function startHasty(): Promise<TestGateway> {
+  async function startHasty(): Promise<GatewayInProcess> {
     const gateway = await start(HASTY);
     expect((await send(gateway, read)).status).toBe(200);
     return gateway;

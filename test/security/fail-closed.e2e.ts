@@ -14,6 +14,7 @@ import { AliasUsers } from '../../src/session/alias-users.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { caseOf } from '../support/expected.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { Issuer } from '../support/issuer.ts';
 import { send } from '../support/operations.ts';
@@ -33,11 +34,11 @@ afterAll(() => sandbox.close());
 describe('S15 a failure inside the gateway denies:', () => {
   const LIMITED = { rateLimit: { requests: 1_000_000, perSeconds: 3_600 } };
   let issuer: Issuer;
-  let gateway: TestGateway;
+  let gateway: GatewayInProcess;
 
   beforeAll(async () => {
     issuer = await Issuer.start();
-    gateway = await TestGateway.start(sandbox, issuer.environment, [
+    gateway = await startInProcess(sandbox, issuer.environment, [
       { name: 'limited', scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'], ...LIMITED },
     ]);
   });

@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
+import { SteppedClock } from '../support/clock-shim.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { AUDIENCE, Issuer } from '../support/issuer.ts';
 import { RawServer } from '../support/raw-server.ts';
@@ -38,7 +40,6 @@ beforeEach(async () => {
   await sandbox.reset();
 });
 afterEach(() => {
-  jest.restoreAllMocks();
   expect(sink.connections).toEqual([]);
   expect(issuer.requests.filter((path) => path !== '/keys')).toEqual([]);
 });
@@ -99,8 +100,9 @@ describe('a token of the issuer', () => {
     for (const scope of [undefined, '', 'ORDERS:READ', ['orders:read'], 'orders:read,members:read']) {
       expect((await send(await issuer.token({ ...CALLER, scope }))).status).toBe(403);
     }
-    expect(gateway.logLines.join('\n')).toContain('"caller":"portal"');
-    expect(gateway.logLines.join('\n')).not.toContain(token.split('.')[2]);
+    const log = (await gateway.log()).join('\n');
+    expect(log).toContain('"caller":"portal"');
+    expect(log).not.toContain(token.split('.')[2]);
   });
 
   it('follows the callers file, also when the gateway has verified it before', async () => {
@@ -120,12 +122,18 @@ describe('a token of the issuer', () => {
   });
 
   it('is accepted until it expires, also when it was verified before and the issuer is down', async () => {
+    const clock = SteppedClock.make();
+    const own = await TestGateway.start(sandbox, { ...issuer.environment, ...clock.environment }, [
+      { name: 'portal', enterprises: ['*'] },
+    ]);
     const token = await issuer.token({ ...CALLER, exp: now() + 300 });
-    expect((await send(token)).status).toBe(200);
+    expect((await send(token, ASSETS, own)).status).toBe(200);
     issuer.answer = (response) => response.writeHead(503).end();
-    expect((await send(token)).status).toBe(200);
-    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 320_000);
-    expect((await send(token)).status).toBe(401);
+    expect((await send(token, ASSETS, own)).status).toBe(200);
+    clock.step(320_000);
+    expect((await send(token, ASSETS, own)).status).toBe(401);
+    await own.stop();
+    clock.stop();
   });
 });
 
@@ -300,7 +308,7 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
 
 it('K48 a caller that hangs up while its token is verified is not counted, and its call is not made', async () => {
   const limited = { name: 'portal', enterprises: ['*'], rateLimit: { requests: 2, perSeconds: 3_600 } };
-  const own = await TestGateway.start(sandbox, issuer.environment, [limited]);
+  const own = await startInProcess(sandbox, issuer.environment, [limited]);
   const [asked, given] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   issuer.answer = async (response) => {
     asked.resolve();

@@ -9,18 +9,18 @@ import { loadConfig } from '../../src/config/app-config.ts';
 import { connectHttp } from '../../src/http/request-hooks.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { type DocumentedRoute, routes } from '../support/contract.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { operationCases } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Risk 5 of the security design: a route that a client reaches without credentials, with any spelling of its path. */
 
 let sandbox: TestSandbox;
-let gateway: TestGateway;
+let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
+  gateway = await startInProcess(sandbox);
 });
 afterAll(async () => {
   await gateway.stop();

@@ -3,7 +3,8 @@ import { scopes } from '../../src/caller/scopes.ts';
 import { operations, type OperationName } from '../../src/upstream/operations.ts';
 import { newSecret } from '../support/canary.ts';
 import { routes } from '../support/contract.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { requestFields } from '../support/named-fields.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -156,11 +157,11 @@ const requests: readonly (readonly [operation: string, Request])[] = [
 ];
 
 let sandbox: TestSandbox;
-let gateway: TestGateway;
+let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' }, [
+  gateway = await startInProcess(sandbox, { CACHE_TTL_MS: '60000' }, [
     {
       name: 'bound',
       scopes: [...scopes],

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { OrderService } from '../../src/order/order.service.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { leakShapes } from '../support/leak-shapes.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -19,11 +20,11 @@ const MEMBERS = '/v1/enterprises/ent-harbour/members';
 
 let sandbox: TestSandbox;
 let redis: RunningRedis;
-let gateway: TestGateway;
+let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   [sandbox, redis] = await Promise.all([TestSandbox.start(), startRedis()]);
-  gateway = await TestGateway.start(sandbox, { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
+  gateway = await startInProcess(sandbox, { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
 });
 beforeEach(() => sandbox.reset());
 afterAll(async () => {

@@ -7,6 +7,7 @@ import { ForeignTenant } from '../../src/upstream/tenancy.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../../src/upstream/upstream-path.ts';
 import { routes } from '../support/contract.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, operationCases } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -229,6 +230,12 @@ describe('S1 a tenant that the caller was not granted', () => {
 });
 
 describe('S1 the second check, on the request as it is built', () => {
+  let inside: GatewayInProcess;
+  beforeAll(async () => {
+    inside = await startInProcess(sandbox);
+  });
+  afterAll(() => inside.stop());
+
   const granted = (...ids: string[]): ReadonlySet<string> => new Set(ids);
   const harbour: Grants = {
     enterprises: granted('ent-harbour'),
@@ -248,7 +255,7 @@ describe('S1 the second check, on the request as it is built', () => {
     upstreamMs: 0,
   });
   const call = (name: OperationName, request: UpstreamRequest, grants = harbour) =>
-    gateway.app.get(UpstreamClient).call(name, context(grants), request, (data) => data);
+    inside.app.get(UpstreamClient).call(name, context(grants), request, (data) => data);
 
   /** Every field of an upstream request that may hold an enterprise or a channel. */
   const places: readonly ((id: string, channel: string) => UpstreamRequest)[] = [

@@ -1,15 +1,12 @@
-import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { buildApp, listen } from '../../src/app.ts';
 import { scopes } from '../../src/caller/scopes.ts';
-import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
-import { createLog } from '../../src/observability/log.ts';
-import { keep, keepAnswers, newApiKey } from './canary.ts';
+import { keep, newApiKey } from './canary.ts';
 import { assertDeclared } from './contract.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { until } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
 
 export interface CallerEntry {
@@ -22,6 +19,9 @@ export interface CallerEntry {
   appKey?: string;
   rateLimit?: { requests: number; perSeconds: number };
 }
+
+/** A caller with a key of its own; without these fields it may do nothing. */
+export type NamedCaller = Partial<CallerEntry> & { readonly name: string };
 
 interface RequestOptions {
   readonly key?: string | null;
@@ -39,72 +39,71 @@ export interface TestAnswer {
   readonly body: Record<string, unknown>;
 }
 
-/** A gateway in this process, over real HTTP, in front of a sandbox; every response is checked against the OpenAPI document. */
+/** How a gateway of these settings starts, and where it can be reached. */
+export type Start = (environment: Record<string, string>) => Promise<Running>;
+type Running = Pick<GatewayProcess, 'url' | 'managementUrl' | 'output' | 'stop'>;
+
+/** The shipped gateway as a process, in front of a sandbox; every response is checked against the OpenAPI document. */
 export class TestGateway {
-  readonly logLines: string[] = [];
   readonly key: string;
   /** Keys of the callers given at start, by name. */
   readonly keys: Record<string, string> = {};
   readonly callersFile: string;
   readonly usersFile: string;
-  callers: CallerEntry[];
-  app!: NestFastifyApplication;
-  url!: string;
-  managementUrl!: string;
+  callers: CallerEntry[] = [];
+  #running!: Running;
   readonly #folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
 
-  private constructor() {
-    const { key, hash } = newApiKey();
-    this.key = key;
+  constructor(callers: readonly NamedCaller[] = []) {
     this.callersFile = join(this.#folder, 'callers.json');
     this.usersFile = join(this.#folder, 'users.json');
-    this.callers = [
-      {
-        name: 'tester',
-        keys: [hash],
-        scopes: [...scopes],
-        enterprises: ['*'],
-        channels: ['*'],
-        users: ['*'],
-      },
-    ];
+    const all = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
+    this.key = this.addCaller({ name: 'tester', ...all });
+    for (const caller of callers) this.keys[caller.name] = this.addCaller(caller);
   }
 
   static async start(
     sandbox: TestSandbox,
     environment: Record<string, string> = {},
-    callers: readonly (Partial<CallerEntry> & { name: string })[] = [],
+    callers: readonly NamedCaller[] = [],
+    start?: Start,
   ): Promise<TestGateway> {
-    const gateway = new TestGateway();
-    for (const caller of callers) gateway.keys[caller.name] = gateway.addCaller(caller);
-    gateway.writeCallers();
-    gateway.writeUsers({
+    const gateway = new TestGateway(callers);
+    await gateway.open(sandbox, environment, start);
+    return gateway;
+  }
+
+  /** Starts it in front of this sandbox, with users of the sandbox's seed. */
+  async open(
+    sandbox: TestSandbox,
+    environment: Record<string, string> = {},
+    start: Start = (all) => startGatewayProcess(all, { bundled: true }),
+  ): Promise<void> {
+    this.writeCallers();
+    this.writeUsers({
       default: { username: 'admin@harbour', password: sandbox.seedPassword },
       anna: { username: 'anna@harbour', password: sandbox.seedPassword },
       meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
     });
     try {
-      await gateway.#open(loadConfig({ ...gateway.environment(sandbox), ...environment }));
+      this.#running = await start({ ...this.environment(sandbox), ...environment });
     } catch (error) {
-      rmSync(gateway.#folder, { recursive: true, force: true });
+      rmSync(this.#folder, { recursive: true, force: true });
       throw error;
     }
-    return gateway;
   }
 
-  async #open(config: AppConfig): Promise<void> {
-    const sink = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        keep('log', chunk);
-        this.logLines.push(...chunk.toString().trim().split('\n'));
-        done();
-      },
-    });
-    this.app = await buildApp(config, { log: createLog('debug', sink) });
-    this.app.getHttpServer().on('connection', keepAnswers);
-    const { url, managementPort } = await listen(this.app, config);
-    this.url = url;
-    this.managementUrl = `http://127.0.0.1:${managementPort}`;
+  get url(): string {
+    return this.#running.url;
+  }
+
+  get managementUrl(): string {
+    return this.#running.managementUrl;
+  }
+
+  /** The complete lines of its log so far. */
+  get logLines(): string[] {
+    return this.#running.output().split('\n').slice(0, -1);
   }
 
   /** The environment of a gateway in front of this sandbox, for this process or another. */
@@ -116,7 +115,8 @@ export class TestGateway {
       UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
       UPSTREAM_APP_KEY: sandbox.appKey,
       UPSTREAM_APP_SECRET: sandbox.appSecret,
-      // This process may be held up for longer than the default, and would find that no connection was made.
+      LOG_LEVEL: 'debug',
+      // On a busy machine it takes longer than the default until a connection is made.
       UPSTREAM_CONNECT_TIMEOUT_MS: '5000',
       CALLERS_FILE: this.callersFile,
       UPSTREAM_USERS_FILE: this.usersFile,
@@ -125,7 +125,7 @@ export class TestGateway {
   }
 
   /** Adds a caller and returns its key; it works once the gateway has re-read the file. */
-  addCaller(entry: Partial<CallerEntry> & { name: string }): string {
+  addCaller(entry: NamedCaller): string {
     const { key, hash } = newApiKey();
     this.callers.push({ keys: [hash], scopes: [], enterprises: [], channels: [], users: [], ...entry });
     return key;
@@ -172,16 +172,25 @@ export class TestGateway {
     return text;
   }
 
+  /** The lines of its log, with those of every request that has been answered: they arrive a moment later than the responses. */
+  async log(): Promise<string[]> {
+    const id = `last-${randomUUID()}`;
+    const headers = { 'x-api-key': this.key, 'x-request-id': id };
+    await (await fetch(`${this.url}/v1/callers/me`, { headers })).text();
+    const isLast = (line: string) => line.includes(id);
+    await until('the log has the last line', () => this.logLines.some(isLast));
+    return this.logLines.filter((line) => !isLast(line));
+  }
+
   /** Resolves once a line with this event has been logged after the call. */
   async logged(event: string): Promise<void> {
     const from = this.logLines.length;
-    while (!this.logLines.slice(from).some((line) => line.includes(`"event":"${event}"`))) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const isThere = () => this.logLines.slice(from).some((line) => line.includes(`"event":"${event}"`));
+    await until(`the gateway logs ${event}`, isThere);
   }
 
   async stop(): Promise<void> {
-    await this.app.close();
+    await (this.#running as Running | undefined)?.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,8 @@
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
 import { newSecret } from './canary.ts';
 
+export type SandboxOptions = Partial<Parameters<typeof startSandbox>[0]>;
+
 export interface JournalEntry {
   readonly id: number;
   readonly operation: string | null;
@@ -16,22 +18,21 @@ export interface JournalEntry {
 
 /** The platform for a test: a real sandbox on a free port, with credentials made up for it, and its control side. */
 export class TestSandbox {
-  readonly appKey: string;
-  readonly appSecret: string;
-  readonly #running: RunningSandbox;
+  readonly appKey = newSecret('a');
+  // With characters that Basic authentication has to encode.
+  readonly appSecret = `${newSecret('s')}:+%/é`;
+  #running!: RunningSandbox;
 
-  private constructor(running: RunningSandbox, appKey: string, appSecret: string) {
-    this.#running = running;
-    this.appKey = appKey;
-    this.appSecret = appSecret;
+  static async start(options: SandboxOptions = {}): Promise<TestSandbox> {
+    const sandbox = new TestSandbox();
+    await sandbox.open(options);
+    return sandbox;
   }
 
-  static async start(options: Partial<Parameters<typeof startSandbox>[0]> = {}): Promise<TestSandbox> {
-    const appKey = newSecret('a');
-    // With characters that Basic authentication has to encode.
-    const appSecret = `${newSecret('s')}:+%/é`;
+  async open(options: SandboxOptions = {}): Promise<void> {
+    const { appKey, appSecret } = this;
     const madeUp = { appKey, appSecret, seedPassword: newSecret('u'), tokenPrefix: newSecret('t', 12) };
-    return new TestSandbox(await startSandbox({ ...madeUp, ...options }), appKey, appSecret);
+    this.#running = await startSandbox({ ...madeUp, ...options });
   }
 
   /** The password of every seeded user, who logs in as `account@enterprise`. */

@@ -1,0 +1,40 @@
+import 'reflect-metadata';
+import { Writable } from 'node:stream';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { buildApp, listen } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/app-config.ts';
+import { createLog } from '../../src/observability/log.ts';
+import { keep, keepAnswers } from './canary.ts';
+import { type Start, TestGateway } from './gateway.ts';
+
+export type GatewayInProcess = TestGateway & { readonly app: NestFastifyApplication };
+
+type Given = Parameters<typeof TestGateway.start>;
+
+/** The sources as a gateway in this process: only for what no request can show or cause, such as a part that throws. */
+export async function startInProcess(
+  sandbox: Given[0],
+  environment?: Given[1],
+  callers?: Given[2],
+): Promise<GatewayInProcess> {
+  let started: NestFastifyApplication | undefined;
+  const start: Start = async (all) => {
+    const config = loadConfig(all);
+    let output = '';
+    const sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        keep('log', chunk);
+        output += chunk.toString();
+        done();
+      },
+    });
+    const app = await buildApp(config, { log: createLog('debug', sink) });
+    started = app;
+    app.getHttpServer().on('connection', keepAnswers);
+    const { url, managementPort } = await listen(app, config);
+    const managementUrl = `http://127.0.0.1:${managementPort}`;
+    return { url, managementUrl, output: () => output, stop: () => app.close() };
+  };
+  const gateway = await TestGateway.start(sandbox, environment, callers, start);
+  return Object.assign(gateway, { app: started as NestFastifyApplication });
+}
