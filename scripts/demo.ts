@@ -110,7 +110,11 @@ await assertFree('MANAGEMENT_PORT', managementPort);
 
 /** Compiles, and goes on to compile what changes. Resolves when the first build is there. */
 async function compileOnChange(): Promise<void> {
-  const compiler = start('compiler', ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'], {});
+  const compiler = start(
+    'compiler',
+    ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'],
+    {},
+  );
   let printed = '';
   await new Promise<void>((resolve) => {
     compiler.stdout?.on('data', (chunk: Buffer) => {
