@@ -91,8 +91,6 @@ async function peer(
   return { running: await startPeer(name, { UPSTREAM: platform.url, ...more }), asked };
 }
 
-const payload = (answer: unknown) => (answer as { data: unknown }).data;
-
 /** Every contender, and how it is started. */
 export const contenders = {
   /** The least that any gateway on Node must do. */
@@ -119,10 +117,12 @@ export const contenders = {
     const hash = createHash('sha256').update(key).digest('hex');
     return { running: await startNginx(platform.url, hash), asked: gatewayAsked(key) };
   },
-  '@fastify/http-proxy': (platform) => peer('proxy', platform, platformAsked(payload)),
   /** No gateway in between. */
   direct: ({ running }) =>
-    Promise.resolve({ running: { ...running, stop: async () => {} }, asked: platformAsked(payload) }),
+    Promise.resolve({
+      running: { ...running, stop: async () => {} },
+      asked: platformAsked((answer) => (answer as { data: unknown }).data),
+    }),
 } satisfies Record<string, (platform: Platform) => Promise<Contender>>;
 
 export type ContenderName = keyof typeof contenders;

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { chart } from './chart.ts';
 import { ratio, spread } from './figures.ts';
 import { WrongAnswer } from './generator.ts';
 import { judge, type Result, values } from './lines.ts';
@@ -13,8 +12,8 @@ import { type Extent, Stage } from './stage.ts';
 
 /**
  * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios, `--rounds` and `--seconds` set their
- * extent, `--json <file>` names the file of the figures, with a chart beside it (`.svg`). `--short` plays everything once and briefly:
- * it finds wrong responses and judges no time. Exits with 1 for a wrong response, not for a missed line.
+ * extent, `--json <file>` names the file of the figures. `--short` plays everything once and briefly: it finds wrong responses and judges
+ * no time. Exits with 1 for a wrong response, not for a missed line.
  */
 
 const { values: options } = parseArgs({
@@ -60,27 +59,24 @@ try {
   await stage.close();
 }
 
-const judged = judge(results);
+const judged = results.flatMap(judge);
 process.stdout.write(linesTable(judged, !options.short) + capacityTable(results));
 if (!hasNginx)
   process.stdout.write(
     '\nnginx + njs is not compared: install `nginx` and `libnginx-mod-http-js` (Debian).\n',
   );
-const charted = results.filter(({ runs }) => runs[0]?.label === 'bare');
 const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version };
 writeFileSync(
   options.json,
   `${JSON.stringify({ machine, rounds: extent.rounds, seconds: extent.seconds, scenarios: results.map(summary), lines: judged }, undefined, 2)}\n`,
 );
-const svg = options.json.replace(/(\.json)?$/, '.svg');
-writeFileSync(svg, chart(charted));
 const seconds = ((performance.now() - began) / 1_000).toFixed(0);
 process.stdout.write(
   `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${seconds} s in all\n` +
-    `${options.json}, ${svg}\n`,
+    `${options.json}\n`,
 );
 
-function summary({ name, metric, runs }: Result): object {
+function summary({ scenario: { name, metric }, runs }: Result): object {
   return {
     name,
     runs: runs.map(({ label, rounds }) => ({

@@ -78,7 +78,7 @@ export async function underLoad(
       refused,
       p50Ms: quantile(latencies, 0.5),
       p99Ms: quantile(latencies, 0.99),
-      megabytes: residentMiB(running.pids).now,
+      megabytes: residentMiB(running.pids),
     };
   } catch (error) {
     throw error instanceof WrongAnswer ? new WrongAnswer(`${name}: ${error.message}`) : error;

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ export interface Running {
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** Peers run as JavaScript, as the gateway does, since their decorators need a compiler. */
+/** Peers run as JavaScript, as the gateway does, since decorators need a compiler. */
 export function compilePeers(): void {
   const tsc = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'));
   execFileSync(process.execPath, [tsc, '-p', join(here, 'peers')], { stdio: 'inherit' });
@@ -73,19 +73,12 @@ export function cpuSeconds(pids: readonly number[]): number {
   });
 }
 
-/** Resident memory now, and the most since {@link forgetPeak}, in MiB. */
-export function residentMiB(pids: readonly number[]): { readonly now: number; readonly peak: number } {
-  const read = (name: string) =>
-    sum(pids, (pid) => {
-      const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-      return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024;
-    });
-  return { now: read('VmRSS'), peak: read('VmHWM') };
-}
-
-/** The peak of resident memory is counted from now on. */
-export function forgetPeak(pids: readonly number[]): void {
-  for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, '5');
+/** Resident memory in MiB. */
+export function residentMiB(pids: readonly number[]): number {
+  return sum(pids, (pid) => {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
+  });
 }
 
 function sum(pids: readonly number[], of: (pid: number) => number): number {

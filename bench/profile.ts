@@ -6,20 +6,23 @@ import { contenders, Platform } from './contenders.ts';
 import { type CpuProfile, selfTimes } from './cpu-profile.ts';
 import { underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
-import { loadRun, named } from './scenarios.ts';
+import { named } from './scenarios.ts';
 
 /**
- * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--seconds <s>] [--embedded]` puts it under that load with
+ * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--embedded]` puts it under that load with
  * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
  */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seconds: { type: 'string', default: '5' }, embedded: { type: 'boolean', default: false } },
+  options: { embedded: { type: 'boolean', default: false } },
 });
 const WARMUP_SECONDS = 3;
+const SECONDS = 5;
 const name = values.embedded ? 'gateway, embedded' : 'gateway';
-const run = loadRun(positionals.join(' '), name);
+const run = named(positionals.join(' '))
+  .flatMap(({ runs }) => runs)
+  .find(({ contender }) => contender === name);
 if (positionals.length === 0 || !run) {
   const known = named('').map((scenario) => `  ${scenario.name}\n`);
   process.stderr.write(`npm run profile -- <words of a scenario>, one of\n${known.join('')}`);
@@ -37,7 +40,7 @@ let to = 0;
 try {
   await underLoad(name, gateway, { ...run, seconds: WARMUP_SECONDS }, platform);
   from = microseconds();
-  await underLoad(name, gateway, { ...run, seconds: Number(values.seconds) }, platform);
+  await underLoad(name, gateway, { ...run, seconds: SECONDS }, platform);
   to = microseconds();
 } finally {
   await gateway.running.stop();

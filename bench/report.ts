@@ -15,7 +15,7 @@ const FORMS: readonly (readonly [metric: Metric, heading: string, form: (value: 
   ['refused', 'refused', (value) => `${(value * 100).toFixed(1)} %`],
 ];
 
-export function scenarioTable({ name, note, metric: main, runs }: Result): string {
+export function scenarioTable({ scenario: { name, note, metric: main }, runs }: Result): string {
   const has = FORMS.filter(([metric]) =>
     runs.some(({ rounds }) => values(rounds, metric).some((value) => value > 0)),
   );
@@ -49,7 +49,7 @@ const BUSY = 0.6;
 /** What the measured costs mean for this many requests a second. */
 export function capacityTable(results: readonly Result[]): string {
   const cores = (micros: number) => ((micros * WANTED_PER_SECOND) / 1e6 / BUSY).toFixed(1);
-  const rows = results.flatMap(({ name, runs }) => {
+  const rows = results.flatMap(({ scenario: { name }, runs }) => {
     const rounds =
       runs[0]?.label === 'bare' ? runs.find(({ label }) => label === 'gateway')?.rounds : undefined;
     if (!rounds) return [];

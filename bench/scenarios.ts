@@ -12,150 +12,172 @@ export interface Run {
   readonly rate?: number;
 }
 
-interface ScenarioBase {
+/** A limit that the gateway must meet, for the figure of one run beside that of another, round by round. */
+export interface Line {
+  readonly of: string;
+  readonly beside: string;
+  /** Another than that of the scenario. */
+  readonly metric?: Metric;
+  /** The limit is of the difference, not of the quotient. */
+  readonly added?: true;
+  /** Figures are per item, of this many items. */
+  readonly per?: readonly [of: number, beside: number];
+  readonly limit: number;
+  /** Or twice of what this run adds, where that is more: the machine may be too slow for the limit. */
+  readonly orTwice?: string;
+  /** The limit is a minimum, not a maximum. */
+  readonly atLeast?: true;
+  /** The least number of cores with which the gateway, not the machine, decides the figure. */
+  readonly cores?: number;
+}
+
+export interface Scenario {
   readonly name: string;
   /** What the scenario compares. */
   readonly metric: Metric;
   /** A sentence for the report, beside its figures. */
   readonly note?: string;
-}
-
-/** Its runs are measured in turns. */
-export interface LoadScenario extends ScenarioBase {
-  readonly kind: 'load';
+  /** Measured in turns, and compared with the first; none: the scenario measures starts. */
   readonly runs: readonly Run[];
   /** On processes that have done no other work. */
   readonly fresh?: true;
+  readonly lines: readonly Line[];
 }
-
-export interface StartScenario extends ScenarioBase {
-  readonly kind: 'start';
-}
-
-export type Scenario = LoadScenario | StartScenario;
 
 const KB = 1_024;
 const CONNECTIONS = 64;
+const order = (items: number): Task => ({ kind: 'order', items });
 const read = (kilobytes: number, how: 'fresh' | 'miss' | 'cached', changing = false): Task => ({
   kind: 'read',
   bytes: kilobytes * KB,
   how,
   changing,
 });
-const order = (items: number): Task => ({ kind: 'order', items });
-
-function run(contender: ContenderName, task: Task, more: Partial<Run> = {}): Run {
-  return { label: contender, contender, task, connections: CONNECTIONS, ...more };
-}
+const run = (contender: ContenderName, task: Task, more: Partial<Run> = {}): Run => ({
+  ...{ label: contender, contender, task, connections: CONNECTIONS },
+  ...more,
+});
 const runs = (task: Task, ...names: ContenderName[]) => names.map((name) => run(name, task));
+const line = (limit: number, beside = 'bare', of = 'gateway'): Line => ({ of, beside, limit });
+const naive = (limit: number): Line => ({ ...line(limit, 'gateway', 'naive Nest, all'), atLeast: true });
 
-const PEERS = ['naive Nest', 'naive Nest, all', '@fastify/http-proxy'] as const;
+const PEERS = ['naive Nest', 'naive Nest, all'] as const;
 const NGINX: readonly ContenderName[] = hasNginx ? ['nginx + njs'] : [];
+/** Two gateways, load, platform and Redis, each on a core of its own. */
+const CORES_FOR_TWO = 5;
 
-/** The bench compares the others with the first run of each. */
 const scenarios: readonly Scenario[] = [
   {
     name: 'read 1 KB, past the cache',
-    kind: 'load',
     metric: 'cpuMicros',
     note: 'Cache-Control: no-cache, so every request goes to the platform and refreshes the cache',
     runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(2), line(1.2, 'nginx + njs'), naive(5)],
   },
   {
     name: 'read 1 KB, past the cache, changing',
-    kind: 'load',
     metric: 'cpuMicros',
     note: 'each answer of the platform differs from the last',
     runs: runs(read(1, 'fresh', true), 'bare', 'gateway', ...NGINX),
+    lines: [line(2.3)],
   },
   {
     name: 'read 20 KB, past the cache',
-    kind: 'load',
     metric: 'cpuMicros',
     runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(1), line(0.8, 'nginx + njs'), naive(5)],
   },
   {
     name: 'read 20 KB, past the cache, changing',
-    kind: 'load',
     metric: 'cpuMicros',
     runs: runs(read(20, 'fresh', true), 'bare', 'gateway', ...NGINX),
+    lines: [line(2)],
   },
   {
     name: 'read 1 KB, not in the cache',
-    kind: 'load',
     metric: 'cpuMicros',
     note: 'another query every time: looked for in both levels of the cache, asked for, kept',
     runs: runs(read(1, 'miss'), 'bare', 'gateway'),
+    lines: [line(3.8)],
   },
   {
     name: 'cached read 1 KB',
-    kind: 'load',
     metric: 'cpuMicros',
     note: 'the others have no cache',
     runs: runs(read(1, 'cached'), 'bare', 'gateway', 'naive Nest, all'),
+    lines: [line(0.9), naive(12)],
   },
   {
     name: 'cached read 20 KB',
-    kind: 'load',
     metric: 'cpuMicros',
     runs: runs(read(20, 'cached'), 'bare', 'gateway', 'naive Nest, all'),
+    lines: [line(0.33), naive(12)],
   },
   {
     name: 'items of an order',
-    kind: 'load',
     metric: 'cpuMicros',
     note: 'the order ledger in the process, since Redis would favour the large ones; one at a time, since 64 of 1,000 items would be 50 MB under way',
     runs: [10, 100, 1_000].map((items) =>
       run('gateway, embedded', order(items), { label: `${items}`, connections: 1 }),
     ),
+    lines: [{ ...line(0.3, '10', '1000'), per: [1_000, 10] }],
   },
   {
     name: 'batch order of 10',
-    kind: 'load',
     metric: 'cpuMicros',
     note: 'about 8 KB; embedded: the order ledger in the process instead of in Redis',
     runs: runs(order(10), 'bare', 'gateway', 'gateway, embedded', ...PEERS),
+    lines: [line(4.5, 'bare', 'gateway, embedded'), line(5), naive(4)],
   },
   {
     name: 'connections',
-    kind: 'load',
     metric: 'cpuMicros',
     runs: [1, 10, 64, 1_000].map((connections) =>
       run('gateway', read(1, 'miss'), { label: `${connections}`, connections }),
     ),
+    lines: [line(1.2, '64', '1000')],
   },
   {
     name: 'two processes, one Redis',
-    kind: 'load',
     metric: 'cpuMicros',
     fresh: true,
     note: 'as many connections in all; requests/s count where load, platform and Redis have cores of their own',
     runs: (['gateway', 'two gateways'] as const).map((name) =>
       run(name, read(1, 'miss'), { connections: 2 * CONNECTIONS }),
     ),
+    lines: [
+      line(1.1, 'gateway', 'two gateways'),
+      {
+        ...line(1.7, 'gateway', 'two gateways'),
+        metric: 'perSecond',
+        atLeast: true,
+        cores: CORES_FOR_TWO,
+      },
+    ],
   },
   {
     name: '500 requests/s',
-    kind: 'load',
     metric: 'p50Ms',
     note: 'read 1 KB, past the cache, at a fixed rate',
     runs: (['direct', 'gateway', 'bare', 'naive Nest, all'] as const).map((name) =>
       run(name, read(1, 'fresh'), { rate: 500 }),
     ),
+    lines: [{ ...line(0.5, 'direct'), added: true, orTwice: 'bare' }],
   },
   {
     name: 'memory',
-    kind: 'load',
     metric: 'megabytes',
     fresh: true,
     note: 'resident after reads of 20 KB past the cache, in processes that have done nothing else',
     runs: runs(read(20, 'fresh'), 'naive Nest, all', 'gateway'),
+    lines: [line(0.85, 'naive Nest, all')],
   },
   {
     name: 'start',
-    kind: 'start',
     metric: 'startMs',
     note: 'to the first 200: of a read, token included; of a route without a platform',
+    runs: [],
+    lines: [line(1.2, 'bare Nest')],
   },
 ];
 
@@ -163,11 +185,4 @@ const scenarios: readonly Scenario[] = [
 export function named(words: string): Scenario[] {
   const wanted = words.toLowerCase().split(/\s+/);
   return scenarios.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
-}
-
-/** The first run of this contender under load in the scenarios of these words. */
-export function loadRun(words: string, contender: string): Run | undefined {
-  return named(words)
-    .flatMap((scenario) => (scenario.kind === 'load' ? scenario.runs : []))
-    .find((each) => each.contender === contender);
 }

@@ -2,7 +2,7 @@ import { type Contender, type ContenderName, contenders, Platform } from './cont
 import type { Result } from './lines.ts';
 import { type Measured, startOfBareNest, startOfGateway, underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
-import type { LoadScenario, Run, Scenario } from './scenarios.ts';
+import type { Run, Scenario } from './scenarios.ts';
 
 export interface Extent {
   readonly rounds: number;
@@ -43,9 +43,9 @@ export class Stage {
 
   /** All rounds of a scenario. Throws when a contender's response is wrong. */
   async play(scenario: Scenario, extent: Extent, tell: Tell): Promise<Result> {
-    const { name, note, metric } = scenario;
-    if (scenario.kind === 'start') return { name, note, metric, runs: await this.#starts(extent, tell) };
-    return { name, note, metric, runs: await this.#loads(scenario, extent, tell) };
+    const isStart = scenario.runs.length === 0;
+    const runs = await (isStart ? this.#starts(extent, tell) : this.#loads(scenario, extent, tell));
+    return { scenario, runs };
   }
 
   contender(name: ContenderName): Promise<Contender> {
@@ -55,7 +55,7 @@ export class Stage {
   }
 
   async #loads(
-    { runs, fresh }: LoadScenario,
+    { runs, fresh }: Scenario,
     extent: Extent,
     tell: Tell,
   ): Promise<{ label: string; rounds: Rounds }[]> {

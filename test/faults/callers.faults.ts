@@ -186,8 +186,7 @@ describe('K31 a flood of one caller', () => {
       number,
       number,
     ];
-    // Client, platform and gateways share the machine with the flood, so this is only an alarm; the bench of hardening measures the
-    // slowest.
+    // Client, platform and gateways share the machine with the flood, so this is only an alarm.
     expect(during).toBeLessThan(Math.max(20 * before, 2_000));
     expect(await sandbox.journal('listAssets')).toHaveLength(QUOTA + alone.length + beside.length);
   });

@@ -108,7 +108,7 @@ it('K40 a flood of requests for what is public: known callers are served, before
   const attack = startStrain({
     port: portOf(fleet),
     seconds: 6,
-    floods: 200,
+    connections: 200,
   });
   const headers = { 'x-api-key': fleet.keys['neighbour'] as string, 'content-type': 'application/json' };
   const body = JSON.stringify(orderOf('SO-flood'));

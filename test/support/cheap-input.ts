@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { forgetPeak, pidOf, residentMiB } from '../../bench/processes.ts';
 import { newSecret } from './canary.ts';
 import type { Fleet } from './fleet.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -204,9 +204,14 @@ export async function costOf(fleet: Fleet, input: CheapInput, times: number): Pr
   const [gateway] = fleet.gateways;
   if (!gateway) throw new Error('a fleet without a gateway');
   const body = input.body?.();
-  const pids = [pidOf(gateway.child)];
-  forgetPeak(pids);
-  const before = residentMiB(pids).now;
+  const { pid } = gateway.child;
+  const residentMiB = (name: 'VmRSS' | 'VmHWM') => {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024;
+  };
+  // The peak is counted from now on.
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  const before = residentMiB('VmRSS');
   await longestTurnMs(gateway);
   const send = async (): Promise<number> => {
     const response = await fetch(gateway.url + input.path, {
@@ -217,5 +222,5 @@ export async function costOf(fleet: Fleet, input: CheapInput, times: number): Pr
     return response.status;
   };
   const statuses = await Promise.all(Array.from({ length: times }, send));
-  return { statuses, turnMs: await longestTurnMs(gateway), moreMiB: residentMiB(pids).peak - before };
+  return { statuses, turnMs: await longestTurnMs(gateway), moreMiB: residentMiB('VmHWM') - before };
 }

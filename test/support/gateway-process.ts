@@ -5,7 +5,6 @@ import { resolve as absolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { keep, keepingAnswers } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
-import type { MemoryLimit } from './memory-limit.ts';
 import { until } from './redis.ts';
 
 export interface GatewayProcess {
@@ -32,8 +31,6 @@ interface How {
   readonly nodeOptions?: string;
   /** The limit of open files. */
   readonly maxFiles?: number;
-  /** It runs in this control group. */
-  readonly group?: MemoryLimit | undefined;
   /** Its output goes into this file, not through this process, so that a measurement is not disturbed. */
   readonly logFile?: string;
 }
@@ -44,17 +41,13 @@ export const SHIPPED_START = ['--enable-source-maps', '--max-semi-space-size=16'
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, bundled = false, folder, nodeOptions = '', maxFiles, group, logFile }: How = {},
+  { disturbed = false, bundled = false, folder, nodeOptions = '', maxFiles, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
     : '';
   const keeping = keepingAnswers();
-  const start = [
-    ...(maxFiles === undefined ? [] : [`ulimit -n ${maxFiles}`]),
-    ...(group === undefined ? [] : [`echo $$ > ${group.procs}`]),
-    'exec "$@"',
-  ].join(' && ');
+  const start = [...(maxFiles === undefined ? [] : [`ulimit -n ${maxFiles}`]), 'exec "$@"'].join(' && ');
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn(
     'sh',
