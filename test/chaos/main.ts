@@ -1,48 +1,55 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { type ActName, acts } from './acts.ts';
-import { figuresOf, runChaos } from './run.ts';
-import { type VariantName, variantNames } from './variants.ts';
+import { client } from './client/story.ts';
+import { optionOf, play, playVariants, type Story } from './engine.ts';
+import { imports } from './imports/story.ts';
+import { orders } from './orders/story.ts';
 
 /**
- * `npm run chaos -- [--orders n] [--submits n] [--processes n] [--kills n] [--redis-kills n] [--seed s] [--variant name]
- * [--act name]…`. Exits with 1 on a violation. Needs a redis-server.
+ * `npm run chaos`, `chaos:imports` or `chaos:client`, with `-- [--seed s] [--act name]… [--variant name | --variants]` and the sizes of
+ * the story, such as `--orders 500`. Exits with 1 on a fault; with `--variants`, which plays each deliberate bug, where one is not
+ * found. Needs the build and a redis-server.
  */
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const stories = { orders, imports, client } as unknown as Readonly<Record<string, Story<never, never>>>;
+const [name = '', ...args] = process.argv.slice(2);
+const story = stories[name];
+if (!story) throw new Error(`the story is one of ${Object.keys(stories).join(', ')}`);
+const long: Readonly<Record<string, number>> = { ...story.sizes, seed: randomInt(2 ** 31) };
+const numbers = Object.keys(long).map((size) => [optionOf(size), { type: 'string' as const }] as const);
 const { values } = parseArgs({
+  args,
   options: {
-    orders: { type: 'string', default: '6000' },
-    submits: { type: 'string', default: '3' },
-    processes: { type: 'string', default: '3' },
-    kills: { type: 'string', default: '40' },
-    'redis-kills': { type: 'string', default: '8' },
-    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-    variant: { type: 'string' },
+    ...(Object.fromEntries(numbers) as Record<string, { type: 'string' }>),
     act: { type: 'string', multiple: true },
+    variant: { type: 'string' },
+    variants: { type: 'boolean', default: false },
   },
 });
-if (values.variant !== undefined && !variantNames.includes(values.variant as VariantName)) {
-  process.stderr.write(`--variant is one of ${variantNames.join(', ')}\n`);
+const unknown = [
+  ...(values.act ?? []).filter((act) => !(act in story.acts)),
+  ...(values.variant === undefined || values.variant in story.variants ? [] : [values.variant]),
+];
+if (unknown.length > 0) {
+  say(`--act is one of ${Object.keys(story.acts).join(', ')}`);
+  say(`--variant is one of ${Object.keys(story.variants).join(', ')}`);
   process.exit(2);
 }
-const unknown = values.act?.find((name) => !(name in acts));
-if (unknown !== undefined) {
-  process.stderr.write(`--act is one of ${Object.keys(acts).join(', ')}\n`);
-  process.exit(2);
+const given = values as Readonly<Record<string, unknown>>;
+const sizes = Object.fromEntries(
+  Object.entries(long).map(([size, value]) => [size, Number(given[optionOf(size)] ?? value)]),
+) as never;
+if (values.variants) {
+  for (const run of playVariants(story, sizes).values()) {
+    const { faults, text } = await run;
+    say(text);
+    if (faults.length === 0) process.exitCode = 1;
+  }
+} else {
+  const { faults, text } = await play(story, sizes, {
+    variant: values.variant,
+    only: values.act,
+  });
+  say(text);
+  if (faults.length > 0) process.exitCode = 1;
 }
-process.stdout.write(`seed ${values.seed}\n`);
-const report = await runChaos(
-  {
-    orders: Number(values.orders),
-    submits: Number(values.submits),
-    processes: Number(values.processes),
-    kills: Number(values.kills),
-    redisKills: Number(values['redis-kills']),
-    seed: Number(values.seed),
-  },
-  {
-    variant: values.variant as VariantName | undefined,
-    ...(values.act && { only: values.act as ActName[] }),
-  },
-);
-process.stdout.write(`${figuresOf(report)}\n`);
-process.exitCode = report.violations.length + report.unaudited.length > 0 ? 1 : 0;

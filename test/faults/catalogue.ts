@@ -25,6 +25,9 @@ export interface CatalogueSection {
   readonly after?: string;
 }
 
+/** Why a scene is not in the short form. */
+const longScene = (scene: string) => `it is in the long form: \`npm run topology -- --scene '${scene}'\``;
+
 const TOPOLOGIES = `### Topologies: figures
 
 \`npm run topology\` plays each scene against real servers with TLS and users: a master with two replicas and three sentinels, a cluster of three masters with a replica each, one server. Three
@@ -42,7 +45,7 @@ two values are of two runs. A server without a response for 3 s counts as gone; 
 
 With a setting of the master with which no order is safe, \`ready\` says down at every gateway after at most 0.6 s.
 
-\`npm run chaos\` kills gateways and the store under orders, and its acts can be played by name (\`npm run chaos -- --orders 0 --kills 0 --redis-kills 0 --act split-brain\`). A variant leaves a safeguard out,
+\`npm run chaos\` kills gateways and the store under orders, and its acts can be played by name (\`npm run chaos -- --act split-brain\`). A variant leaves a safeguard out,
 which shows what the safeguard is worth (\`--variant\`):
 
 | act | orders | placed twice | with the variant | placed twice |
@@ -562,13 +565,24 @@ export const sections: readonly CatalogueSection[] = [
         holds:
           'orders stop and `ready`, a log line and a metric say so; they go on by themselves with the next master; no order is placed twice, and no response is false',
       },
-      { id: 'N2', fault: 'an operator makes another server the master', holds: 'the same' },
-      { id: 'N3', fault: 'kill -9 of every server at once, and a start with the data', holds: 'the same' },
+      {
+        id: 'N2',
+        fault: 'an operator makes another server the master',
+        holds: 'the same',
+        notHere: longScene('masters switched'),
+      },
+      {
+        id: 'N3',
+        fault: 'kill -9 of every server at once, and a start with the data',
+        holds: 'the same',
+        notHere: longScene('power cut'),
+      },
       {
         id: 'N4',
         fault:
           'the clock of the order store steps by 2 s, an hour, 8 days and 405 days, ahead and back, during orders',
         holds: 'no order is placed twice, no response is false, and orders do not stop',
+        notHere: longScene('clock steps'),
       },
       {
         id: 'N5',
@@ -576,6 +590,7 @@ export const sections: readonly CatalogueSection[] = [
           'the master and a gateway are cut off from all other hosts, and both sides get the same orders',
         holds:
           'the gateway that is cut off sends nothing, since no replica acknowledges; the other side goes on with the next master',
+        notHere: longScene('split brain'),
       },
       {
         id: 'N6',
@@ -589,8 +604,7 @@ export const sections: readonly CatalogueSection[] = [
           'the master, a replica, a sentinel and a gateway are cut off from all other hosts for more than 15 seconds',
         holds:
           'no order is placed twice; what the side that is cut off has placed is missing at the next master: orders stop at every gateway once the one that was cut off is connected again, until an operator confirms with guard-init, which says how many are missing',
-        notHere:
-          "it takes a minute: `npm run topology -- --store sentinel --scene 'split brain with a replica'`",
+        notHere: longScene('split brain with a replica'),
       },
       {
         id: 'N8',

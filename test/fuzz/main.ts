@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { runLeak } from './leak.ts';
-import { figuresOf, runFuzz } from './run.ts';
+import { figuresOf, LONG, MAX_BYTES_A_ROUND, runFuzz } from './run.ts';
 
 /**
  * `npm run fuzz -- [--seed s] [--cases n] [--sequences n] [--connections n] [--only operation/kind] [--leak rounds]`. Exits with 1 on a
@@ -10,15 +10,14 @@ import { figuresOf, runFuzz } from './run.ts';
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-    cases: { type: 'string', default: '20000' },
-    sequences: { type: 'string', default: '2000' },
-    connections: { type: 'string', default: '5000' },
+    cases: { type: 'string', default: String(LONG.cases) },
+    sequences: { type: 'string', default: String(LONG.sequences) },
+    connections: { type: 'string', default: String(LONG.connections) },
     only: { type: 'string' },
     leak: { type: 'string' },
   },
 });
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const MAX_BYTES_A_ROUND = 10_000;
 
 if (values.leak === undefined) {
   say(`seed ${values.seed}`);

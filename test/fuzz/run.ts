@@ -15,12 +15,18 @@ export interface FuzzOptions {
   readonly progress?: (line: string) => void;
 }
 
+/** Of the long form. */
+export const LONG = { cases: 20_000, sequences: 2_000, connections: 5_000 };
+/** What a long search for leaks may find kept by each round of requests. */
+export const MAX_BYTES_A_ROUND = 10_000;
+
 export interface FuzzReport {
+  readonly seed: number;
   readonly cases: CasesReport;
   readonly sequences: SequencesReport;
   readonly raw: RawReport;
   readonly seconds: number;
-  /** The findings, each with its smallest example. */
+  /** The findings, each with its smallest example, and the command that repeats the run. */
   readonly violations: readonly string[];
 }
 
@@ -43,14 +49,19 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
     });
     const raw = await runRaw(stage, { seed, connections: options.connections });
     progress(`${raw.connections} connections to process ${pid}`);
-    const violations = [
+    const violations: string[] = [
       ...cases.violations.map(
         ({ operation, kind, what, example }) => `${operation}/${kind}: ${what}\n    ${example}`,
       ),
       ...[...sequences.violations, ...raw.violations].map(({ what, example }) => `${what}\n    ${example}`),
       ...failuresIn(stage.gateway.output()),
     ];
-    return { cases, sequences, raw, seconds: (performance.now() - started) / 1_000, violations };
+    const seconds = (performance.now() - started) / 1_000;
+    const sizes = (['seed', 'cases', 'sequences', 'connections'] as const).map(
+      (name) => `--${name} ${options[name]}`,
+    );
+    if (violations.length > 0) violations.push(`to repeat: npm run fuzz -- ${sizes.join(' ')}`);
+    return { seed, cases, sequences, raw, seconds, violations };
   } finally {
     await stage.clear();
   }
@@ -65,7 +76,7 @@ function failuresIn(output: string): string[] {
 }
 
 /** A line each. */
-export function figuresOf({ cases, sequences, raw, seconds, violations }: FuzzReport): string {
+export function figuresOf({ seed, cases, sequences, raw, seconds, violations }: FuzzReport): string {
   const counts = (map: ReadonlyMap<unknown, number>) =>
     [...map]
       .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
@@ -73,6 +84,7 @@ export function figuresOf({ cases, sequences, raw, seconds, violations }: FuzzRe
       .join(', ');
   const idle = [...sequences.acted].filter(([, count]) => count === 0).map(([name]) => name);
   const rows: [string, string | number][] = [
+    ['seed', seed],
     ['requests made of the document', cases.cases],
     ['  answers', counts(cases.statuses)],
     ['  valid, and carried out', `${cases.valid.succeeded} of ${cases.valid.all}`],

@@ -1,18 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { Recorder } from './recorder.ts';
-import { type Scene, scenes } from './scenes.ts';
-import { Site } from './site.ts';
+import { playNight } from './run.ts';
+import { scenes } from './scenes.ts';
 
 /**
  * `npm run night [-- <words of a scene>]`: a night on call. In each scene one part breaks. The alert of the runbook has to fire on the
  * metrics that were recorded meanwhile (by promtool), its section has to lead to the cause by the console, the log and a trace, and
  * to end the alert when the operator does what it says. Prints a table, and exits with 1 where one of these does not hold.
  */
-
-/** Scrapes of 15 s each: two minutes of a quiet night, ten of the break, and twenty after the repair. */
-const QUIET = 8;
-const BROKEN = 40;
-const MENDED = 80;
 
 const words = process.argv.slice(2).join(' ');
 const chosen = scenes.filter(({ name, alert }) => `${name} ${alert}`.includes(words));
@@ -23,87 +16,11 @@ if (chosen.length === 0) {
 
 let played = 0;
 for (const scene of chosen) {
-  const site = await Site.open();
-  try {
-    if (scene.needsVolume && !site.hasVolume) {
-      console.log(`not played  ${scene.name}: only root may mount a volume`);
-      continue;
-    }
-    const faults = await play(scene, site);
-    played++;
-    if (faults.length > 0) process.exitCode = 1;
-    console.log(
-      `${faults.length === 0 ? 'holds     ' : 'FAILS     '}  ${scene.alert.padEnd(24)}${scene.name}`,
-    );
-    for (const fault of faults) console.log(`            ${fault}`);
-  } finally {
-    await site.close();
-  }
+  const faults = await playNight(scene);
+  if (faults) played++;
+  if (faults && faults.length > 0) process.exitCode = 1;
+  const how = faults === undefined ? 'not played' : faults.length === 0 ? 'holds     ' : 'FAILS     ';
+  console.log(`${how}  ${scene.alert.padEnd(24)}${scene.name}`);
+  for (const fault of faults ?? []) console.log(`            ${fault}`);
 }
 console.log(`${played} of ${chosen.length} scenes were played`);
-
-async function play(scene: Scene, site: Site): Promise<string[]> {
-  const faults: string[] = [];
-  const holds = (isSo: boolean, fault: string) => void (isSo || faults.push(fault));
-  const recorder = new Recorder(() => site.managementUrl);
-  const traffic = () => Promise.all([site.read(), site.order()]);
-
-  await recorder.record(QUIET, traffic);
-  const quiet = recorder.firingAfter(recorder.scrapes);
-  holds(quiet.length === 0, `before the break these fire: ${quiet.join(', ')}`);
-
-  const logBefore = site.log().length;
-  const spansBefore = site.collector.spans.length;
-  await scene.breaks(site);
-  await recorder.record(BROKEN, traffic);
-  const firing = recorder.firingAfter(recorder.scrapes);
-  holds(firing.includes(scene.alert), `fires: ${firing.join(', ') || 'nothing'}`);
-
-  const section = sectionOf(scene.alert);
-  const [event, said] = scene.log;
-  const isText = event.endsWith(': ');
-  const lines = site
-    .log()
-    .slice(logBefore)
-    .split('\n')
-    .filter((line) => line.includes(isText ? event : `"event":"${event}"`));
-  holds(
-    section.includes(isText ? `\`${event}` : `\`${event}\``),
-    `the section does not name the log line ${event}`,
-  );
-  holds(
-    lines.some((line) => said.test(line)),
-    `no log line ${event} says ${String(said)}, but: ${lines.at(-1) ?? 'none'}`,
-  );
-  const { console: wantedWords } = scene;
-  if (wantedWords) {
-    const attention = await site.attention();
-    const seen = attention.filter(({ alert }) => alert === scene.alert);
-    holds(
-      seen.some(({ title, detail }) => wantedWords.test(`${title}: ${detail}`)),
-      `the console says ${JSON.stringify(attention)} and not ${String(wantedWords)}`,
-    );
-  }
-  if (scene.span) {
-    const wanted = Object.entries(scene.span);
-    const spans = site.collector.spans.slice(spansBefore);
-    const leads = spans.some(({ attributes }) => wanted.every(([name, value]) => attributes[name] === value));
-    holds(leads, `no span has ${JSON.stringify(scene.span)}`);
-  }
-
-  holds(section.includes(scene.remedy), `the section does not say "${scene.remedy}"`);
-  await scene.mends(site);
-  await recorder.record(MENDED, traffic);
-  const after = recorder.firingAfter(recorder.scrapes);
-  holds(!after.includes(scene.alert), `after the repair these fire: ${after.join(', ')}`);
-  const order = await site.order();
-  holds(order === 201, `after the repair an order gets ${order}`);
-  return faults;
-}
-
-/** The section of the alert in the runbook. */
-function sectionOf(alert: string): string {
-  const runbook = readFileSync('docs/operating.md', 'utf8');
-  const [, section = ''] = new RegExp(`\\n### ${alert}\\n([\\s\\S]*?)\\n##`).exec(runbook) ?? [];
-  return section;
-}

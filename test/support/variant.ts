@@ -36,3 +36,13 @@ export async function inScripts(path: string, piece: string, other: string): Pro
     goOn((script as string).replaceAll(piece, other), ...rest),
   );
 }
+
+/** Applies the one that CHAOS_VARIANT names, in a gateway into which a file with deliberate bugs is preloaded. */
+export async function applyChosen(
+  variants: Readonly<Record<string, { readonly apply: () => Promise<void> }>>,
+): Promise<void> {
+  const chosen = process.env['CHAOS_VARIANT'];
+  if (chosen === undefined) return;
+  await import('reflect-metadata');
+  await variants[chosen]?.apply();
+}

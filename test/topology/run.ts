@@ -29,23 +29,17 @@ export async function runScenes(
   }
 }
 
-/** The result of a scene, in a few lines. */
+/** The result of a scene, in a few lines, with the command that repeats it. */
 export function linesOf(kind: OrderStore['kind'], played: ScenePlayed): string {
-  const { scene, orders, submits, seconds, figures, faults, violations } = played;
-  const count = (fault: string) => violations.filter((violation) => violation.fault === fault).length;
+  const { scene, orders, submits, seconds, figures, faults } = played;
   const told = Object.entries(figures).map(([name, value]) => `${name} ${value}`);
   const first = [
     kind.padEnd(9),
     scene.padEnd(27),
-    `orders ${orders}, requests ${submits}`,
-    `duplicates ${count('duplicate')}`,
-    `false answers ${count('false answer')}`,
-    `unfindable ${count('unfindable')}`,
+    `orders ${orders}, requests ${submits}, faults ${faults.length}`,
     ...told,
     `${seconds.toFixed(0)} s`,
   ].join('; ');
-  const some = violations
-    .slice(0, 10)
-    .map(({ fault, channelOrderId, what }) => `  ${fault}: ${channelOrderId} ${what}`);
-  return [first, ...faults.map((fault) => `  ${fault}`), ...some].join('\n');
+  const repeat = `to repeat: npm run topology -- --store ${kind} --scene '${scene}'`;
+  return [first, ...faults.slice(0, 20), ...(faults.length > 0 ? [repeat] : [])].join('\n  ');
 }

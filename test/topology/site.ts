@@ -1,24 +1,14 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import {
-  type Answer,
-  duplicatesIn,
-  type Found,
-  isSuccess,
-  type Told,
-  type Violation,
-  violationsOf,
-} from '../chaos/check.ts';
-import { DEADLINE_MS, type Fault, faultRules } from '../chaos/plan.ts';
+import { isSuccess } from '../chaos/orders/check.ts';
+import { OrderDesk } from '../chaos/orders/desk.ts';
+import { DEADLINE_MS, faultRules } from '../chaos/orders/plan.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
+import { confirmStore } from '../support/confirm-store.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { orderOf } from '../support/order-body.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { type Host, Network } from './network.ts';
 import {
@@ -30,13 +20,12 @@ import {
 } from './servers.ts';
 
 const GATEWAYS = 3;
-const PAUSE_MS = 100;
-/** A caller pauses an order after this many attempts; the end of a scene submits it once more. */
+/** A caller pauses an order after so many attempts; the end of a scene submits it once more. */
 const TRIES = 100;
 const READY_EVERY_MS = 50;
 
 /** A change of the orders' state in `/health/ready` at a gateway. */
-export interface ReadyChange {
+interface ReadyChange {
   readonly gateway: number;
   readonly orders: string;
   /** By performance.now(). */
@@ -52,13 +41,9 @@ export class Site {
   /** For the store of one server. */
   readonly clock: SteppedClock | undefined;
   readonly readyChanges: ReadyChange[] = [];
-  submits = 0;
-  /** When an order was first placed, and when that request began. */
-  readonly placed: { began: number; ended: number; gateway: number }[] = [];
+  readonly desk: OrderDesk;
   readonly #environment: Record<string, string>;
-  readonly #told = new Map<string, Answer[]>();
   readonly #watching = new AbortController();
-  #asked = 0;
 
   private constructor(
     parts: Pick<Site, 'network' | 'store' | 'sandbox' | 'fleet' | 'clock'>,
@@ -69,6 +54,7 @@ export class Site {
     this.sandbox = parts.sandbox;
     this.fleet = parts.fleet;
     this.clock = parts.clock;
+    this.desk = new OrderDesk(parts.fleet, parts.sandbox, TRIES);
     this.#environment = environment;
   }
 
@@ -95,9 +81,9 @@ export class Site {
       },
     );
     await Promise.all(Array.from({ length: GATEWAYS }, (_, index) => site.startGateway(index)));
-    site.#watch();
+    for (const index of site.gateways) void site.#watch(index);
     await untilElected('every gateway places orders', async () => {
-      const first = await Promise.all(site.gateways.map((index) => site.place(index, `first-${index}`)));
+      const first = await Promise.all(site.gateways.map((index) => site.desk.place(index, `first-${index}`)));
       return first.every(isSuccess);
     });
     return site;
@@ -119,7 +105,7 @@ export class Site {
     const preload = pathToFileURL(resolve('test/topology/source-address.ts')).href;
     this.fleet.gateways[index] = await startGatewayProcess(
       { ...this.#environment, SOURCE_ADDRESS: this.hostOf(index) },
-      { nodeOptions: `--import ${preload} --no-warnings` },
+      { bundled: true, nodeOptions: `--import ${preload} --no-warnings` },
     );
   }
 
@@ -131,59 +117,9 @@ export class Site {
     await this.startGateway(index);
   }
 
-  /** Submits the order to that gateway, once. */
-  async place(gateway: number, channelOrderId: string, fault: Fault = 'none'): Promise<Answer> {
-    this.submits++;
-    const began = performance.now();
-    let answer: Answer = { status: 0 };
-    try {
-      const order = orderOf(channelOrderId);
-      const items = order.items.map((item) => ({ ...item, branch: { code: fault } }));
-      const response = await fetch(`${this.gateway(gateway).url}/v1/license-orders`, {
-        method: 'POST',
-        headers: { 'x-api-key': this.fleet.key, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...order, items }),
-        signal: AbortSignal.timeout(30_000),
-      });
-      answer = { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
-      if (isSuccess(answer) && !response.headers.has('idempotent-replayed'))
-        this.placed.push({ began, ended: performance.now(), gateway });
-    } catch {
-      // No response: the outcome is unknown to the caller.
-    }
-    const answers = this.#told.get(channelOrderId);
-    if (answers) answers.push(answer);
-    else this.#told.set(channelOrderId, [answer]);
-    return answer;
-  }
-
-  /** As callers do: submits an order without a response, or one that was not processed, again at the next of these gateways. */
-  async submit(
-    channelOrderId: string,
-    { at = this.gateways, fault = 'none' as Fault, tries = TRIES, signal }: Submission = {},
-  ): Promise<Answer> {
-    for (let attempt = 0; ; attempt++) {
-      const answer = await this.place(at[attempt % at.length] as number, channelOrderId, fault);
-      const again = answer.status === 0 || answer.status === 409 || answer.status === 503;
-      if (!again || attempt + 1 >= tries || signal?.aborted) return answer;
-      await sleep(PAUSE_MS);
-    }
-  }
-
-  /** The record of an order: asks each gateway in turn until one responds; undefined without a record. */
-  async find(channelOrderId: string): Promise<Found | undefined> {
-    let found: Found | undefined;
-    await untilElected(`${channelOrderId} can be looked up`, async () => {
-      const { url } = this.gateway(this.#asked++ % GATEWAYS);
-      const response = await fetch(`${url}/v1/license-orders/crm/${channelOrderId}`, {
-        headers: { 'x-api-key': this.fleet.key },
-      });
-      const body = (await response.json()) as Found;
-      found = response.status === 200 ? body : undefined;
-      // An orphaned order is in doubt once its lease has ended.
-      return response.status === 404 || (response.status === 200 && body.state !== 'sending');
-    });
-    return found;
+  /** Orders that were placed after this time, each with the request that did it. */
+  placedSince(time = 0): OrderDesk['answered'] {
+    return this.desk.answered.filter(({ isFirst, began }) => isFirst && began > time);
   }
 
   /** The gateways' current state of the order store: `up` or `down`, or nothing without a response. */
@@ -242,37 +178,9 @@ export class Site {
     return found === undefined ? Number.NaN : Number(found.slice(line.length + 1));
   }
 
-  /**
-   * Compares the responses and the records with the orders that the platform carried out, since the last time. `lost`: records are
-   * missing, so only duplicate orders count.
-   */
-  async judge(lost: boolean): Promise<{ orders: number; violations: readonly Violation[] }> {
-    const told: Told[] = [...this.#told].map(([channelOrderId, answers]) => ({ channelOrderId, answers }));
-    this.#told.clear();
-    if (lost) return { orders: told.length, violations: duplicatesIn(await this.sandbox.commits()) };
-    const records = new Map<string, Found>();
-    for (const { channelOrderId } of told) {
-      const record = await this.find(channelOrderId);
-      if (record) records.set(channelOrderId, record);
-    }
-    // A gateway that could not reach the store may know of a success that is in doubt there.
-    const violations = violationsOf(told, await this.sandbox.commits(), records, true);
-    return { orders: told.length, violations };
-  }
-
   /** Confirms, as an operator, that the order store may be trusted (`npm run guard-init`); returns its output. */
-  async confirm(): Promise<string> {
-    const child = spawn(process.execPath, ['dist/order-ledger/guard-init.js', '--yes'], {
-      env: { PATH: process.env['PATH'], ...this.#environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const [printed, complaint, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit'),
-    ]);
-    if (code !== 0) throw new Error(`guard-init ended with ${String(code)}: ${complaint}`);
-    return printed;
+  confirm(): Promise<string> {
+    return confirmStore(this.#environment);
   }
 
   async close(): Promise<void> {
@@ -288,11 +196,7 @@ export class Site {
     await this.sandbox.close();
   }
 
-  #watch(): void {
-    for (const gateway of this.gateways) void this.#watchOne(gateway);
-  }
-
-  async #watchOne(gateway: number): Promise<void> {
+  async #watch(gateway: number): Promise<void> {
     let last = '';
     while (!this.#watching.signal.aborted) {
       const orders = await this.ready(gateway);
@@ -301,14 +205,6 @@ export class Site {
       await sleep(READY_EVERY_MS);
     }
   }
-}
-
-interface Submission {
-  readonly at?: readonly number[];
-  readonly fault?: Fault;
-  readonly tries?: number;
-  /** The last time for an attempt. */
-  readonly signal?: AbortSignal;
 }
 
 /** The same as in src/redis/key-names.ts. */

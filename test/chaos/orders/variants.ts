@@ -1,22 +1,23 @@
 /**
  * Deliberate bugs of the gateway, one at a time: the chaos run preloads this file (`--import`) into a built gateway and selects one by
- * CHAOS_VARIANT, which no other code reads. Each is a mistake that a developer could make; a run that passes with one of them proves
+ * CHAOS_VARIANT. Each is a mistake that a developer could make; a run that passes with one of them proves
  * nothing.
  */
 import type { ServerResponse } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
-import type * as Callers from '../../src/caller/caller.guard.ts';
-import type { RequestState } from '../../src/operation/request-state.ts';
-import type * as LedgerRecordModule from '../../src/order-ledger/ledger-record.ts';
-import type * as Memory from '../../src/order-ledger/store-memory.ts';
-import type * as OrderLedger from '../../src/order-ledger/redis-order-ledger.ts';
-import type { CallContext } from '../../src/upstream/call-context.ts';
-import type * as Client from '../../src/upstream/upstream.client.ts';
-import type * as Exchange from '../../src/upstream/upstream.exchange.ts';
-import type { Result } from '../../src/upstream/upstream.exchange.ts';
-import type * as Acknowledged from '../../src/redis/acknowledged-scripts.ts';
-import { around, built, inScripts } from '../support/variant.ts';
-import type { ActName } from './acts.ts';
+import type * as Callers from '../../../src/caller/caller.guard.ts';
+import type { RequestState } from '../../../src/operation/request-state.ts';
+import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
+import type * as Memory from '../../../src/order-ledger/store-memory.ts';
+import type * as OrderLedger from '../../../src/order-ledger/redis-order-ledger.ts';
+import type { CallContext } from '../../../src/upstream/call-context.ts';
+import type * as Client from '../../../src/upstream/upstream.client.ts';
+import type * as Exchange from '../../../src/upstream/upstream.exchange.ts';
+import type { Result } from '../../../src/upstream/upstream.exchange.ts';
+import type * as Acknowledged from '../../../src/redis/acknowledged-scripts.ts';
+import { applyChosen, around, built, inScripts } from '../../support/variant.ts';
+import type { Variant } from '../engine.ts';
+import type { acts } from './acts.ts';
 
 const SCRIPTS = 'order-ledger/ledger-scripts.js';
 
@@ -35,13 +36,6 @@ async function inResults(change: (result: Result) => Result): Promise<void> {
   around<Promise<Result>>(UpstreamExchange.prototype, 'send', async (goOn, all) =>
     change(await goOn(...all)),
   );
-}
-
-interface Variant {
-  /** Acts that find it; the many concurrent orders do too, sooner or later. */
-  readonly acts: readonly ActName[];
-  /** Applied to a gateway before it starts. */
-  readonly apply: () => Promise<void>;
 }
 
 export const variants = {
@@ -160,16 +154,9 @@ export const variants = {
   },
   'finish-by-another-owner': {
     acts: ['strangers'],
+    processes: 3,
     apply: () =>
       inScripts(SCRIPTS, "local allowed = owner == '' or owner == known[3]", 'local allowed = true'),
   },
-} satisfies Record<string, Variant>;
-export type VariantName = keyof typeof variants;
-
-export const variantNames = Object.keys(variants) as VariantName[];
-
-const chosen = process.env['CHAOS_VARIANT'];
-if (chosen !== undefined) {
-  await import('reflect-metadata');
-  await variants[chosen as VariantName].apply();
-}
+} satisfies Record<string, Variant & { readonly acts: readonly (keyof typeof acts)[] }>;
+await applyChosen(variants);

@@ -1,4 +1,4 @@
-import { newSecret } from '../support/canary.ts';
+import { newSecret } from '../../support/canary.ts';
 
 export type RowStatus = 'added' | 'updated' | 'deleted' | 'failed';
 

@@ -1,29 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SeededRandom } from '../../sandbox/random.ts';
-import { newSecret } from '../support/canary.ts';
-import { until } from '../support/redis.ts';
+import { SeededRandom } from '../../../sandbox/random.ts';
+import { newSecret } from '../../support/canary.ts';
+import { until } from '../../support/redis.ts';
+import type { Act, Sizes } from '../engine.ts';
 import { falseRows, hasEnded, type Job, membersOf } from './check.ts';
 import { type ImportFile, mixedFile, newMembers, rowOf, textOf } from './file.ts';
 import type { ImportStage } from './stage.ts';
 
-export interface ImportChaosOptions {
+export interface ImportSizes extends Sizes {
   readonly imports: number;
   readonly rows: number;
-  readonly processes: number;
+  /** kill -9 of gateways, and of Redis. */
   readonly kills: number;
   readonly redisKills: number;
-  readonly seed: number;
 }
-
-export interface Acted {
-  readonly violations: readonly string[];
-  readonly rows: number;
-  readonly states?: Readonly<Record<string, number>>;
-}
-type Act = (stage: ImportStage, options: ImportChaosOptions) => Promise<Acted>;
 
 const CSV = { 'content-type': 'text/csv' };
 const PAUSE_MS = 150;
+const STORE_AWAY_MS = 300;
 /** A job that does not change for so long has been forgotten. Processes that die keep it for some seconds only. */
 const FORGOTTEN_MS = 120_000;
 const ROWS_PER_CALL = 100;
@@ -140,7 +134,7 @@ export const acts = {
       });
     const file = newMembers(enterprise, 'lost', 3 * ROWS_PER_CALL);
     await wholeImport(stage, file, violations);
-    return { violations, rows: file.expected.size };
+    return violations;
   },
 
   /** All processes are killed when the platform has carried a call out, and no process knows it. */
@@ -159,7 +153,7 @@ export const acts = {
     );
     await stage.killGateways();
     violations.push(...(await falseRows(stage, file, await ended(stage, job, violations))));
-    return { violations, rows: file.expected.size };
+    return violations;
   },
 
   /** Several imports of an enterprise at the same moment, by all processes: each is accepted when the one before it has ended. */
@@ -177,7 +171,7 @@ export const acts = {
     for (const [index, { createdAt }] of jobs.slice(0, -1).entries())
       if (createdAt < (jobs[index + 1]?.finishedAt ?? ''))
         violations.push(`${enterprise} had two imports at once`);
-    return { violations, rows: jobs.length };
+    return violations;
   },
 
   /** More members are missing in the file than may be deleted: when it arrives, or only when its plan is made. */
@@ -216,7 +210,7 @@ export const acts = {
     const left = (await membersOf(stage, enterprise)).size;
     if (end.problem?.code !== 'too-many-deletes' || left !== known + 2)
       violations.push(`${enterprise}: a job (${end.state}) left ${left} of ${known + 2} members`);
-    return { violations, rows: 2 };
+    return violations;
   },
 
   /** The password of a row is deleted with the response of its call. */
@@ -237,13 +231,12 @@ export const acts = {
     if ((await stage.waitingChunks(job.jobId)) > 1)
       violations.push(`${job.jobId} keeps passwords of members who were added`);
     violations.push(...(await falseRows(stage, file, await ended(stage, job, violations))));
-    return { violations, rows: file.expected.size };
+    return violations;
   },
 
   /** Imports of several enterprises at once while processes and the store are killed, and the platform fails. Last, since it goes on failing. */
   crowd: async (stage, options) => {
     const violations: string[] = [];
-    const states: Record<string, number> = {};
     const { imports, rows, kills, redisKills } = options;
     const files: ImportFile[] = [];
     for (let index = 0; index < imports + kills + redisKills; index++) {
@@ -276,18 +269,18 @@ export const acts = {
       await killing;
     }
     for (const [file, job] of jobs) {
-      states[job.state] = (states[job.state] ?? 0) + 1;
+      stage.count(`imports ${job.state}`);
       violations.push(...(await falseRows(stage, file, job)));
     }
-    return { violations, states, rows: jobs.size * rows };
+    stage.count('rows', jobs.size * rows);
+    return violations;
   },
-} satisfies Record<string, Act>;
-export type ActName = keyof typeof acts;
+} satisfies Record<string, Act<ImportStage, ImportSizes>>;
 
 /** In the order of the seed, until all imports have ended. */
 async function killAll(
   stage: ImportStage,
-  { kills, redisKills, processes, seed }: ImportChaosOptions,
+  { kills, redisKills, processes, seed }: ImportSizes,
   over: AbortSignal,
 ): Promise<void> {
   const random = new SeededRandom(seed);
@@ -305,8 +298,11 @@ async function killAll(
       (each) => !starting.has(each),
     );
     const index = running[Math.floor(random.next() * running.length)] as number;
-    if (what === 'redis') await stage.killStore();
-    else
+    if (what === 'redis') {
+      await stage.killStore();
+      await sleep(STORE_AWAY_MS);
+      await stage.store.restart();
+    } else
       starting.set(
         index,
         stage.killGateway(index).finally(() => starting.delete(index)),

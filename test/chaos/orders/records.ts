@@ -1,14 +1,14 @@
-import type * as AppConfigModule from '../../src/config/app-config.ts';
-import type { State } from '../../src/order-ledger/ledger-record.ts';
-import type * as OrderLedgerRedisModule from '../../src/order-ledger/order-ledger-redis.ts';
-import type * as OrderLedgerStoreModule from '../../src/order-ledger/order-ledger-store.ts';
-import type * as RedisOrderLedgerModule from '../../src/order-ledger/redis-order-ledger.ts';
-import type * as StoreKeysModule from '../../src/order-ledger/store-keys.ts';
-import type * as LogModule from '../../src/observability/log.ts';
-import type * as MetricsModule from '../../src/observability/metrics.ts';
-import type * as KeyNamesModule from '../../src/redis/key-names.ts';
-import { knownStore } from '../support/known-store.ts';
-import { built } from '../support/variant.ts';
+import type * as AppConfigModule from '../../../src/config/app-config.ts';
+import type { State } from '../../../src/order-ledger/ledger-record.ts';
+import type * as OrderLedgerRedisModule from '../../../src/order-ledger/order-ledger-redis.ts';
+import type * as OrderLedgerStoreModule from '../../../src/order-ledger/order-ledger-store.ts';
+import type * as RedisOrderLedgerModule from '../../../src/order-ledger/redis-order-ledger.ts';
+import type * as StoreKeysModule from '../../../src/order-ledger/store-keys.ts';
+import type * as LogModule from '../../../src/observability/log.ts';
+import type * as MetricsModule from '../../../src/observability/metrics.ts';
+import type * as KeyNamesModule from '../../../src/redis/key-names.ts';
+import { knownStore } from '../../support/known-store.ts';
+import { built } from '../../support/variant.ts';
 
 /** Direct access to the order ledger's records, for actions that their API does not offer, or not so soon. */
 export class Records {
@@ -73,12 +73,10 @@ export class Records {
 
   /** Settles as an operator does, without the wait that the API requires. */
   settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<OrderLedgerStoreModule.Moved> {
-    return this.store.move({ name: this.nameOf(CHANNEL, channelOrderId), by: 'operator', to });
+    return this.store.move({ name: this.nameOf('crm', channelOrderId), by: 'operator', to });
   }
 
   close(): void {
     this.redis.onApplicationShutdown();
   }
 }
-
-export const CHANNEL = 'crm';

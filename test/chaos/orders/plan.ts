@@ -1,4 +1,5 @@
-import { SeededRandom } from '../../sandbox/random.ts';
+import { SeededRandom } from '../../../sandbox/random.ts';
+import type { Sizes } from '../engine.ts';
 
 /** Short, so that deadlines and leases (deadline and 5 s) end during the run. */
 export const DEADLINE_MS = 1_000;
@@ -7,26 +8,26 @@ export const LEASE_MS = DEADLINE_MS + 5_000 + 1_000;
 /** After the deadline, so no caller waits for the response. */
 export const LATE_MS = 1_600;
 /** Late enough for an operator to settle first. */
-export const VERY_LATE_MS = 3_000;
+const VERY_LATE_MS = 3_000;
 
 /**
  * What the platform does to an order. The order's own branch code selects it, so every attempt of an order meets the same. The caller
- * cannot see whether the order was carried out.
+ * cannot see whether the order was carried out. Failures that deliberate bugs get wrong come early, before a breaker opens.
  */
 export const faults = {
   none: undefined,
   slow: { phase: 'before', action: { delayMs: 350 } },
+  long: { phase: 'before', action: { delayMs: 700 } },
+  'code-500-committed': { phase: 'after', action: { code: '500', message: 'network exception, retry' } },
   'reset-after-commit': { phase: 'after', action: { reset: 'before-headers' } },
   'silence-after-commit': { phase: 'after', action: { hang: true } },
-  'reset-before': { phase: 'before', action: { reset: 'before-headers' } },
-  long: { phase: 'before', action: { delayMs: 700 } },
-  'very-late-commit': { phase: 'before', action: { delayMs: VERY_LATE_MS } },
   'late-commit': { phase: 'before', action: { delayMs: LATE_MS } },
-  stall: { phase: 'before', action: { hang: true } },
-  'code-500-committed': { phase: 'after', action: { code: '500', message: 'network exception, retry' } },
-  'code-500': { phase: 'before', action: { code: '500', message: 'network exception, retry' } },
-  'code-13004': { phase: 'before', action: { code: '13004' } },
+  'very-late-commit': { phase: 'before', action: { delayMs: VERY_LATE_MS } },
   'truncated-success': { phase: 'after', action: { truncate: 40 } },
+  'code-13004': { phase: 'before', action: { code: '13004' } },
+  'code-500': { phase: 'before', action: { code: '500', message: 'network exception, retry' } },
+  'reset-before': { phase: 'before', action: { reset: 'before-headers' } },
+  stall: { phase: 'before', action: { hang: true } },
 } as const;
 export type Fault = keyof typeof faults;
 
@@ -44,18 +45,16 @@ const shares: Readonly<Partial<Record<Fault, number>>> = {
   'truncated-success': 6,
 };
 
-export interface ChaosOptions {
+export interface OrderSizes extends Sizes {
   readonly orders: number;
   /** Concurrent submits of each order. */
   readonly submits: number;
-  readonly processes: number;
   /** kill -9 of gateways, and of the order store's Redis. */
   readonly kills: number;
   readonly redisKills: number;
-  readonly seed: number;
 }
 
-export interface PlannedOrder {
+interface PlannedOrder {
   readonly channelOrderId: string;
   readonly fault: Fault;
   /** The gateways that get the submits first. */
@@ -68,13 +67,13 @@ export interface PlannedKill {
   readonly what: 'redis' | number;
 }
 
-export interface Plan {
+interface Plan {
   readonly orders: readonly PlannedOrder[];
   readonly kills: readonly PlannedKill[];
 }
 
 /** The same seed gives the same orders, faults and kills; their timing depends on the machine. */
-export function planOf({ orders, submits, processes, kills, redisKills, seed }: ChaosOptions): Plan {
+export function planOf({ orders, submits, processes, kills, redisKills, seed }: OrderSizes): Plan {
   const random = new SeededRandom(seed);
   const upTo = (count: number) => Math.floor(random.next() * count);
   const planned = Array.from({ length: orders }, (_unused, index): PlannedOrder => {

@@ -1,13 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
-import { newSecret } from '../support/canary.ts';
-import { Fleet } from '../support/fleet.ts';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSecret } from '../../support/canary.ts';
+import { ask, until } from '../../support/redis.ts';
+import { ChaosStage, partsOf, type Setting } from '../stage.ts';
 
 /** Short, so that calls without a response end during the run. */
 const DEADLINE_MS = 1_000;
@@ -15,69 +10,25 @@ const DEADLINE_MS = 1_000;
 const PASSWORD_MARK = newSecret('m').slice(0, 9);
 const EVENTS_MS = 30_000;
 
-interface StageOptions {
-  readonly processes: number;
-  readonly seed: number;
-  /** A name of variants.ts. */
-  readonly variant?: string | undefined;
-}
-
 interface JobEvent {
   readonly id: number;
   readonly data: string;
 }
 
-/** A platform, gateways, and a store that survives kills. */
-export class ImportStage {
-  kills = 0;
-  redisKills = 0;
-
-  readonly sandbox: TestSandbox;
-  readonly fleet: Fleet;
-  private store: RunningRedis;
-  private readonly folder: string;
-  private readonly startStore: () => Promise<RunningRedis>;
-  private readonly startGateway: () => Promise<GatewayProcess>;
-  /** Of processes that were killed. */
-  readonly #outputs: string[] = [];
+/** Gateways that import members for a platform that fails, and what their callers can see. */
+export class ImportStage extends ChaosStage {
   #leaks = 0;
+  #asked = 0;
 
-  private constructor(
-    sandbox: TestSandbox,
-    fleet: Fleet,
-    store: RunningRedis,
-    folder: string,
-    startStore: () => Promise<RunningRedis>,
-    startGateway: () => Promise<GatewayProcess>,
-  ) {
-    this.sandbox = sandbox;
-    this.fleet = fleet;
-    this.store = store;
-    this.folder = folder;
-    this.startStore = startStore;
-    this.startGateway = startGateway;
-  }
-
-  static async set({ processes, seed, variant }: StageOptions): Promise<ImportStage> {
-    // The platform's documents do not say which, so it depends on the seed.
-    const rowFaults = seed % 2 === 0 ? 'whole' : 'row';
-    const sandbox = await TestSandbox.start({ seed, rowFaults });
-    const folder = mkdtempSync(join(tmpdir(), 'import-store-'));
-    const port = await freePort();
-    const startStore = () =>
-      startRedis(['--port', String(port), '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always']);
-    const store = await startStore();
-    const fleet = await Fleet.start(sandbox, 0, {});
-    const environment = {
-      ...fleet.environment,
-      GUARD_REDIS_URL: store.url,
-      UPSTREAM_DEADLINE_MS: String(DEADLINE_MS),
-      ...(variant && { CHAOS_VARIANT: variant }),
-    };
-    const preload = `--import ${pathToFileURL(resolve('test/import-chaos/variants.ts')).href} --no-warnings`;
-    const startGateway = () => startGatewayProcess(environment, variant ? { nodeOptions: preload } : {});
-    fleet.gateways = await Promise.all(Array.from({ length: processes }, startGateway));
-    return new ImportStage(sandbox, fleet, store, folder, startStore, startGateway);
+  static async set({ processes, seed, variant }: Setting & { readonly seed: number }): Promise<ImportStage> {
+    return new ImportStage(
+      await partsOf({
+        ...{ processes, seed, variant, variantsFile: 'test/chaos/imports/variants.ts' },
+        environment: { UPSTREAM_DEADLINE_MS: String(DEADLINE_MS) },
+        // The platform's documents do not say which, so it depends on the seed.
+        platform: { rowFaults: seed % 2 === 0 ? 'whole' : 'row' },
+      }),
+    );
   }
 
   /** A response of that gateway, or of any; undefined where it does not respond. */
@@ -153,26 +104,9 @@ export class ImportStage {
     return made.enterpriseGlobalId;
   }
 
-  /** kill -9 of a gateway, and a new one in its place. */
-  async killGateway(index: number): Promise<void> {
-    const gateway = this.fleet.gateways[index] as GatewayProcess;
-    gateway.child.kill('SIGKILL');
-    await gateway.ended;
-    this.#outputs.push(gateway.output());
-    this.kills++;
-    this.fleet.gateways[index] = await this.startGateway();
-  }
-
   /** All at the same moment. */
   async killGateways(): Promise<void> {
     await Promise.all(this.fleet.gateways.map((_, index) => this.killGateway(index)));
-  }
-
-  async killStore(): Promise<void> {
-    await this.store.kill9();
-    await sleep(300);
-    this.store = await this.startStore();
-    this.redisKills++;
   }
 
   /** Chunks of the job that wait with their passwords. */
@@ -196,34 +130,24 @@ export class ImportStage {
   }
 
   /** Passwords that can be read in responses, events, logs or Redis, or wait although their job has ended. */
-  async leaks(): Promise<string[]> {
+  override async atLast(): Promise<readonly string[]> {
+    this.count('calls spoiled', await this.sandbox.spoiled());
     const violations: string[] = [];
     const waiting = await ask(this.store, (client) => client.keys('*:imports}:waiting:*'));
     if (waiting.length > 0) violations.push(`${waiting.length} jobs have ended and keep their passwords`);
     if (this.#leaks > 0) violations.push(`${this.#leaks} responses have a password`);
-    const outputs = [...this.#outputs, ...this.fleet.gateways.map((gateway) => gateway.output())];
-    if (outputs.some((output) => output.includes(PASSWORD_MARK))) violations.push('a log has a password');
-    const files = readdirSync(this.folder, { recursive: true, withFileTypes: true });
+    if (this.outputs().some((output) => output.includes(PASSWORD_MARK)))
+      violations.push('a log has a password');
+    const files = readdirSync(this.store.folder, { recursive: true, withFileTypes: true });
     for (const file of files.filter((each) => each.isFile()))
       if (readFileSync(join(file.parentPath, file.name), 'latin1').includes(PASSWORD_MARK))
         violations.push(`Redis has a password in plain text (${file.name})`);
     return violations;
   }
 
-  async clear(): Promise<void> {
-    for (const { child, ended } of this.fleet.gateways) {
-      child.kill('SIGKILL');
-      await ended;
-    }
-    await this.fleet.stop();
-    await this.store.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-    await this.sandbox.close();
-  }
-
   #fetch(path: string, init: RequestInit, gateway?: number): Promise<Response> {
     const { gateways, key } = this.fleet;
-    const { url } = gateways[gateway ?? Math.floor(Math.random() * gateways.length)] as GatewayProcess;
+    const { url } = this.gateway(gateway ?? this.#asked++ % gateways.length);
     const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };
     return fetch(url + path, { ...init, headers, signal: AbortSignal.timeout(EVENTS_MS) });
   }

@@ -1,21 +1,15 @@
 /**
  * Deliberate bugs of imports, one at a time: the chaos run preloads this file (`--import`) into a built gateway and selects one by
- * CHAOS_VARIANT, which no other code reads. A run that passes with one of them proves nothing.
+ * CHAOS_VARIANT. A run that passes with one of them proves nothing.
  */
-import type * as Directory from '../../src/jobs/member-directory.ts';
-import type * as Imports from '../../src/jobs/imports.service.ts';
-import type * as Store from '../../src/jobs/redis-job-store.ts';
-import { around, built, inScripts } from '../support/variant.ts';
-import type { ActName } from './acts.ts';
+import type * as Directory from '../../../src/jobs/member-directory.ts';
+import type * as Imports from '../../../src/jobs/imports.service.ts';
+import type * as Store from '../../../src/jobs/redis-job-store.ts';
+import { applyChosen, around, built, inScripts } from '../../support/variant.ts';
+import type { Variant } from '../engine.ts';
+import type { acts } from './acts.ts';
 
 const SCRIPTS = 'jobs/job-scripts.js';
-
-interface Variant {
-  /** Acts that find it. */
-  readonly acts: readonly ActName[];
-  /** Applied to a gateway before it starts. */
-  readonly apply: () => Promise<void>;
-}
 
 export const variants = {
   'no-record-before-sending': {
@@ -57,18 +51,10 @@ export const variants = {
     acts: ['bounded-deletes'],
     apply: async () => {
       const { RedisJobStore } = await built<typeof Store>('jobs/redis-job-store.js');
-      around(RedisJobStore.prototype, 'create', (goOn, [definition, ...rest]) =>
-        goOn({ ...(definition as object), deletes: { most: 1_000_000, keep: [] } }, ...rest),
+      around(RedisJobStore.prototype, 'create', (goOn, [owner, definition, ...rest]) =>
+        goOn(owner, { ...(definition as object), deletes: { most: 1_000_000, keep: [] } }, ...rest),
       );
     },
   },
-} satisfies Record<string, Variant>;
-export type VariantName = keyof typeof variants;
-
-export const variantNames = Object.keys(variants) as VariantName[];
-
-const chosen = process.env['CHAOS_VARIANT'];
-if (chosen !== undefined) {
-  await import('reflect-metadata');
-  await variants[chosen as VariantName].apply();
-}
+} satisfies Record<string, Variant & { readonly acts: readonly (keyof typeof acts)[] }>;
+await applyChosen(variants);

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { Recorder } from './recorder.ts';
+import type { Scene } from './scenes.ts';
+import { Site } from './site.ts';
+
+/** Scrapes of 15 s each: two minutes of a quiet night, ten of the break, and twenty after the repair. */
+const QUIET = 8;
+const BROKEN = 40;
+const MENDED = 80;
+
+/** What did not hold; undefined where the scene cannot be played, since only root may mount a volume. */
+export async function playNight(scene: Scene): Promise<string[] | undefined> {
+  const site = await Site.open();
+  try {
+    if (scene.needsVolume && !site.hasVolume) return undefined;
+    const faults = await play(scene, site);
+    return faults.length > 0 ? [...faults, `to repeat: npm run night -- ${scene.name}`] : [];
+  } finally {
+    await site.close();
+  }
+}
+
+async function play(scene: Scene, site: Site): Promise<string[]> {
+  const faults: string[] = [];
+  const holds = (isSo: boolean, fault: string) => void (isSo || faults.push(fault));
+  const recorder = new Recorder(() => site.managementUrl);
+  const traffic = () => Promise.all([site.read(), site.order()]);
+
+  await recorder.record(QUIET, traffic);
+  const quiet = recorder.firingAfter(recorder.scrapes);
+  holds(quiet.length === 0, `before the break these fire: ${quiet.join(', ')}`);
+
+  const logBefore = site.log().length;
+  const spansBefore = site.collector.spans.length;
+  await scene.breaks(site);
+  await recorder.record(BROKEN, traffic);
+  const firing = recorder.firingAfter(recorder.scrapes);
+  holds(firing.includes(scene.alert), `fires: ${firing.join(', ') || 'nothing'}`);
+
+  const section = sectionOf(scene.alert);
+  const [event, said] = scene.log;
+  const isText = event.endsWith(': ');
+  const lines = site
+    .log()
+    .slice(logBefore)
+    .split('\n')
+    .filter((line) => line.includes(isText ? event : `"event":"${event}"`));
+  holds(
+    section.includes(isText ? `\`${event}` : `\`${event}\``),
+    `the section does not name the log line ${event}`,
+  );
+  holds(
+    lines.some((line) => said.test(line)),
+    `no log line ${event} says ${String(said)}, but: ${lines.at(-1) ?? 'none'}`,
+  );
+  const { console: wantedWords } = scene;
+  if (wantedWords) {
+    const attention = await site.attention();
+    const seen = attention.filter(({ alert }) => alert === scene.alert);
+    holds(
+      seen.some(({ title, detail }) => wantedWords.test(`${title}: ${detail}`)),
+      `the console says ${JSON.stringify(attention)} and not ${String(wantedWords)}`,
+    );
+  }
+  if (scene.span) {
+    const wanted = Object.entries(scene.span);
+    const spans = site.collector.spans.slice(spansBefore);
+    const leads = spans.some(({ attributes }) => wanted.every(([name, value]) => attributes[name] === value));
+    holds(leads, `no span has ${JSON.stringify(scene.span)}`);
+  }
+
+  holds(section.includes(scene.remedy), `the section does not say "${scene.remedy}"`);
+  await scene.mends(site);
+  await recorder.record(MENDED, traffic);
+  const after = recorder.firingAfter(recorder.scrapes);
+  holds(!after.includes(scene.alert), `after the repair these fire: ${after.join(', ')}`);
+  const order = await site.order();
+  holds(order === 201, `after the repair an order gets ${order}`);
+  return faults;
+}
+
+/** The section of the alert in the runbook. */
+function sectionOf(alert: string): string {
+  const runbook = readFileSync('docs/operating.md', 'utf8');
+  const [, section = ''] = new RegExp(`\\n### ${alert}\\n([\\s\\S]*?)\\n##`).exec(runbook) ?? [];
+  return section;
+}
