@@ -1,4 +1,5 @@
 /** A sandbox for a test, with credentials made up for it and the calls that tests often make. */
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { parseJson } from './json.ts';
 import { OPERATIONS, type OperationName } from './operations.ts';
@@ -9,7 +10,7 @@ export interface Envelope {
   readonly status: number;
   readonly code: unknown;
   readonly message: string;
-  readonly data: unknown;
+  readonly data: any;
   readonly text: string;
 }
 
@@ -26,31 +27,42 @@ export function secret(): string {
   return randomBytes(12).toString('base64url');
 }
 
+/** A sandbox for all tests of a file, which is reset before each of them. */
+export function useSandbox(options: Partial<SandboxOptions> = {}): PlatformClient {
+  const client = new PlatformClient();
+  beforeAll(() => client.open(options));
+  beforeEach(async () => {
+    await client.control('POST', '/reset');
+    await client.renew();
+    await client.control('DELETE', '/journal');
+  });
+  afterAll(() => client.close());
+  return client;
+}
+
 /** Calls a sandbox of its own as the gateway calls the platform. */
 export class PlatformClient {
-  readonly running: RunningSandbox;
-  readonly appKey: string;
-  readonly appSecret: string;
+  readonly appKey = secret();
+  readonly appSecret = secret();
+  #running: RunningSandbox | null = null;
   #orderToken = '';
   readonly #memberHeaders = new Map<string, Record<string, string>>();
 
-  private constructor(running: RunningSandbox, appKey: string, appSecret: string) {
-    this.running = running;
-    this.appKey = appKey;
-    this.appSecret = appSecret;
+  static async start(options: Partial<SandboxOptions> = {}): Promise<PlatformClient> {
+    const client = new PlatformClient();
+    await client.open(options);
+    return client;
   }
 
-  static async start(options: Partial<SandboxOptions> = {}): Promise<PlatformClient> {
-    const [appKey, appSecret] = [secret(), secret()];
-    const running = await startSandbox({
-      appKey,
-      appSecret,
-      profile: { products: 'any' },
-      ...options,
-    });
-    const client = new PlatformClient(running, appKey, appSecret);
-    await client.renew();
-    return client;
+  async open(options: Partial<SandboxOptions>): Promise<void> {
+    const { appKey, appSecret } = this;
+    this.#running = await startSandbox({ appKey, appSecret, profile: { products: 'any' }, ...options });
+    await this.renew();
+  }
+
+  get running(): RunningSandbox {
+    if (this.#running === null) throw new Error('the sandbox has not started');
+    return this.#running;
   }
 
   /** Gets another token for the order module. */
@@ -93,6 +105,11 @@ export class PlatformClient {
     };
   }
 
+  /** The status of a login. */
+  async logIn(username: string, password = this.running.seedPassword): Promise<number> {
+    return (await this.token({ grant_type: 'password', username, password })).status;
+  }
+
   /** Method, address and headers of an order operation, with a fresh nonce and a valid token unless the parts say otherwise. */
   prepared(
     name: OperationName,
@@ -102,7 +119,7 @@ export class PlatformClient {
     if (operation === undefined) throw new Error(`no operation ${name}`);
     const { method, module } = operation;
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_all, key: string) =>
-      encodeURIComponent(parameters?.[key] ?? ''),
+      encodeURIComponent({ enterpriseGlobalId: 'ent-harbour', ...parameters }[key] ?? ''),
     );
     const search = new URLSearchParams({ g_nonce: secret(), ...query });
     const contentType: Record<string, string> =
@@ -168,9 +185,43 @@ export class PlatformClient {
     return (await this.control('GET', '/commits')).body;
   }
 
-  async assets(enterpriseGlobalId = 'ent-harbour'): Promise<Record<string, unknown>[]> {
-    const { data } = await this.call('listAssets', { parameters: { enterpriseGlobalId } });
-    return data as Record<string, unknown>[];
+  /** The live assets of Harbour Engineering. */
+  async assets(): Promise<any[]> {
+    return (await this.call('listAssets')).data;
+  }
+
+  async asset(id: string): Promise<any> {
+    return (await this.assets()).find((one) => one.id === id);
+  }
+
+  /** The row of an asset in the member center's list. */
+  async assetNum(assetNum: string): Promise<any> {
+    return (await this.call('listAssetNums')).data.find((one: any) => one.assetNum === assetNum);
+  }
+
+  /** The employees on the first page. */
+  async members(query: Record<string, string> = {}, enterpriseGlobalId = 'ent-harbour'): Promise<any[]> {
+    const parameters = { enterpriseGlobalId };
+    const all = { pageNum: '1', pageSize: '1000', ...query };
+    return (await this.call('listMembers', { parameters, query: all })).data.list;
+  }
+
+  async member(globalId: string): Promise<any> {
+    return (await this.members()).find((one) => one.globalId === globalId);
+  }
+
+  async state(): Promise<any> {
+    return (await this.control('GET', '/state')).body;
+  }
+
+  async journal(search = ''): Promise<any[]> {
+    return (await this.control('GET', `/journal${search}`)).body.entries;
+  }
+
+  /** Moves the clock; tokens that ended by it are replaced. */
+  async advance(advanceMs: number): Promise<void> {
+    await this.control('PUT', '/clock', { advanceMs });
+    await this.renew();
   }
 
   /** Repeats the request until the condition holds; the test's own time limit ends it. */
@@ -180,5 +231,9 @@ export class PlatformClient {
 
   close(): Promise<void> {
     return this.running.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }

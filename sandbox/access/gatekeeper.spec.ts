@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { secret, PlatformClient } from '../testing.ts';
+import { describe, expect, it } from '@jest/globals';
+import { secret, useSandbox } from '../testing.ts';
 
-let test: PlatformClient;
-beforeAll(async () => {
-  test = await PlatformClient.start();
-});
-beforeEach(() => test.control('POST', '/reset'));
-afterAll(() => test.close());
+const test = useSandbox();
 
 async function accessToken(form: Record<string, string>): Promise<string> {
   return String((await test.token(form)).body['access_token']);
@@ -63,7 +58,6 @@ describe('the application token', () => {
       (await test.control('POST', '/tokens/revoke', { scope: 'auth_order' })).body.revoked,
     ).toBeGreaterThan(0);
     expect((await test.call('queryCustomers', { query })).code).toBe('60000');
-    await test.renew();
   });
 });
 
@@ -82,17 +76,6 @@ describe('a body', () => {
     });
     expect((await test.call('listAssets', { parameters, headers })).code).toBe('13004');
     expect((await test.call('listAssetNums', { parameters, headers })).code).toBe(0);
-  });
-
-  it.each(['', '{', '[1', 'size=1'])('that is %j is refused with 13004', async (body) => {
-    expect(await test.call('obtainAssetNums', { body })).toMatchObject({ status: 299, code: '13004' });
-  });
-
-  it('beyond the limit is answered with 413', async () => {
-    const small = await PlatformClient.start({ maxBodyBytes: 100 });
-    const response = await small.send('obtainAssetNums', { body: { size: 'x'.repeat(100) } });
-    expect(response.status).toBe(413);
-    await small.close();
   });
 });
 
@@ -146,13 +129,5 @@ describe('paths', () => {
     const response = await fetch(test.running.url + path, { method });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ nearest: { operation } });
-  });
-});
-
-describe('refusals', () => {
-  it('travel as 200 with an integer code where the option says so', async () => {
-    const other = await PlatformClient.start({ refusals: { status: 200, codeAs: 'integer' } });
-    expect(await other.call('obtainAssetNums', { body: {} })).toMatchObject({ status: 200, code: 13004 });
-    await other.close();
   });
 });

@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { secret, PlatformClient } from '../testing.ts';
+import { describe, expect, it } from '@jest/globals';
+import { PlatformClient, secret, useSandbox } from '../testing.ts';
 
 const user = { username: 'visitor', password: secret() };
 
-let test: PlatformClient;
-beforeAll(async () => {
-  test = await PlatformClient.start({ users: [user] });
-});
-beforeEach(() => test.control('POST', '/reset'));
-afterAll(() => test.close());
+const test = useSandbox({ users: [user] });
 
 const query = { channelCode: 'crm', channelCustomerId: 'CH-1001' };
-
-async function entries(search = ''): Promise<any[]> {
-  return (await test.control('GET', `/journal${search}`)).body.entries;
-}
 
 describe('the journal', () => {
   it('shows each request and its response', async () => {
     await test.call('obtainAssetNums', { query: { g_nonce: 'nonce-1', extra: '1' }, body: { size: 2 } });
-    expect(await entries()).toEqual([
+    expect(await test.journal()).toEqual([
       {
         id: expect.any(Number),
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -45,7 +36,7 @@ describe('the journal', () => {
     await test.call('queryCustomers', { query });
     await test.call('obtainAssetNums', { body: '{"size"' });
     await fetch(`${test.running.url}/elsewhere?a=1&a=2`);
-    expect(await entries()).toMatchObject([
+    expect(await test.journal()).toMatchObject([
       { status: 299, code: '60000', committed: false, headers: { authorization: 'unknown' } },
       { status: 200, code: '0', committed: false, body: null },
       { status: 299, code: '13004', committed: false, body: '{"size"' },
@@ -55,22 +46,22 @@ describe('the journal', () => {
 
   it('keeps exact integers of a body', async () => {
     await test.send('obtainAssetNums', { body: '{"size":9007199254740993}' });
-    expect((await entries())[0].body).toEqual({ size: 9007199254740993n });
+    expect((await test.journal())[0].body).toEqual({ size: 9007199254740993n });
   });
 
   it('survives a body that is nested deeper than it can write', async () => {
     await test.send('obtainAssetNums', { body: '['.repeat(50_000) + ']'.repeat(50_000) });
-    expect(await entries()).toMatchObject([{ code: '13004', body: '(nested deeper than 500)' }]);
+    expect(await test.journal()).toMatchObject([{ code: '13004', body: '(nested deeper than 500)' }]);
   });
 
   it('can be filtered by operation and by entry, and be emptied', async () => {
     await test.call('queryCustomers', { query });
     await test.assets();
-    const [first, second] = await entries();
-    expect(await entries(`?after=${first.id}`)).toEqual([second]);
-    expect(await entries('?operation=queryCustomers')).toEqual([first]);
+    const [first, second] = await test.journal();
+    expect(await test.journal(`?after=${first.id}`)).toEqual([second]);
+    expect(await test.journal('?operation=queryCustomers')).toEqual([first]);
     expect((await test.control('DELETE', '/journal')).status).toBe(204);
-    expect(await entries()).toEqual([]);
+    expect(await test.journal()).toEqual([]);
     expect((await test.control('GET', '/journal?after=x')).body.field).toBe('after');
   });
 
@@ -92,11 +83,11 @@ describe('the journal', () => {
     await fetch(`${test.running.url}/me/api/v1/enterprise/ent-harbour/members?g_nonce=${secret()}`, {
       headers: { authorization: `Bearer ${clientToken}`, clientToken, userToken },
     });
-    const text = JSON.stringify(await entries());
+    const text = JSON.stringify(await test.journal());
     for (const hidden of [test.appSecret, user.password, refreshToken, clientToken, userToken]) {
       expect(text).not.toContain(hidden);
     }
-    const [first, second, third, call] = await entries();
+    const [first, second, third, call] = await test.journal();
     expect(first.body).toEqual({
       grant_type: 'client_credentials',
       scope: 'auth_me',
@@ -123,7 +114,7 @@ describe('the journal', () => {
     await test.call('addMembers', { parameters, body: { userList } });
     await test.call('resetPassword', { parameters, body: { password } });
     await test.call('resetPassword', { parameters, body: `{"password":"${password}"` });
-    const members = (await entries()).filter(({ operation }) => operation !== 'token');
+    const members = (await test.journal()).filter(({ operation }) => operation !== 'token');
     expect(members.map(({ body }) => body)).toEqual([
       {
         userList: [
@@ -136,7 +127,7 @@ describe('the journal', () => {
       { password: '[password]' },
       '(not JSON)',
     ]);
-    expect(JSON.stringify(await entries())).not.toContain(password);
+    expect(JSON.stringify(await test.journal())).not.toContain(password);
     const products = [{ productUri: 'x.y', passwords: ['lock-code'] }];
     await test.order([
       {
@@ -146,13 +137,13 @@ describe('the journal', () => {
         assets: [{ products }],
       },
     ]);
-    expect((await entries()).at(-1).body.orderList[0].assets[0].products).toEqual(products);
+    expect((await test.journal()).at(-1).body.orderList[0].assets[0].products).toEqual(products);
   });
 });
 
 describe('reset', () => {
   it('goes back to the seed and keeps tokens', async () => {
-    const before = await test.control('GET', '/state');
+    const before = await test.state();
     const assets = [{ products: [{ productUri: 'x.y' }] }];
     await test.order([
       { orderType: 'new_buy', licenseType: 'softkey', customerId: 'cus-harbour-default', assets },
@@ -160,11 +151,11 @@ describe('reset', () => {
     await test.call('bindCustomer', {
       body: { channelCode: 'crm', channelCustomerId: 'CH-9', customerName: 'N', enterpriseName: 'N' },
     });
-    expect(await test.control('GET', '/state')).not.toEqual(before);
+    expect(await test.state()).not.toEqual(before);
     await test.control('POST', '/reset');
-    expect(await test.control('GET', '/state')).toEqual(before);
+    expect(await test.state()).toEqual(before);
     expect(await test.commits()).toEqual([]);
-    expect(await entries()).toEqual([]);
+    expect(await test.journal()).toEqual([]);
     expect((await test.call('queryCustomers', { query })).code).toBe(0);
   });
 
@@ -195,11 +186,9 @@ describe('the clock', () => {
     );
     await test.renew();
     await test.call('updateCustomer', { body: { crmCustomerId: 'CRM-2001', address: 'x' } });
-    const { body } = await test.control('GET', '/state');
+    const body = await test.state();
     const changed = body.customers.find((one: any) => one.crmCustomerId === 'CRM-2001');
     expect(new Date(changed.updateTime).toISOString()).toMatch(/^2029-12-31T00:00:/);
-    await test.control('POST', '/reset');
-    await test.renew();
   });
 
   it.each([
@@ -274,9 +263,7 @@ describe('the control side', () => {
   });
 
   it('shows no password in its state', async () => {
-    expect(JSON.stringify((await test.control('GET', '/state')).body)).not.toContain(
-      test.running.seedPassword,
-    );
+    expect(JSON.stringify(await test.state())).not.toContain(test.running.seedPassword);
   });
 
   it('is missing when it is switched off', async () => {

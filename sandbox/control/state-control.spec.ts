@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { PlatformClient } from '../testing.ts';
+import { describe, expect, it } from '@jest/globals';
+import { PlatformClient, useSandbox } from '../testing.ts';
 
 /** An async order has effect when a test puts the clock forward, and not because the machine was slow. */
 const ASYNC_ORDER_MS = 600_000;
 
-let test: PlatformClient;
-beforeAll(async () => {
-  test = await PlatformClient.start({ asyncOrderMs: ASYNC_ORDER_MS });
-});
-beforeEach(async () => {
-  await test.control('POST', '/reset');
-  await test.renew();
-});
-afterAll(() => test.close());
+const test = useSandbox({ asyncOrderMs: ASYNC_ORDER_MS });
 
-const state = async (): Promise<any> => (await test.control('GET', '/state')).body;
 const numbers = async (): Promise<unknown[]> => (await test.assets()).map(({ assetNum }) => assetNum);
 const buying = {
   customerId: 'cus-harbour-default',
@@ -82,7 +73,7 @@ describe('the state that is put', () => {
   it('takes the place of all data, with defaults for what it leaves out', async () => {
     const { status, body } = await test.control('PUT', '/state', company);
     expect(status).toBe(200);
-    expect(body).toEqual(await state());
+    expect(body).toEqual(await test.state());
     expect(body.merchandises).toEqual([]);
     expect(body.assets).toMatchObject([
       { id: 'ast-1', limitEndTime: Date.UTC(2099, 0, 1), freezing: false, lentLock: false },
@@ -101,19 +92,19 @@ describe('the state that is put', () => {
 
   it('can be what was shown, and new ids are then not those that it has', async () => {
     const [first] = (await test.order([buying])).data as { licenseOrderId: string }[];
-    const shown = await state();
+    const shown = await test.state();
     expect((await test.control('PUT', '/state', shown)).status).toBe(200);
-    expect(await state()).toEqual(shown);
+    expect(await test.state()).toEqual(shown);
     const [second] = (await test.order([buying])).data as { licenseOrderId: string }[];
     expect(second?.licenseOrderId).not.toBe(first?.licenseOrderId);
-    expect((await state()).orders).toHaveLength(shown.orders.length + 1);
+    expect((await test.state()).orders).toHaveLength(shown.orders.length + 1);
   });
 
   it('is lost by a reset', async () => {
-    const before = await state();
+    const before = await test.state();
     await test.control('PUT', '/state', company);
     await test.control('POST', '/reset');
-    expect(await state()).toEqual(before);
+    expect(await test.state()).toEqual(before);
   });
 
   const changed = (collection: string, changes: object): object => ({
@@ -174,11 +165,11 @@ describe('the state that is put', () => {
     ['an order that waits', changed('orders', { state: 'waiting' }), 'body.orders[0].state', 'done, failed'],
     ['an id that is no text', changed('orders', { customerId: 7 }), 'body.orders[0].customerId', 'a string'],
   ])('with %s is refused, and nothing changes', async (_what, body, field, problem) => {
-    const before = await state();
+    const before = await test.state();
     const answer = await test.control('PUT', '/state', body);
     expect([answer.status, answer.body.field]).toEqual([400, field]);
     expect(answer.body.error).toContain(problem);
-    expect(await state()).toEqual(before);
+    expect(await test.state()).toEqual(before);
   });
 });
 
@@ -193,12 +184,12 @@ describe('a row', () => {
     ['merchandises/mer-5002-suite', { removed: true }],
   ])('of any collection is changed in the named fields: %s', async (path, changes) => {
     const [collection = '', id = ''] = path.split('/');
-    const before = await state();
+    const before = await test.state();
     const { status, body } = await test.control('PATCH', `/state/${path}`, changes);
     expect(status).toBe(200);
     const row = before[collection].find((one: any) => Object.values(one).includes(id));
     expect(body).toEqual({ ...row, ...changes });
-    const after = await state();
+    const after = await test.state();
     expect(after[collection]).toContainEqual(body);
     expect({ ...after, [collection]: [] }).toEqual({ ...before, [collection]: [] });
   });
@@ -211,10 +202,9 @@ describe('a row', () => {
     const asset = (await test.assets()).find(({ id }) => id === 'ast-1001');
     expect(asset).toMatchObject({ freezing: true, limitEndTime: 1_700_000_000_000 });
     await test.control('PATCH', '/state/employees/3001', { password: 'another-one' });
-    const login = { grant_type: 'password', username: 'admin@harbour' };
-    expect((await test.token({ ...login, password: test.running.seedPassword })).status).toBe(400);
-    expect((await test.token({ ...login, password: 'another-one' })).status).toBe(200);
-    expect(JSON.stringify(await state())).not.toContain('another-one');
+    expect(await test.logIn('admin@harbour')).toBe(400);
+    expect(await test.logIn('admin@harbour', 'another-one')).toBe(200);
+    expect(JSON.stringify(await test.state())).not.toContain('another-one');
   });
 
   it.each<[string, unknown, number, string | undefined, string]>([
@@ -232,11 +222,11 @@ describe('a row', () => {
     ['employees/3002', { userName: 'admin@harbour' }, 400, 'body.userName', 'two employees'],
     ['assets/%ff', {}, 400, 'path', 'percent-encoded'],
   ])('%s with %j is refused, and nothing changes', async (path, changes, status, field, problem) => {
-    const before = await state();
+    const before = await test.state();
     const answer = await test.control('PATCH', `/state/${path}`, changes);
     expect([answer.status, answer.body.field]).toEqual([status, field]);
     expect(answer.body.error).toContain(problem);
-    expect(await state()).toEqual(before);
+    expect(await test.state()).toEqual(before);
   });
 
   it('of an order that waits may become failed, and the order then has no effect', async () => {
@@ -251,16 +241,15 @@ describe('a row', () => {
     expect(failed.body).toMatchObject({ state: 'failed' });
     await test.control('PUT', '/clock', { advanceMs: ASYNC_ORDER_MS });
     expect(await numbers()).not.toContain('8600000001');
-    expect((await state()).orders.at(-1)).toMatchObject({ failure: 'the printer is out of paper' });
+    expect((await test.state()).orders.at(-1)).toMatchObject({ failure: 'the printer is out of paper' });
   });
 });
 
 describe('a snapshot', () => {
   it('brings back data, orders under way, ids and the clock, as often as wanted, also after a reset', async () => {
-    await test.control('PUT', '/clock', { advanceMs: 86_400_000 });
-    await test.renew();
+    await test.advance(86_400_000);
     await test.order([buying], { syncMode: 'async' });
-    const before = [await state(), await test.commits()];
+    const before = [await test.state(), await test.commits()];
     expect(await test.control('POST', '/snapshots/one', undefined)).toEqual({
       status: 200,
       body: { name: 'one' },
@@ -271,12 +260,12 @@ describe('a snapshot', () => {
       const [method = '', path = ''] = between.split(' ');
       await test.control(method, path, method === 'PUT' ? company : undefined);
       expect((await test.control('POST', '/snapshots/one/restore')).status).toBe(200);
-      expect([await state(), await test.commits()]).toEqual(before);
+      expect([await test.state(), await test.commits()]).toEqual(before);
       const { body } = await test.control('GET', '/clock');
       expect(Date.parse(body.now) - Date.now()).toBeGreaterThan(86_000_000);
     }
     await test.control('PUT', '/clock', { advanceMs: ASYNC_ORDER_MS });
-    expect((await state()).assets.map(({ assetNum }: any) => assetNum)).toContain('8600000001');
+    expect((await test.state()).assets.map(({ assetNum }: any) => assetNum)).toContain('8600000001');
     expect((await test.control('DELETE', '/snapshots/one')).status).toBe(204);
     expect((await test.control('GET', '/snapshots')).body).toEqual({ snapshots: [] });
   });
@@ -286,8 +275,7 @@ describe('a snapshot', () => {
     await test.control('POST', '/snapshots/passwords');
     await test.control('POST', '/reset');
     await test.control('POST', '/snapshots/passwords/restore');
-    const login = { grant_type: 'password', username: 'admin@harbour', password: 'another-one' };
-    expect((await test.token(login)).status).toBe(200);
+    expect(await test.logIn('admin@harbour', 'another-one')).toBe(200);
     await test.control('DELETE', '/snapshots/passwords');
   });
 

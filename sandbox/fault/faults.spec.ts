@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
-import { PlatformClient } from '../testing.ts';
+import { PlatformClient, useSandbox } from '../testing.ts';
 
-let test: PlatformClient;
-beforeAll(async () => {
-  test = await PlatformClient.start({ seed: 7 });
-});
-beforeEach(() => test.control('POST', '/reset'));
-afterAll(() => test.close());
+const test = useSandbox({ seed: 7 });
 
 const query = { channelCode: 'crm', channelCustomerId: 'CH-4001' };
 const buying = {
