@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { operationCases, send } from '../support/operations.ts';
 import { codesOfEveryMemberOperation, otherCodes, refusalCodes } from '../support/upstream-codes.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, {}, [
+const { sandbox, gateway } = useStack({ callers: [
     { name: 'viewer', scopes: ['members:read'], enterprises: ['*'], users: ['default'] },
-  ]);
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+  ] });
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
 

@@ -1,23 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
-import { TestGateway } from '../support/gateway.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 const LOCK_PASSWORD = newSecret('l');
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, {}, [
+const { sandbox, gateway } = useStack({ callers: [
     { name: 'shop', scopes: ['orders:write'], channels: ['crm'], enterprises: ['*'], appKey: 'shop-app' },
-  ]);
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+  ] });
 
 interface AssetView {
   assetId: string;

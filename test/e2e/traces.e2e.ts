@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { order } from '../support/expected.ts';
-import { TestGateway } from '../support/gateway.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** W3C Trace Context through the gateway: in, into the log, and out to the platform, with no collector of spans. */
 
@@ -11,18 +10,7 @@ const TRACESTATE = 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7';
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const FRESH = { 'cache-control': 'no-cache' };
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+const { sandbox, gateway } = useStack();
 
 async function lastCall(operation: string): Promise<Readonly<Record<string, string>>> {
   return (await sandbox.journal(operation)).at(-1)?.headers ?? {};

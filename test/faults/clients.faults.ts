@@ -1,31 +1,19 @@
 import 'reflect-metadata';
 import { request as httpRequest } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { AddMembersDto } from '../../src/member/dto/member.dto.ts';
 import { PlaceOrderDto } from '../../src/order/dto/license-order.dto.ts';
 import { readRequestBody } from '../../src/validation/request-body.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { caseOf, order, read } from '../support/expected.ts';
-import { TestGateway } from '../support/gateway.ts';
 import { operationCases } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
 import { converse } from '../support/raw-client.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Wrong requests of callers; connections.faults.ts has what they do to their connections. */
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+const { sandbox, gateway } = useStack();
 
 const ASSET_NUMS = '/v1/asset-num-reservations';
 const CUSTOMERS = '/v1/customers';

@@ -1,25 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { order, read } from '../support/expected.ts';
-import { TestGateway } from '../support/gateway.ts';
 import { converse } from '../support/raw-client.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Bytes that proxies in between may read differently (docs/faults.md, row S12). */
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, { DOCS: 'on' });
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+const { sandbox, gateway } = useStack({ environment: { DOCS: 'on' } });
 
 const BODY = '{"size":1}';
 const CHUNKED = `a\r\n${BODY}\r\n0\r\n\r\n`;

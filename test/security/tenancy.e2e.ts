@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../src/caller/scopes.ts';
 import { newTrace } from '../../src/observability/trace-context.ts';
 import { type CallContext, type Grants } from '../../src/upstream/call-context.ts';
@@ -8,9 +8,9 @@ import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../../src/upstream/upstream-path.ts';
 import { routes } from '../support/contract.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { type OperationCase, operationCases } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Risk 1 of the security design: the gateway's tokens reach every enterprise, its callers only their own. */
 
@@ -26,12 +26,7 @@ const SOMEBODY_ELSE: Readonly<Record<Named, readonly [RegExp, string]>> = {
   user: [/("x-acting-user":")default\b/g, '$1meridian'],
 };
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, {}, [
+const { sandbox, gateway } = useStack({ callers: [
     {
       name: 'harbour',
       scopes: [...scopes],
@@ -47,13 +42,7 @@ beforeAll(async () => {
       channels: ['partner', 'CRM', 'crm*'],
       users: ['meridian', 'anna', 'DEFAULT'],
     },
-  ]);
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+  ] });
 
 /** Bodies that name a tenant in every field where the operation allows it. */
 const fuller: Readonly<Record<string, object>> = {
