@@ -6,9 +6,9 @@ import { codesOfEveryMemberOperation, otherCodes, refusalCodes } from '../suppor
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import { useStack } from '../support/stack.ts';
 
-const { sandbox, gateway } = useStack({ callers: [
-    { name: 'viewer', scopes: ['members:read'], enterprises: ['*'], users: ['default'] },
-  ] });
+const { sandbox, gateway } = useStack({
+  callers: [{ name: 'viewer', scopes: ['members:read'], enterprises: ['*'], users: ['default'] }],
+});
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
 

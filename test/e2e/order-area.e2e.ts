@@ -3,9 +3,11 @@ import { newSecret } from '../support/canary.ts';
 import { useStack } from '../support/stack.ts';
 
 const LOCK_PASSWORD = newSecret('l');
-const { sandbox, gateway } = useStack({ callers: [
+const { sandbox, gateway } = useStack({
+  callers: [
     { name: 'shop', scopes: ['orders:write'], channels: ['crm'], enterprises: ['*'], appKey: 'shop-app' },
-  ] });
+  ],
+});
 
 interface AssetView {
   assetId: string;

@@ -1,22 +1,11 @@
 import { request as httpRequest } from 'node:http';
 import { hostname } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestGateway } from '../support/gateway.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { describe, expect, it } from '@jest/globals';
+import { useStack } from '../support/stack.ts';
 
 /** What a page of another site can send from the browser of a person who reaches the management listener or the sandbox. */
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+const { sandbox, gateway } = useStack();
 
 /** `fetch` would set these headers itself. */
 function statusOf(url: string, headers: Record<string, string>, method = 'GET'): Promise<number> {

@@ -1,31 +1,20 @@
 import type { HttpService } from '@nestjs/axios';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { of } from 'rxjs';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { newTrace } from '../../src/observability/trace-context.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { UpstreamExchange } from '../../src/upstream/upstream.exchange.ts';
 import { caseOf, read } from '../support/expected.ts';
-import { TestGateway } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
 import { credential, RecordedLog, settings } from '../support/settings.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Every attempt has a nonce of its own (docs/faults.md, row S17). */
 
 const NONCE = /^[0-9a-f]{32}$/;
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+const { sandbox, gateway } = useStack();
 
 it('S17 100,000 attempts have 100,000 nonces of 128 bits', async () => {
   const seen = new Set<string>();

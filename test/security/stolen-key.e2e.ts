@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { scopes } from '../../src/caller/scopes.ts';
 import { newSecret } from '../support/canary.ts';
-import { TestGateway } from '../support/gateway.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /**
  * An attacker with one narrow key tries every id of other enterprises, in every disguise, in every field for an id, and in some other
@@ -31,12 +30,9 @@ interface Attack {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '60000' }, [
+const { sandbox, gateway } = useStack({
+  environment: { CACHE_TTL_MS: '60000' },
+  callers: [
     {
       name: 'stolen',
       scopes: scopes.filter((scope) => scope !== 'customers:write'),
@@ -44,11 +40,7 @@ beforeAll(async () => {
       channels: ['crm'],
       users: ['default'],
     },
-  ]);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
+  ],
 });
 
 /** Forms that a careless reader takes for the same id. */

@@ -26,7 +26,8 @@ const SOMEBODY_ELSE: Readonly<Record<Named, readonly [RegExp, string]>> = {
   user: [/("x-acting-user":")default\b/g, '$1meridian'],
 };
 
-const { sandbox, gateway } = useStack({ callers: [
+const { sandbox, gateway } = useStack({
+  callers: [
     {
       name: 'harbour',
       scopes: [...scopes],
@@ -42,7 +43,8 @@ const { sandbox, gateway } = useStack({ callers: [
       channels: ['partner', 'CRM', 'crm*'],
       users: ['meridian', 'anna', 'DEFAULT'],
     },
-  ] });
+  ],
+});
 
 /** Bodies that name a tenant in every field where the operation allows it. */
 const fuller: Readonly<Record<string, object>> = {

@@ -1,29 +1,18 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { OPERATIONS } from '../../sandbox/operations.ts';
 import { routes } from '../support/contract.ts';
-import { TestGateway } from '../support/gateway.ts';
 import { operationCases } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Ids with characters that could change a path (docs/faults.md, row S4). The path builder has the same test beside it. */
 
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const IDS = 10_000;
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await TestGateway.start(sandbox);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+const { sandbox, gateway } = useStack();
 
 /** Operations with an id in the path, each with a valid body. */
 const withIds = operationCases.flatMap(({ id, method, upstream, body }) => {
