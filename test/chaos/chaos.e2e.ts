@@ -42,7 +42,7 @@ it('J5 imports add no member twice and give every row a true result while gatewa
 }, 300_000);
 
 it('K44 orders by the client, while the gateway is killed and started again, are placed once or in doubt', async () => {
-  const sizes = { seed, orders: 60, processes: 1, kills: 2, atOnce: 20, waitMs: 4_000 };
+  const sizes = { seed, orders: 60, processes: 1, kills: 2, atOnce: 8, waitMs: 12_000 };
   const { faults, figures, text } = await play(client, sizes);
   say(text);
   expect(faults).toEqual([]);
