@@ -65,7 +65,6 @@ async function gateways(
   try {
     for (let index = 0; index < count; index++)
       await fleet.launch(environment, {
-        bundled: true,
         ...how,
         logFile: join(fleet.folder, `gateway-${index}.log`),
       });

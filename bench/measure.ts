@@ -117,7 +117,6 @@ export async function startOfGateway(platform: Platform): Promise<Partial<Measur
       { ...SHIPPED, PORT, NODE_COMPILE_CACHE },
       {
         logFile: join(fleet.folder, 'gateway.log'),
-        bundled: true,
       },
     );
     const ask = gatewayAsked(fleet.key)({ kind: 'read', bytes: 1_024, how: 'fresh', changing: false });

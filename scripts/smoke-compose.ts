@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { managementPaths } from './served-paths.ts';
 
 interface Engine {
   readonly name: 'docker' | 'podman';
@@ -108,6 +109,10 @@ async function smoke(): Promise<void> {
   assert(assets.status === 200, `the assets got ${assets.status}`);
   const metrics = await fetch(`http://127.0.0.1:${managementPort}/metrics`);
   assert((await metrics.text()).includes('gateway_requests_total'), 'there are no metrics');
+  for (const path of managementPaths) {
+    const { status } = await fetch(`http://127.0.0.1:${managementPort}${path}`);
+    assert(status === 200, `${path} got ${status}`);
+  }
   say('an order is placed and read');
 
   await checkImage(gateway);

@@ -97,7 +97,7 @@ export async function partsOf(setting: Setting): Promise<Parts> {
   };
   const preload = `--import ${pathToFileURL(resolve(variantsFile)).href} --no-warnings`;
   const launch: Parts['launch'] = (more = {}) =>
-    startGatewayProcess({ ...environment, ...more }, variant ? { nodeOptions: preload } : { bundled: true });
+    startGatewayProcess({ ...environment, ...more }, variant ? { byFile: true, nodeOptions: preload } : {});
   fleet.gateways = await Promise.all(Array.from({ length: processes }, () => launch()));
   return { sandbox, fleet, store, environment, launch };
 }

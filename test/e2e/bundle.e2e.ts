@@ -37,7 +37,7 @@ describe('the bundled gateway', () => {
       cpSync(path, join(image, path), { recursive: true });
     sandbox = await TestSandbox.start();
     fleet = await Fleet.start(sandbox, 1, {
-      how: { bundled: true, folder: image },
+      how: { folder: image },
       // Nothing listens there: the SDK is loaded all the same.
       environment: { DOCS: 'on', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
     });
@@ -141,7 +141,6 @@ describe('the bundled gateway', () => {
     const small = await fleet.launch(
       {},
       {
-        bundled: true,
         folder: image,
         disturbed: true,
         nodeOptions: `--max-old-space-size=256 --import ${tracing}`,
@@ -205,7 +204,7 @@ describe('the bundled gateway', () => {
     const failing = `data:text/javascript,${encodeURIComponent(
       "import { Server } from 'node:net'; Server.prototype.listen = () => { throw new Error('no listener') };",
     )}`;
-    const started = Fleet.start(sandbox, 1, { how: { bundled: true, nodeOptions: `--import ${failing}` } });
+    const started = Fleet.start(sandbox, 1, { how: { nodeOptions: `--import ${failing}` } });
     await expect(started).rejects.toThrow(/no listener[\s\S]* at .*src\/app\.ts:\d+:\d+/);
   });
 });

@@ -38,7 +38,6 @@ let fleet: Fleet;
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 2, {
-    how: { bundled: true },
     users: Object.fromEntries(
       [
         ['default', 'admin@harbour'],

@@ -39,7 +39,7 @@ function started(): Promise<Fleet> {
     enterprises: ['ent-harbour'],
     users: ['default'],
   };
-  return Fleet.start(sandbox, 2, { how: { bundled: true }, callers: [{ name: 'bound', ...bound }] });
+  return Fleet.start(sandbox, 2, { callers: [{ name: 'bound', ...bound }] });
 }
 
 async function control<T>(method: string, path: string, body?: object): Promise<T> {

@@ -3,6 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import {
+  API_PAGE,
+  CONSOLE_PAGE,
+  managementPaths,
+  publicPaths,
+  SWAGGER_UI,
+} from '../../scripts/served-paths.ts';
 import { newVisit, startBrowser } from '../support/browser.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
@@ -10,26 +17,9 @@ import { TestSandbox } from '../support/sandbox.ts';
 
 /** The pages of the bundle, which runs in a folder that has what the image has. */
 
-const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-const API_PAGE = readdirSync('src/meta/api-page');
-const CONSOLE_PAGE = readdirSync('src/console/console-page');
-const withoutIndex = (files: readonly string[]) => files.filter((file) => file !== 'index.html');
-
-const PUBLIC = [
-  '/docs',
-  '/docs/',
-  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog'].map((file) => `/docs/${file}`),
-  ...['/openapi.json', '/problems', '/problems/overloaded', '/health/live', '/health/ready'],
-];
-const MANAGEMENT = [
-  '/console',
-  '/console/',
-  ...withoutIndex(CONSOLE_PAGE).map((file) => `/console/${file}`),
-  '/metrics',
-];
 const READ_AT_START = [
-  ...API_PAGE.map((file) => `dist/bundle/api-page/${file}`),
-  ...CONSOLE_PAGE.map((file) => `dist/bundle/console-page/${file}`),
+  ...readdirSync(API_PAGE).map((file) => `dist/bundle/api-page/${file}`),
+  ...readdirSync(CONSOLE_PAGE).map((file) => `dist/bundle/console-page/${file}`),
   ...SWAGGER_UI.map((file) => `dist/bundle/node_modules/swagger-ui-dist/${file}`),
   'CHANGELOG.md',
 ];
@@ -40,7 +30,7 @@ let fleet: Fleet;
 let gateway: GatewayProcess;
 let browser: Browser;
 
-const how = () => ({ bundled: true, folder: image });
+const how = () => ({ folder: image });
 const titleOf = (html: string) => /<title>(.*?)<\/title>/.exec(html)?.[1];
 
 beforeAll(async () => {
@@ -60,8 +50,8 @@ afterAll(async () => {
 
 describe('P20 the shipped bundle', () => {
   it.each([
-    ...PUBLIC.map((path) => ['url', path] as const),
-    ...MANAGEMENT.map((path) => ['managementUrl', path] as const),
+    ...publicPaths.map((path) => ['url', path] as const),
+    ...managementPaths.map((path) => ['managementUrl', path] as const),
   ])('answers on its %s %s, also to HEAD', async (listener, path) => {
     const response = await fetch(gateway[listener] + path);
     expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
@@ -71,8 +61,8 @@ describe('P20 the shipped bundle', () => {
 
   it('has a page of its own at /docs and at /console', async () => {
     for (const [url, source] of [
-      [`${gateway.url}/docs`, 'src/meta/api-page'],
-      [`${gateway.managementUrl}/console`, 'src/console/console-page'],
+      [`${gateway.url}/docs`, API_PAGE],
+      [`${gateway.managementUrl}/console`, CONSOLE_PAGE],
     ] as const)
       expect(titleOf(await (await fetch(url)).text())).toBe(
         titleOf(readFileSync(`${source}/index.html`, 'utf8')),

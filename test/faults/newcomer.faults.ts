@@ -15,7 +15,7 @@ let fleet: Fleet;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  fleet = await Fleet.start(sandbox, 1, { how: { bundled: true } });
+  fleet = await Fleet.start(sandbox, 1);
 });
 afterAll(async () => {
   await fleet.stop();

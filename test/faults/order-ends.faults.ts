@@ -40,7 +40,6 @@ beforeAll(async () => {
   fleet = await Fleet.start(sandbox, 2, {
     redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
     each: [{}, { ACCEPTED_ALERT_AFTER_MS: '1' }],
-    how: { bundled: true },
   });
 });
 beforeEach(() => sandbox.reset());

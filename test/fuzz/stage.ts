@@ -47,7 +47,7 @@ export class Stage {
         CACHE_TTL_MS: '5000',
         ...environment,
       },
-      how: { bundled: true, ...how },
+      how,
       users: {
         default: login('admin@harbour'),
         anna: login('anna@harbour'),

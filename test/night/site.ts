@@ -76,7 +76,7 @@ export class Site {
   }
 
   async startGateway(): Promise<void> {
-    await this.fleet.launch(this.environment, { bundled: true }, 0);
+    await this.fleet.launch(this.environment, {}, 0);
   }
 
   async restartGateway(): Promise<void> {

@@ -15,7 +15,7 @@ let fleet: Fleet;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  fleet = await Fleet.start(sandbox, 1, { how: { bundled: true, nodeOptions: TELLS_TURNS } });
+  fleet = await Fleet.start(sandbox, 1, { how: { nodeOptions: TELLS_TURNS } });
 });
 afterAll(async () => {
   await fleet.stop();

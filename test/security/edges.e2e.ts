@@ -105,7 +105,6 @@ describe('S22 what Node calls', () => {
       [sandbox, issuer] = await Promise.all([TestSandbox.start(), Issuer.start()]);
       fleet = await Fleet.start(sandbox, 1, {
         how: {
-          bundled: true,
           nodeOptions: `--no-warnings --import ${new URL('../support/fault-edges.ts', import.meta.url).href}`,
         },
         environment: { ...issuer.environment, CACHE_TTL_MS: '1000' },

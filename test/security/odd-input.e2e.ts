@@ -26,7 +26,6 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
   sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, {
-    how: { bundled: true },
     environment: {
       DOCS: 'on',
       JWT_ISSUER: url,

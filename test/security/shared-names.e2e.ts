@@ -53,7 +53,6 @@ beforeEach(async () => {
   orderStore = ended(await startRedis());
   fleet = ended(
     await Fleet.start(sandbox, 2, {
-      how: { bundled: true },
       environment: { GUARD_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000' },
       users: {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
@@ -286,17 +285,14 @@ describe('two platforms that share both Redis', () => {
     const [tenant] = TENANTS;
     const place = fleet.gateways.length;
     // The same callers, keys and store; another platform.
-    await fleet.launch(
-      {
-        GUARD_REDIS_URL: orderStore.url,
-        UPSTREAM_BASE_URL: other.url,
-        UPSTREAM_TOKEN_URL: other.tokenUrl,
-        UPSTREAM_APP_KEY: other.appKey,
-        UPSTREAM_APP_SECRET: other.appSecret,
-        UPSTREAM_USERS_FILE: otherUsers(other),
-      },
-      { bundled: true },
-    );
+    await fleet.launch({
+      GUARD_REDIS_URL: orderStore.url,
+      UPSTREAM_BASE_URL: other.url,
+      UPSTREAM_TOKEN_URL: other.tokenUrl,
+      UPSTREAM_APP_KEY: other.appKey,
+      UPSTREAM_APP_SECRET: other.appSecret,
+      UPSTREAM_USERS_FILE: otherUsers(other),
+    });
     const placed = await Promise.all(
       [0, place].map((each) => post(each, tenant, '/v1/license-orders', orderOf(tenant, 'TWO-1'))),
     );

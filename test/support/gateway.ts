@@ -77,7 +77,7 @@ export class TestGateway {
   async open(
     sandbox: TestSandbox,
     environment: Record<string, string> = {},
-    start: Start = (all) => startGatewayProcess(all, { bundled: true }),
+    start: Start = (all) => startGatewayProcess(all),
   ): Promise<void> {
     this.writeCallers();
     this.writeUsers({

@@ -105,7 +105,7 @@ export class Site {
     const preload = pathToFileURL(resolve('test/topology/source-address.ts')).href;
     this.fleet.gateways[index] = await startGatewayProcess(
       { ...this.#environment, SOURCE_ADDRESS: this.hostOf(index) },
-      { bundled: true, nodeOptions: `--import ${preload} --no-warnings` },
+      { nodeOptions: `--import ${preload} --no-warnings` },
     );
   }
 

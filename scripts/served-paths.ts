@@ -1,0 +1,21 @@
+/** What every gateway serves without credentials, by its two listeners. The test of the bundle and the smoke test of compose ask for all of it. */
+import { readdirSync } from 'node:fs';
+
+const withoutIndex = (folder: string) => readdirSync(folder).filter((file) => file !== 'index.html');
+
+/** Files of the package swagger-ui-dist. */
+export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+export const API_PAGE = 'src/meta/api-page';
+export const CONSOLE_PAGE = 'src/console/console-page';
+
+/** With `DOCS=on`. */
+export const publicPaths = [
+  ...['/docs', '/docs/'],
+  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog'].map((file) => `/docs/${file}`),
+  ...['/openapi.json', '/problems', '/problems/overloaded', '/health/live', '/health/ready'],
+];
+export const managementPaths = [
+  ...['/console', '/console/'],
+  ...withoutIndex(CONSOLE_PAGE).map((file) => `/console/${file}`),
+  '/metrics',
+];
