@@ -70,15 +70,17 @@ export async function startGatewayProcess(
   child.stdout?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
   const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));
+  let isOver = false;
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once('exit', (code, signal) => {
+    // At its exit the last lines may still be on their way.
+    child.once('close', (code, signal) => {
+      isOver = true;
       if (logFile !== undefined) keep('log-file', output());
       resolve(code ?? (signal as NodeJS.Signals));
     });
   });
   const told = () => /^.*"event":"listening".*$/m.exec(output())?.[0];
-  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  await until('the gateway listens', () => told() !== undefined || hasEnded());
+  await until('the gateway listens', () => told() !== undefined || isOver);
   const line = told();
   if (line === undefined) throw new Error(output());
   const listening = JSON.parse(line) as { url: string; managementPort: number };
