@@ -34,7 +34,7 @@ compilePeers();
 const platform = await Platform.start();
 const nodeOptions = `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
 // File by file, so that the profile names them.
-const gateway = await contenders[name](platform, { nodeOptions, byFile: true });
+const gateway = await contenders[name](platform, { nodeOptions, file: 'dist/main.js' });
 let from = 0;
 let to = 0;
 try {

@@ -6,20 +6,10 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { BUNDLE_OPTIONS } from './bundle-options.ts';
 import { withoutFunctionNames } from './function-names.ts';
 import { ownMap } from './own-map.ts';
 import { sbomOf } from './sbom.ts';
-
-/** Packages that Nest loads only where they are installed. They are not. */
-const ABSENT = [
-  '@nestjs/microservices',
-  '@nestjs/platform-express',
-  '@nestjs/websockets',
-  '@fastify/multipart',
-  '@fastify/static',
-  '@fastify/view',
-  'class-transformer/storage',
-];
 
 /** Files that the API page serves as they are. Node finds them beside the bundle as it does in the repository. */
 const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'].map(
@@ -53,23 +43,12 @@ const leaveOut: Plugin = {
 const { metafile } = await build({
   entryPoints: { gateway: 'dist/main.js', 'guard-init': 'dist/order-ledger/guard-init.js' },
   outdir: 'dist/bundle',
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node24',
-  external: ABSENT.flatMap((name) => [name, `${name}/*`]),
-  // Nest and the OpenAPI document read the names of classes.
-  keepNames: true,
+  ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
   sourcemap: true,
   sourcesContent: false,
-  logLevel: 'warning',
   metafile: true,
   plugins: [leaveOut],
-  // For the packages that are CommonJS.
-  banner: {
-    js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
-  },
 });
 for (const file of ['dist/bundle/gateway.js', 'dist/bundle/guard-init.js']) {
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));

@@ -6,6 +6,7 @@ import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { freePort, type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { changeableGateway } from './changeable.ts';
 
 /** Where Redis keeps its log. */
 const LOG = 'appendonlydir';
@@ -95,9 +96,13 @@ export async function partsOf(setting: Setting): Promise<Parts> {
     ...setting.environment,
     ...(variant && { CHAOS_VARIANT: variant }),
   };
+  const file = variant && (await changeableGateway());
   const preload = `--import ${pathToFileURL(resolve(variantsFile)).href} --no-warnings`;
   const launch: Parts['launch'] = (more = {}) =>
-    startGatewayProcess({ ...environment, ...more }, variant ? { byFile: true, nodeOptions: preload } : {});
+    startGatewayProcess(
+      { ...environment, ...more },
+      file === undefined ? {} : { file, nodeOptions: preload },
+    );
   fleet.gateways = await Promise.all(Array.from({ length: processes }, () => launch()));
   return { sandbox, fleet, store, environment, launch };
 }

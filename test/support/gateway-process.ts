@@ -23,8 +23,8 @@ export interface GatewayProcess {
 interface How {
   /** Preloads disturb.ts, for {@link GatewayProcess.disturb}. */
   readonly disturbed?: boolean;
-  /** File by file from `dist`, instead of the bundle: for deliberate bugs, which change single files. */
-  readonly byFile?: boolean;
+  /** The file that is started, if it is not the shipped bundle. */
+  readonly file?: string;
   /** It runs in this folder, instead of the repository's. */
   readonly folder?: string | undefined;
   /** Further options of Node. */
@@ -41,7 +41,7 @@ export const SHIPPED_START = ['--enable-source-maps', '--max-semi-space-size=16'
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, byFile = false, folder, nodeOptions = '', maxFiles, logFile }: How = {},
+  { disturbed = false, file, folder, nodeOptions = '', maxFiles, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
@@ -51,7 +51,7 @@ export async function startGatewayProcess(
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn(
     'sh',
-    ['-c', start, 'sh', process.execPath, ...(byFile ? ['dist/main.js'] : SHIPPED_START)],
+    ['-c', start, 'sh', process.execPath, ...(file === undefined ? SHIPPED_START : [file])],
     {
       env: {
         PATH: process.env['PATH'],

@@ -2,12 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
+import type { ChangedModule } from '../chaos/changeable.ts';
 
 /** What the deliberate bugs of chaos runs are made of: they change the modules of a built gateway before it starts. */
 
 /** A module of the built gateway, with the types of its source. */
 export function built<T>(path: string): Promise<T> {
   return import(pathToFileURL(resolve('dist', path)).href) as Promise<T>;
+}
+
+/** A module of the changeable gateway, with the types of its source. */
+export function changed<T>(name: ChangedModule): Promise<T> {
+  return built(`changeable/${name}.js`);
 }
 
 type Method = (this: unknown, ...all: unknown[]) => unknown;

@@ -5,7 +5,7 @@
 import type * as Directory from '../../../src/jobs/member-directory.ts';
 import type * as Imports from '../../../src/jobs/imports.service.ts';
 import type * as Store from '../../../src/jobs/redis-job-store.ts';
-import { applyChosen, around, built, inScripts } from '../../support/variant.ts';
+import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
 import type { acts } from './acts.ts';
 
@@ -15,14 +15,14 @@ export const variants = {
   'no-record-before-sending': {
     acts: ['killed-before-the-record'],
     apply: async () => {
-      const { RedisJobStore } = await built<typeof Store>('jobs/redis-job-store.js');
+      const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
       around(RedisJobStore.prototype, 'begin', () => Promise.resolve('begun'));
     },
   },
   'no-lookup-after-a-lost-response': {
     acts: ['lost-responses'],
     apply: async () => {
-      const { MemberDirectory } = await built<typeof Directory>('jobs/member-directory.js');
+      const { MemberDirectory } = await changed<typeof Directory>('jobs/member-directory');
       around(MemberDirectory.prototype, 'of', () => Promise.resolve(new Map()));
     },
   },
@@ -41,7 +41,7 @@ export const variants = {
   'plan-not-bounded': {
     acts: ['bounded-deletes'],
     apply: async () => {
-      const { ImportsService } = await built<typeof Imports>('jobs/imports.service.js');
+      const { ImportsService } = await changed<typeof Imports>('jobs/imports.service');
       around(ImportsService.prototype, 'importMembers', (goOn, [request, query]) =>
         goOn(request, { ...(query as object), maxDeletes: 1_000_000 }),
       );
@@ -50,7 +50,7 @@ export const variants = {
   'plan-bounded-only-when-the-file-arrives': {
     acts: ['bounded-deletes'],
     apply: async () => {
-      const { RedisJobStore } = await built<typeof Store>('jobs/redis-job-store.js');
+      const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
       around(RedisJobStore.prototype, 'create', (goOn, [owner, definition, ...rest]) =>
         goOn(owner, { ...(definition as object), deletes: { most: 1_000_000, keep: [] } }, ...rest),
       );

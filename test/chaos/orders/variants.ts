@@ -15,20 +15,20 @@ import type * as Client from '../../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../../src/upstream/upstream.exchange.ts';
 import type { Result } from '../../../src/upstream/upstream.exchange.ts';
 import type * as Acknowledged from '../../../src/redis/acknowledged-scripts.ts';
-import { applyChosen, around, built, inScripts } from '../../support/variant.ts';
+import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
 import type { acts } from './acts.ts';
 
 const SCRIPTS = 'order-ledger/ledger-scripts.js';
 
 const load = {
-  callers: () => built<typeof Callers>('caller/caller.guard.js'),
-  orderLedger: () => built<typeof OrderLedger>('order-ledger/redis-order-ledger.js'),
-  memory: () => built<typeof Memory>('order-ledger/store-memory.js'),
-  acknowledged: () => built<typeof Acknowledged>('redis/acknowledged-scripts.js'),
-  records: () => built<typeof LedgerRecordModule>('order-ledger/ledger-record.js'),
-  client: () => built<typeof Client>('upstream/upstream.client.js'),
-  exchange: () => built<typeof Exchange>('upstream/upstream.exchange.js'),
+  callers: () => changed<typeof Callers>('caller/caller.guard'),
+  orderLedger: () => changed<typeof OrderLedger>('order-ledger/redis-order-ledger'),
+  memory: () => changed<typeof Memory>('order-ledger/store-memory'),
+  acknowledged: () => changed<typeof Acknowledged>('redis/acknowledged-scripts'),
+  records: () => changed<typeof LedgerRecordModule>('order-ledger/ledger-record'),
+  client: () => changed<typeof Client>('upstream/upstream.client'),
+  exchange: () => changed<typeof Exchange>('upstream/upstream.exchange'),
 };
 
 async function inResults(change: (result: Result) => Result): Promise<void> {
