@@ -1,4 +1,5 @@
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { useStack } from '../support/stack.ts';
@@ -7,14 +8,17 @@ import { useStack } from '../support/stack.ts';
 
 const { sandbox, gateway } = useStack();
 
-/** `fetch` would set these headers itself. */
-function statusOf(url: string, headers: Record<string, string>, method = 'GET'): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method, headers }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0));
-    });
-    request.once('error', reject).end();
-  });
+/** `fetch` would set these headers itself, and change such a path as `/../`. */
+async function statusOf(
+  base: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  method = 'GET',
+): Promise<number | undefined> {
+  const asked = httpRequest(base, { path, method, headers, agent: false }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  await once(response.resume(), 'end');
+  return response.statusCode;
 }
 
 const FOREIGN: readonly Record<string, string>[] = [
@@ -28,6 +32,8 @@ const FOREIGN: readonly Record<string, string>[] = [
   { origin: 'null' },
   { origin: 'http://127.0.0.1:1' },
   { 'sec-fetch-site': 'cross-site' },
+  // A page of the public listener, which has another port.
+  { 'sec-fetch-site': 'same-site' },
   { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' },
 ];
 /** A name of one label, or of a cluster: the internet has none. */
@@ -39,70 +45,92 @@ const OF_CLUSTER = [
 ];
 const OWN = ['localhost', 'localhost:1', '127.0.0.1:9464', '10.1.2.3:9464', '[::1]:9464', '[fd00::7]'];
 
-describe('S23 on the management listener', () => {
-  const PATHS = ['/metrics', '/', '/console', '/console/state', '/console/console.js', '/nothing'];
+const LINK = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
 
-  it.each(FOREIGN)('%p is 403 everywhere', async (headers) => {
-    const all = PATHS.map(async (path) => [path, await statusOf(gateway.managementUrl + path, headers)]);
-    expect(await Promise.all(all)).toEqual(PATHS.map((path) => [path, 403]));
+describe('S23 on the management listener', () => {
+  const SETTLEMENT = '/console/api/v1/license-orders/crm/SO-1/settlement';
+  const PAGES = ['/metrics', '/', '/console', '/console/console.js', '/nothing'];
+  const CALLS = [
+    ...[...PAGES, '/console/state', '/console/orders'].map((path) => ['GET', path] as const),
+    ['POST', SETTLEMENT] as const,
+  ];
+  const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method?: string) =>
+    statusOf(gateway.managementUrl, path, headers, method);
+
+  it.each(FOREIGN)('S21 %p is 403 everywhere, also for a settlement (DNS rebinding)', async (headers) => {
+    const all = CALLS.map(async ([method, path]) => [method, path, await ask(path, headers, method)]);
+    expect(await Promise.all(all)).toEqual(CALLS.map((call) => [...call, 403]));
   });
 
   it.each(OF_CLUSTER)(
     'Prometheus reads /metrics as %s, and no browser reads the console so',
     async (host) => {
-      expect(await statusOf(`${gateway.managementUrl}/metrics`, { host })).toBe(200);
-      expect(await statusOf(`${gateway.managementUrl}/console`, { host })).toBe(403);
-      expect(
-        await statusOf(`${gateway.managementUrl}/metrics`, { host, origin: 'http://evil.example' }),
-      ).toBe(403);
+      expect(await ask('/metrics', { host })).toBe(200);
+      expect(await ask('/console', { host })).toBe(403);
+      expect(await ask('/metrics', { host, origin: 'http://evil.example' })).toBe(403);
     },
   );
 
   it.each(OWN)('%s is a name of it', async (host) => {
-    for (const path of ['/metrics', '/console'])
-      expect([path, await statusOf(gateway.managementUrl + path, { host })]).toEqual([path, 200]);
+    for (const path of ['/metrics', '/console', '/console/state'])
+      expect([path, await ask(path, { host })]).toEqual([path, 200]);
   });
 
   it('a link of a dashboard leads to it, and a scraper knows it by the name of its machine', async () => {
-    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
-    for (const path of ['/metrics', '/console'])
-      expect([path, await statusOf(gateway.managementUrl + path, link)]).toEqual([path, 200]);
-    expect(await statusOf(`${gateway.managementUrl}/console/state`, link)).toBe(403);
-    expect(await statusOf(`${gateway.managementUrl}/metrics`, { host: `${hostname()}:9464` })).toBe(200);
+    for (const path of ['/metrics', '/console']) expect([path, await ask(path, LINK)]).toEqual([path, 200]);
+    expect(await ask('/console/state', LINK)).toBe(403);
+    expect(await ask('/metrics', { host: `${hostname()}:9464` })).toBe(200);
+  });
+
+  it('S21 the console changes nothing without a credential, passes on its own operations only, and runs no foreign script', async () => {
+    expect(await ask(SETTLEMENT, {}, 'POST')).toBe(401);
+    expect(await ask('/console/state', {}, 'POST')).toBe(405);
+    for (const path of [
+      '/api/v1/license-orders',
+      '/api/v1/callers',
+      '/api//v1/callers/me',
+      '/../metrics',
+      '/nothing',
+    ])
+      expect([path, await ask(`/console${path}`, { 'x-api-key': gateway.key })]).toEqual([path, 404]);
+    expect(await statusOf(gateway.url, '/console', {})).not.toBe(200);
+    const { headers } = await fetch(`${gateway.managementUrl}/console`);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('cache-control')).toBe('no-store');
   });
 });
 
 describe('S23 on the control side of the sandbox', () => {
   const CALLS = [
-    'GET ',
-    'GET /state',
-    'GET /health',
-    'POST /faults',
-    'PUT /clock',
-    'POST /reset',
-    'PUT /users',
-  ];
+    ['GET', ''],
+    ['GET', '/state'],
+    ['GET', '/health'],
+    ['POST', '/faults'],
+    ['PUT', '/clock'],
+    ['POST', '/reset'],
+    ['PUT', '/users'],
+  ] as const;
+  const ask = (path: string, headers: Readonly<Record<string, string>>, method?: string) =>
+    statusOf(sandbox.url, path, headers, method);
 
   it.each(FOREIGN)('%p is 403, and nothing is changed', async (headers) => {
-    const all = CALLS.map(async (call) => {
-      const [method = '', path = ''] = call.split(' ');
-      return [call, await statusOf(`${sandbox.url}/__sandbox${path}`, headers, method)];
-    });
-    expect(await Promise.all(all)).toEqual(CALLS.map((call) => [call, 403]));
+    const all = CALLS.map(async ([method, path]) => [
+      method,
+      path,
+      await ask(`/__sandbox${path}`, headers, method),
+    ]);
+    expect(await Promise.all(all)).toEqual(CALLS.map((call) => [...call, 403]));
   });
 
   it.each([...OWN, ...OF_CLUSTER])('%s is a name of it', async (host) => {
-    expect(await statusOf(`${sandbox.url}/__sandbox/state`, { host })).toBe(200);
-    expect(await statusOf(`${sandbox.url}/__sandbox/clock`, { host }, 'PUT')).not.toBe(403);
+    expect(await ask('/__sandbox/state', { host })).toBe(200);
+    expect(await ask('/__sandbox/clock', { host }, 'PUT')).not.toBe(403);
   });
 
-  it('a link leads to its page', async () => {
-    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', accept: 'text/html' };
-    expect(await statusOf(`${sandbox.url}/__sandbox`, link)).toBe(200);
-    expect(await statusOf(`${sandbox.url}/__sandbox/reset`, link, 'POST')).toBe(403);
-  });
-
-  it('the platform itself is called by any name', async () => {
-    expect(await statusOf(`${sandbox.url}/oauth/token`, { host: 'platform.example' }, 'POST')).not.toBe(403);
+  it('a link leads to its page, and the platform itself is called by any name', async () => {
+    expect(await ask('/__sandbox', { ...LINK, accept: 'text/html' })).toBe(200);
+    expect(await ask('/__sandbox/reset', LINK, 'POST')).toBe(403);
+    expect(await ask('/oauth/token', { host: 'platform.example' }, 'POST')).not.toBe(403);
   });
 });
