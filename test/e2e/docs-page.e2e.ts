@@ -1,77 +1,50 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
 import { prepareDemo } from '../../scripts/demo-state.ts';
-import { newVisit, seriousFindings, startBrowser } from '../support/browser.ts';
+import { scopes } from '../../src/caller/scopes.ts';
+import { DESKTOP, PHONE, seriousFindings, useVisits } from '../support/browser.ts';
 import { newApiKey } from '../support/canary.ts';
 import { routes } from '../support/contract.ts';
-import { Fleet } from '../support/fleet.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
-/** The API page in a browser, in front of the built gateway and a fresh demo. */
+/** The API page in a browser, in front of the shipped gateway and a fresh demo. */
 
-const DESKTOP = { width: 1440, height: 900 };
-const PHONE = { width: 390, height: 844 };
 /** An open operation fits so many screens. */
 const SCREENS = 3;
 
-let sandbox: TestSandbox;
-let fleet: Fleet;
-let browser: Browser;
-let url: string;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  [fleet, browser] = await Promise.all([
-    // The id of the example's job is made of the caller, too.
-    Fleet.start(sandbox, 1, { environment: { DOCS: 'on' }, caller: { name: 'demo' } }),
-    startBrowser(),
-  ]);
-  url = fleet.gateways[0]?.url as string;
-  await prepareDemo({ gatewayUrl: url, key: fleet.key, sandboxUrl: sandbox.url });
+const all = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
+const { sandbox, gateway } = useStack({
+  environment: { DOCS: 'on' },
+  // The id of the example's job is made of the caller, too.
+  callers: [{ name: 'demo', ...all }],
 });
-afterAll(async () => {
-  await browser.close();
-  await fleet.stop();
-  await sandbox.close();
-});
+// Tests ask for refusals.
+const visit = useVisits('4');
+const key = () => String(gateway.keys['demo']);
 
-let context: BrowserContext;
-let page: Page;
-let complaints: readonly string[];
+beforeEach(() => prepareDemo({ gatewayUrl: gateway.url, key: key(), sandboxUrl: sandbox.url }));
 
-beforeEach(() => open({}));
-afterEach(async () => {
-  await context.close();
-  expect(complaints).toEqual([]);
-});
-
-/** A new visitor. */
-async function open(options: Parameters<Browser['newContext']>[0]): Promise<void> {
-  // Tests ask for refusals.
-  ({ context, page, complaints } = await newVisit(browser, { viewport: DESKTOP, ...options }, '4'));
-  await page.goto(`${url}/`);
-  await page.locator('.opblock').first().waitFor();
+async function open(options: Parameters<typeof visit.open>[1] = {}): Promise<Page> {
+  await visit.open(`${gateway.url}/`, options);
+  await visit.page.locator('.opblock').first().waitFor();
+  return visit.page;
 }
 
-async function reopen(options: Parameters<Browser['newContext']>[0]): Promise<void> {
-  await context.close();
-  await open(options);
-}
-
-async function authorize(text: string): Promise<void> {
-  await page.locator('#authorize').click();
-  await page.locator('#credential').fill(text);
-  await page.getByRole('button', { name: 'Use it' }).click();
+/** Fills the open dialog, and waits until the page says so. */
+async function give(credential: string, says: string): Promise<void> {
+  await visit.page.locator('#credential').fill(credential);
+  await visit.page.getByRole('button', { name: 'Use it' }).click();
+  await visit.page.getByText(says).waitFor();
 }
 
 async function authorized(): Promise<void> {
-  await authorize(fleet.key);
-  await page.getByText('Authorized: demo').waitFor();
+  await visit.page.locator('#authorize').click();
+  await give(key(), 'Authorized: demo');
 }
 
-const operation = (id: string): Locator => page.locator(`.opblock[id$="-${id}"]`);
+const operation = (id: string): Locator => visit.page.locator(`.opblock[id$="-${id}"]`);
 
 async function openOperation(id: string): Promise<Locator> {
   const block = operation(id);
@@ -97,82 +70,72 @@ async function execute(block: Locator): Promise<{ status: string; text: string }
 const parameter = (block: Locator, name: string): Locator =>
   block.locator(`tr[data-param-name="${name}"] input`);
 
-describe('the first five minutes', () => {
-  it('open, authorize, buy, see, revoke, and a mistake with its page', async () => {
-    expect(new URL(page.url()).pathname).toBe('/docs');
-    expect(await page.title()).toBe('Licensing gateway: the API');
-    for (const word of ['enterprise', 'channel', 'customer', 'asset', 'lent lock', 'member'])
-      expect(await page.getByRole('cell', { name: word, exact: true }).count()).toBe(1);
+it('a new reader opens, authorizes, buys, sees, revokes, and makes a mistake with its page', async () => {
+  const page = await open();
+  expect(new URL(page.url()).pathname).toBe('/docs');
+  expect(await page.title()).toBe('Licensing gateway: the API');
+  for (const word of ['enterprise', 'channel', 'customer', 'asset', 'lent lock', 'member'])
+    expect(await page.getByRole('cell', { name: word, exact: true }).count()).toBe(1);
 
-    await page.locator('#authorize').click();
-    expect(await page.locator('#hint').innerText()).toContain('The demo prints its key in the terminal');
-    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await authorized();
+  await page.locator('#authorize').click();
+  expect(await page.locator('#hint').innerText()).toContain('The demo prints its key in the terminal');
+  await give(key(), 'Authorized: demo');
 
-    const place = await openOperation('placeOrder');
-    expect((await execute(place)).status).toBe('201');
+  const place = await openOperation('placeOrder');
+  expect((await execute(place)).status).toBe('201');
 
-    const made = await openOperation('getOrderAssets');
-    await parameter(made, 'channelOrderId').fill('SO-2001');
-    const { text } = await execute(made);
-    const licenseOrderId = /"licenseOrderId": "(\w+)"/.exec(text)?.[1] as string;
-    const assetNum = /"assetNum": "(\d+)"/.exec(text)?.[1] as string;
-    const list = await openOperation('listAssets');
-    expect((await execute(list)).text).toContain(assetNum);
+  const made = await openOperation('getOrderAssets');
+  await parameter(made, 'channelOrderId').fill('SO-2001');
+  const { text } = await execute(made);
+  const licenseOrderId = /"licenseOrderId": "(\w+)"/.exec(text)?.[1] as string;
+  const assetNum = /"assetNum": "(\d+)"/.exec(text)?.[1] as string;
+  const list = await openOperation('listAssets');
+  expect((await execute(list)).text).toContain(assetNum);
 
-    const body = place.locator('textarea');
-    await place.locator('.examples-select select').first().selectOption('deleteAsset');
-    const revoke = JSON.parse(await body.inputValue()) as any;
-    revoke.channelOrderId = 'SO-2901';
-    revoke.items[0].srcLicenseOrderId = licenseOrderId;
-    revoke.items[0].assets[0].assetNums = [assetNum];
-    await body.fill(JSON.stringify(revoke, null, 2));
-    expect((await execute(place)).status).toBe('201');
-    expect((await execute(list)).text).not.toContain(assetNum);
+  const body = place.locator('textarea');
+  await place.locator('.examples-select select').first().selectOption('deleteAsset');
+  const revoke = JSON.parse(await body.inputValue()) as any;
+  revoke.channelOrderId = 'SO-2901';
+  revoke.items[0].srcLicenseOrderId = licenseOrderId;
+  revoke.items[0].assets[0].assetNums = [assetNum];
+  await body.fill(JSON.stringify(revoke, null, 2));
+  expect((await execute(place)).status).toBe('201');
+  expect((await execute(list)).text).not.toContain(assetNum);
 
-    await body.fill(JSON.stringify({ ...revoke, channelOrderId: 'SO-2902', colour: 'red' }));
-    const mistake = await execute(place);
-    expect([mistake.status, mistake.text]).toEqual(['400', expect.stringContaining('"/colour"')]);
-    const [explanation] = await Promise.all([
-      context.waitForEvent('page'),
-      place.getByRole('link', { name: 'What validation-failed means' }).click(),
-    ]);
-    await explanation.getByRole('heading', { name: 'What to do' }).waitFor();
-    expect(await explanation.locator('h1').innerText()).toBe('The request is not valid');
-  });
+  await body.fill(JSON.stringify({ ...revoke, channelOrderId: 'SO-2902', colour: 'red' }));
+  const mistake = await execute(place);
+  expect([mistake.status, mistake.text]).toEqual(['400', expect.stringContaining('"/colour"')]);
+  const [explanation] = await Promise.all([
+    visit.context.waitForEvent('page'),
+    place.getByRole('link', { name: 'What validation-failed means' }).click(),
+  ]);
+  await explanation.getByRole('heading', { name: 'What to do' }).waitFor();
+  expect(await explanation.locator('h1').innerText()).toBe('The request is not valid');
 });
 
-describe('Authorize', () => {
-  it('takes a key as it was copied, and says what is wrong with anything else', async () => {
-    await authorize(newApiKey().key);
-    await page.getByText('The gateway does not know this key').waitFor();
-    await page.locator('#credential').fill('aaaa.bbbb.cccc');
-    await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('This is a token, and this gateway accepts API keys only').waitFor();
-    await page.locator('#credential').fill(` Authorization: Bearer ${fleet.key} `);
-    await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('Authorized: demo').waitFor();
-    expect((await execute(await openOperation('getCaller'))).status).toBe('200');
-  });
+it('Authorize takes a key as it was copied, says what is wrong with anything else, and when a kept key is dead', async () => {
+  const page = await open();
+  await page.locator('#authorize').click();
+  await give(newApiKey().key, 'The gateway does not know this key');
+  await give('aaaa.bbbb.cccc', 'This is a token, and this gateway accepts API keys only');
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.locator('#authorize').click();
+  await give(` Authorization: Bearer ${key()} `, 'Authorized: demo');
+  expect((await execute(await openOperation('getCaller'))).status).toBe('200');
 
-  it('says that a kept key is dead, at the start and at a request', async () => {
-    await authorized();
-    const { key } = newApiKey();
-    await page.evaluate(`sessionStorage.setItem('licensing-gateway.credential', '${key}')`);
-    await page.reload();
-    await page.getByText('The kept credential does not work any more').waitFor();
-    const { status } = await execute(await openOperation('getCaller'));
-    expect(status).toBe('401');
-    await page.locator('.explanation').getByRole('button', { name: 'Authorize' }).click();
-    await page.locator('#credential').fill(fleet.key);
-    await page.getByRole('button', { name: 'Use it' }).click();
-    await page.getByText('Authorized: demo').waitFor();
-    await page.locator('#notice').waitFor({ state: 'hidden' });
-  });
+  const dead = newApiKey().key;
+  await page.evaluate(`sessionStorage.setItem('licensing-gateway.credential', '${dead}')`);
+  await page.goto(`${gateway.url}/docs`);
+  await page.getByText('The kept credential does not work any more').waitFor();
+  expect((await execute(await openOperation('getCaller'))).status).toBe('401');
+  await page.locator('.explanation').getByRole('button', { name: 'Authorize' }).click();
+  await give(key(), 'Authorized: demo');
+  await page.locator('#notice').waitFor({ state: 'hidden' });
 });
 
 describe('operations', () => {
-  it(`open, each within ${SCREENS} screens, with the problems of its own`, async () => {
+  it(`open, each within ${SCREENS} screens, with the problems of its own, and are found by any words of their path, name and texts`, async () => {
+    const page = await open({ viewport: DESKTOP });
     // In the page itself: to wait for each click from here would take three times as long.
     const opened = (await page.evaluate(`(async () => {
       const opened = [];
@@ -196,9 +159,7 @@ describe('operations', () => {
       '/problems/asset-not-found',
     );
     expect(await own.innerText()).not.toContain('too-many-requests');
-  });
 
-  it('are found by any words of their path, name and texts', async () => {
     const find = page.getByRole('searchbox', { name: 'Find an operation' });
     await find.fill('lent lock');
     await operation('listAssets').waitFor({ state: 'detached' });
@@ -212,18 +173,17 @@ describe('operations', () => {
     await operation('listAssets').waitFor();
   });
 
-  it('have schemas without escapes, with the formats that the description explains', async () => {
+  it('have schemas without escapes, and are shown as code that works as it stands', async () => {
+    const page = await open();
     const place = await openOperation('placeOrder');
     await place.locator('.opblock-section-request-body').getByText('Schema', { exact: true }).click();
     const schema = place.locator('.opblock-section-request-body');
     await schema.getByText('PlaceOrder').first().waitFor();
     expect(await schema.innerText()).not.toContain('\\u');
     expect(await page.locator('.info').innerText()).toContain('A string of the format id has no white space');
-  });
 
-  it('are shown as code that works as it stands', async () => {
     const run = promisify(execFile);
-    const environment = { env: { ...process.env, KEY: fleet.key } };
+    const environment = { env: { ...process.env, KEY: key() } };
     for (const id of ['reserveAssetNums', 'listLentLocks']) {
       const block = await openOperation(id);
       await block.locator('.samples summary').click();
@@ -240,6 +200,7 @@ describe('operations', () => {
   });
 
   it('take a session from the operation that makes one, and a new idempotency key for a changed body', async () => {
+    await open();
     await authorized();
     for (const id of ['getSession', 'deleteSession']) {
       const { status } = await execute(await openOperation(id));
@@ -255,35 +216,35 @@ describe('operations', () => {
   });
 });
 
-describe('for every reader', () => {
-  it.each([
-    ['light', DESKTOP],
-    ['dark', DESKTOP],
-    ['light', PHONE],
-    ['dark', PHONE],
-  ] as const)(
-    'in %s colours, %o: nothing hinders, and nothing scrolls sideways',
-    async (colorScheme, viewport) => {
-      await reopen({ colorScheme, viewport });
-      await authorized();
-      await execute(await openOperation('updateCustomer'));
-      await openOperation('listMembers');
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
-      const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-      expect(background === 'rgb(255, 255, 255)').toBe(colorScheme === 'light');
+it.each([
+  ['light', DESKTOP],
+  ['dark', PHONE],
+] as const)(
+  'in %s colours, %o: nothing hinders a reader, and nothing scrolls sideways',
+  async (colorScheme, viewport) => {
+    const page = await open({ colorScheme, viewport });
+    const fits = async () => {
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      expect([page.url(), width]).toEqual([page.url(), viewport.width]);
       expect(await seriousFindings(page)).toEqual([]);
-      await page.locator('#authorize').click();
-      expect(await seriousFindings(page)).toEqual([]);
-    },
-  );
+    };
+    await authorized();
+    await execute(await openOperation('updateCustomer'));
+    await openOperation('listMembers');
+    await fits();
+    const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(background === 'rgb(255, 255, 255)').toBe(colorScheme === 'light');
+    await page.locator('#authorize').click();
+    await fits();
+  },
+);
 
-  it.each(['/problems', '/problems/outcome-unknown', '/docs/changelog'])(
-    '%s hinders no reader either, and scrolls sideways on no phone',
-    async (path) => {
-      await page.goto(url + path);
-      expect(await seriousFindings(page)).toEqual([]);
-      await page.setViewportSize(PHONE);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
-    },
-  );
-});
+it.each(['/problems', '/problems/outcome-unknown', '/docs/changelog'])(
+  '%s hinders no reader either, and scrolls sideways on no phone',
+  async (path) => {
+    await visit.open(gateway.url + path);
+    expect(await seriousFindings(visit.page)).toEqual([]);
+    await visit.page.setViewportSize(PHONE);
+    expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+  },
+);

@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import axe from 'axe-core';
 import {
   type Browser,
@@ -7,11 +8,16 @@ import {
   type Page,
 } from 'playwright-core';
 
+export const DESKTOP = { width: 1440, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+/** For all else: what is not seen needs no painting. */
+const SMALL = { width: 1000, height: 500 };
+
 /** A busy machine needs time to start a browser, and the console for what it calls silent. */
 const PATIENCE_MS = 90_000;
 
 /** Debian's Chromium, which `npm test` installs. Playwright gives it an empty profile in a temporary folder. */
-export function startBrowser(): Promise<Browser> {
+function startBrowser(): Promise<Browser> {
   return chromium.launch({
     timeout: PATIENCE_MS,
     executablePath: '/usr/bin/chromium',
@@ -27,31 +33,71 @@ export function startBrowser(): Promise<Browser> {
   });
 }
 
-/** A new visitor's page. `complaints`: failures of the page, violations of its policy, and warnings in the browser's console. */
+/** What one visitor sees. */
 export interface Visit {
   readonly context: BrowserContext;
   readonly page: Page;
-  readonly complaints: readonly string[];
+  /** Opens an address as a new visitor; the one before is gone. */
+  open(url: string, options?: BrowserContextOptions): Promise<void>;
 }
 
-/** Opens a page for a new visitor. `expected`: how the statuses of responses begin that are no complaint. */
-export async function newVisit(
-  browser: Browser,
-  options: BrowserContextOptions,
-  expected: string,
-): Promise<Visit> {
-  const context = await browser.newContext(options);
-  context.setDefaultTimeout(PATIENCE_MS);
-  const page = await context.newPage();
+/**
+ * A browser for all tests of a file, in which each test has a visit of its own. The visit must go without a failure of the page, a
+ * violation of its policy, a warning in the browser's console and a failed request. `expected`: how the statuses of responses begin that
+ * are no failure.
+ */
+export function useVisits(expected = 'none'): Visit {
+  let browser: Browser;
+  let context: BrowserContext | undefined;
+  let page: Page | undefined;
+  let complaints: string[] = [];
+  const leave = async () => {
+    await context?.close();
+    context = undefined;
+    expect(complaints.splice(0)).toEqual([]);
+  };
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  afterEach(leave);
+  afterAll(() => browser.close());
+  return {
+    get context() {
+      return context as BrowserContext;
+    },
+    get page() {
+      return page as Page;
+    },
+    open: async (url, options) => {
+      await leave();
+      context = await browser.newContext({ viewport: SMALL, ...options });
+      context.setDefaultTimeout(PATIENCE_MS);
+      page = await context.newPage();
+      complaints = complaintsOf(page, expected);
+      await page.goto(url);
+    },
+  };
+}
+
+/** Grows while the page is used. */
+function complaintsOf(page: Page, expected: string): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    const isStatus = message
-      .text()
-      .startsWith(`Failed to load resource: the server responded with a status of ${expected}`);
+    // Statuses are judged with the responses.
+    const isStatus = message.text().startsWith('Failed to load resource: the server responded with a status');
     if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text());
   });
-  return { context, page, complaints };
+  page.on('response', (response) => {
+    const status = String(response.status());
+    if (/^[45]/.test(status) && !status.startsWith(expected)) complaints.push(`${status} ${response.url()}`);
+  });
+  page.on('requestfailed', (request) => {
+    const { errorText = '' } = request.failure() ?? {};
+    // Whoever leaves a page breaks its requests off.
+    if (errorText !== 'net::ERR_ABORTED') complaints.push(`${errorText} ${request.url()}`);
+  });
+  return complaints;
 }
 
 /** What axe finds on a page that is serious or critical: the rule, and where. */
