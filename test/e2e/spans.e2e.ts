@@ -227,7 +227,9 @@ it('without a collector nothing of its SDK is loaded', async () => {
   atEnd(() => rmSync(folder, { recursive: true }));
   // Node writes at its end which files it had loaded.
   // The bundle is one file, whose parts Node does not name.
-  const running = ended(await startGatewayProcess(settings({ NODE_V8_COVERAGE: folder }), { file: 'dist/main.js' }));
+  const running = ended(
+    await startGatewayProcess(settings({ NODE_V8_COVERAGE: folder }), { file: 'dist/main.js' }),
+  );
   expect((await ask(running, ASSETS, traced(trace))).status).toBe(200);
   running.child.kill('SIGINT');
   expect(await running.ended).toBe(0);
