@@ -3,11 +3,12 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Accounts } from './access/accounts.ts';
-import { Gatekeeper } from './access/gatekeeper.ts';
+import { Gatekeeper, parseBody } from './access/gatekeeper.ts';
 import { NonceRegister } from './access/nonces.ts';
 import { TokenEndpoint } from './access/oauth.ts';
 import { TokenStore } from './access/tokens.ts';
 import { Clock } from './clock.ts';
+import { control } from './control/control.ts';
 import type { Sandbox } from './control/routes.ts';
 import { Snapshots } from './control/snapshots.ts';
 import { replaceState } from './control/state-control.ts';
@@ -15,6 +16,7 @@ import { Journal } from './control/journal.ts';
 import { Exchange } from './exchange.ts';
 import { Pending } from './fault/pending.ts';
 import { FaultRules } from './fault/rules.ts';
+import { writeJson } from './json.ts';
 import { type SandboxOptions, settle } from './options.ts';
 import { SeededRandom } from './random.ts';
 import { seed } from './state/seed.ts';
@@ -28,6 +30,8 @@ export interface RunningSandbox {
   readonly seed: number;
   /** The password of the seeded users. */
   readonly seedPassword: string;
+  /** As `/__sandbox` with this path and JSON body, without HTTP: the status and the text of the response. */
+  control(method: string, path: string, body?: string): { readonly status: number; readonly text: string };
   /** Ends at once: it cuts open connections and cancels delayed and hanging responses. */
   close(): Promise<void>;
 }
@@ -83,6 +87,11 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
     tokenUrl: `${url}/oauth/token`,
     seed: settings.seed,
     seedPassword: settings.seedPassword,
+    control: (method, path, body = '') => {
+      const { pathname, searchParams: query } = new URL(path, 'http://sandbox');
+      const answer = control(sandbox, { method, path: pathname, query, body: parseBody(Buffer.from(body)).body });
+      return { status: answer.status, text: answer.body === null ? '' : writeJson(answer.body) };
+    },
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

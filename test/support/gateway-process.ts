@@ -38,6 +38,8 @@ interface How {
 /** Arguments of Node, as `npm start` and the image have them. */
 export const SHIPPED_START = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundle/gateway.js'];
 
+const COMPILE_CACHE = absolute('node_modules/.cache/compile');
+
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
@@ -57,6 +59,8 @@ export async function startGatewayProcess(
         PATH: process.env['PATH'],
         PORT: '0',
         MANAGEMENT_PORT: '0',
+        // As in the image.
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
         ...environment,
         ...keeping,
         NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
