@@ -89,7 +89,12 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
     seedPassword: settings.seedPassword,
     control: (method, path, body = '') => {
       const { pathname, searchParams: query } = new URL(path, 'http://sandbox');
-      const answer = control(sandbox, { method, path: pathname, query, body: parseBody(Buffer.from(body)).body });
+      const answer = control(sandbox, {
+        method,
+        path: pathname,
+        query,
+        body: parseBody(Buffer.from(body)).body,
+      });
       return { status: answer.status, text: answer.body === null ? '' : writeJson(answer.body) };
     },
     close: () =>
