@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
-COPY scripts/bundle.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
+COPY scripts/bundle.ts scripts/bundle-options.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
 RUN npm run build
 
 # Node without package managers, and without programs that run as another user than the one who starts them. The list of Debian's

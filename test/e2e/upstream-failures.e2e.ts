@@ -72,6 +72,9 @@ const shapes = [
   { shape: '200 with an integer', status: 200, codeAs: 'integer' },
 ] as const;
 
+/** One of each effect: every row of this file runs with these, and with the others what an operation could have of its own. */
+const samples = ['findCustomers', 'disableLocks', 'placeOrder'];
+
 const everyCode = [
   ...refusalCodes.map(({ code }) => code),
   '60000',
@@ -118,8 +121,11 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
     await sandbox.reset();
   });
 
-  describe.each(shapes)('in the shape $shape', ({ status, codeAs }) => {
-    it.each(everyCode)('with code %s', async (code) => {
+  const isSample = samples.includes(operation.id);
+
+  describe.each(shapes)('in the shape $shape', ({ shape, status, codeAs }) => {
+    const codes = isSample || shape === shapes[0].shape ? everyCode : ['13004', '60000', '80001', '12345'];
+    it.each(codes)('with code %s', async (code) => {
       await sandbox.fault({
         operation: operation.upstream,
         action: { code, status, codeAs, message: 'as upstream says' },
@@ -143,7 +149,18 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
   const gone = (status: number, code: string, attempts: number): Expected =>
     read ? { ...refusal(status, code), retryable: true, attempts } : violation();
 
+  /** What takes long to send, and is read by the same lines for every operation. */
+  const large: [string, object, Expected][] = [
+    [
+      '10,000 levels',
+      { raw: { text: `{"code":0,"data":${'['.repeat(10_000)}${']'.repeat(10_000)}}` } },
+      violation(),
+    ],
+    ['17 MiB', { pad: 17 * 1024 * 1024 }, violation()],
+  ];
+
   it.each<[string, object, Expected]>([
+    ...(isSample ? large : []),
     ['not JSON', { raw: { text: '{"code":0' } }, violation()],
     ['an HTML page with 200', { html: true, httpStatus: 200 }, violation()],
     ['an empty body', { raw: { text: '' } }, violation()],
@@ -154,14 +171,8 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
       violation(),
     ],
     ['a key given twice', { raw: { text: '{"code":1,"code":0}' } }, violation()],
-    [
-      '10,000 levels',
-      { raw: { text: `{"code":0,"data":${'['.repeat(10_000)}${']'.repeat(10_000)}}` } },
-      violation(),
-    ],
     ['a redirect', { httpStatus: 302, headers: { location: 'http://127.0.0.1:9/' } }, violation()],
     ['a 204', { httpStatus: 204 }, violation()],
-    ['17 MiB', { pad: 17 * 1024 * 1024 }, violation()],
     ['an HTTP 500 with HTML', { html: true, httpStatus: 500 }, gone(503, 'upstream-unavailable', 1)],
     ['an HTTP 502', { httpStatus: 502 }, gone(503, 'upstream-unavailable', 2)],
     ['a reset before the headers', { reset: 'before-headers' }, gone(503, 'upstream-unavailable', 2)],
@@ -185,7 +196,7 @@ describe.each(operationCases)('$id, when the platform responds', (operation) => 
     });
   });
 
-  it.each(['0.0', '""', 'null', 'false', '[]', 'true', '-0'])(
+  it.each(isSample ? ['0.0', '""', 'null', 'false', '[]', 'true', '-0'] : ['""', 'null'])(
     'with the code %s, which only looks like 0',
     async (code) => {
       await sandbox.fault({

@@ -2,11 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { newEncryptionKey } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
-import { freePort } from '../support/redis.ts';
+import { ask, freePort, type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 import { TokenServer } from '../support/token-server.ts';
@@ -18,11 +19,12 @@ const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const ORDER = orderOf('SO-T3');
 
 let sandbox: TestSandbox;
+let redis: RunningRedis;
 const gateways: TestGateway[] = [];
 const fleets: Fleet[] = [];
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
+  [sandbox, redis] = await Promise.all([TestSandbox.start(), startRedis()]);
 });
 beforeEach(async () => {
   await sandbox.reset({ tokens: true });
@@ -31,7 +33,13 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all([...gateways.splice(0), ...fleets.splice(0)].map((each) => each.stop()));
 });
-afterAll(() => sandbox.close());
+afterAll(() => Promise.all([sandbox.close(), redis.stop()]));
+
+/** The settings of replicas that share a database of the Redis. */
+function stored() {
+  return { REDIS_URL: `${redis.url}/${++databases}`, ENCRYPTION_KEYS: newEncryptionKey() };
+}
+let databases = 0;
 
 async function gatewayWith(
   environment: Record<string, string> = {},
@@ -111,13 +119,48 @@ it('T3 slow: each waiting request ends at its own deadline, and the one token re
   expect(await tokenRequests()).toBe(1);
 });
 
-it('T4 three cold processes with many callers make one request', async () => {
-  const fleet = await fleetOf(3);
-  const answers = await fleet.herd(300, ASSETS);
-  expect(statuses(answers)).toEqual([200]);
-  expect(await tokenRequests()).toBe(1);
-  const labels = (await sandbox.journal('listAssets')).map(({ headers }) => headers['authorization']);
-  expect(new Set(labels)).toEqual(new Set(['app:auth_order#1']));
+describe('three processes with many callers', () => {
+  let fleet: Fleet;
+  beforeAll(async () => {
+    fleet = await Fleet.start(sandbox, 3);
+  });
+  afterAll(() => fleet.stop());
+
+  it('T4 make one request when they are cold', async () => {
+    expect(statuses(await fleet.herd(300, ASSETS))).toEqual([200]);
+    expect(await tokenRequests()).toBe(1);
+    const labels = (await sandbox.journal('listAssets')).map(({ headers }) => headers['authorization']);
+    expect(new Set(labels)).toEqual(new Set(['app:auth_order#1']));
+  });
+
+  it('T10 renew a token that is revoked during calls once, and each caller is served at its second attempt', async () => {
+    await fleet.herd(1, ASSETS);
+    await sandbox.reset();
+    await sandbox.revokeTokens();
+    expect(statuses(await fleet.herd(100, ASSETS))).toEqual([200]);
+    expect(await tokenRequests()).toBe(1);
+    const calls = await sandbox.journal('listAssets');
+    const revoked = calls.filter(({ code }) => code === '60000');
+    expect(revoked.length).toBeGreaterThan(0);
+    expect(revoked.length).toBeLessThanOrEqual(300);
+    expect(calls.length).toBeLessThanOrEqual(300 * 2);
+    expect(calls.at(-1)?.headers['authorization']).not.toBe(revoked[0]?.headers['authorization']);
+  });
+
+  // The last one: a pause remains.
+  it('T11 send one more request to an endpoint that keeps issuing revoked tokens, and then pause', async () => {
+    await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
+    const answers = await fleet.herd(30, ASSETS);
+    expect(statuses(answers)).toEqual([502]);
+    expect(answers[0]?.body).toMatchObject(REFUSED);
+    // Callers that got the first renewed token before it was found revoked may have caused one more renewal.
+    expect(await tokenRequests()).toBeLessThanOrEqual(3);
+    await sandbox.reset();
+    await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
+    await fleet.herd(10, ASSETS);
+    expect((await sandbox.journal('listAssets')).length).toBeLessThanOrEqual(30 * 2);
+    expect(await tokenRequests()).toBe(0);
+  });
 });
 
 it("T5 a user's wrong password is tried once, remembered by all replicas, and tried again after a change", async () => {
@@ -212,44 +255,15 @@ it.each<[string, string]>([
   ['not in ASCII', 'tökén'],
 ])('T9 a token %s is refused, sent nowhere and not stored', async (_, token) => {
   await spoil({ patch: { access_token: token } });
-  const fleet = await fleetOf(1);
-  const answer = await fleet.get(0, ASSETS);
+  const store = stored();
+  const gateway = await gatewayWith(store);
+  const answer = await gateway.get(ASSETS);
   expect(answer.status).toBe(503);
   expect(answer.body).toMatchObject(NO_TOKEN);
   expect(await sandbox.calls()).toEqual([]);
-  const client = new Redis(fleet.redis.url);
-  expect((await client.keys('*')).filter((key) => /:tok:app:[^:]+:[^:]+$/.test(key))).toEqual([]);
-  client.disconnect();
-});
-
-it('T10 a token revoked during calls is renewed once, and every caller is served at its second attempt', async () => {
-  const fleet = await fleetOf(3);
-  await fleet.herd(1, ASSETS);
-  await sandbox.revokeTokens();
-  const answers = await fleet.herd(100, ASSETS);
-  expect(statuses(answers)).toEqual([200]);
-  expect(await tokenRequests()).toBe(2);
-  const calls = await sandbox.journal('listAssets');
-  expect(calls.length).toBeLessThanOrEqual(3 + 300 * 2);
-  expect(calls.filter(({ code }) => code === '60000').length).toBeLessThanOrEqual(300);
-  expect(calls.at(-1)?.headers['authorization']).toBe('app:auth_order#2');
-});
-
-it('T11 an endpoint that keeps issuing revoked tokens gets one more request, and then a pause', async () => {
-  const fleet = await fleetOf(2);
-  await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
-  const answers = await fleet.herd(30, ASSETS);
-  expect(statuses(answers)).toEqual([502]);
-  expect(answers[0]?.body).toMatchObject(REFUSED);
-  // Callers that got the first renewed token before it was found revoked may have caused one more renewal.
-  expect(await tokenRequests()).toBeLessThanOrEqual(3);
-  const before = await tokenRequests();
-  await sandbox.reset();
-  await sandbox.fault({ operation: 'listAssets', action: { code: '60000' } });
-  await fleet.herd(10, ASSETS);
-  const calls = await sandbox.journal('listAssets');
-  expect(calls.length).toBeLessThanOrEqual(20 * 2);
-  expect([before, await tokenRequests()]).toEqual([before, 0]);
+  const keys = await ask({ url: store.REDIS_URL }, (client) => client.keys('*'));
+  expect(keys).not.toEqual([]);
+  expect(keys.filter((key) => /:tok:app:[^:]+:[^:]+$/.test(key))).toEqual([]);
 });
 
 it("T12 60005 affects that user's token and no other user's", async () => {
@@ -268,19 +282,20 @@ it("T12 60005 affects that user's token and no other user's", async () => {
   expect(requests.filter((username) => username === undefined || username === null)).toHaveLength(1);
 });
 
-it.each([429, 503])('T13 %i with Retry-After is obeyed by every process', async (status) => {
-  const fleet = await fleetOf(2);
-  await spoil({ httpStatus: status, headers: { 'retry-after': '5' } }, { times: 1 });
+it.each([429, 503])('T13 %i with Retry-After is obeyed by every replica', async (status) => {
+  const shared = stored();
+  const [one, other] = [await gatewayWith(shared), await gatewayWith(shared)];
+  await spoil({ httpStatus: status, headers: { 'retry-after': '2' } }, { times: 1 });
   const started = performance.now();
-  const first = await fleet.get(0, ASSETS);
+  const first = await one.get(ASSETS);
   expect(first.status).toBe(503);
-  expect(first.headers.get('retry-after')).toBe('5');
-  const second = await fleet.get(1, ASSETS);
+  expect(first.headers.get('retry-after')).toBe('2');
+  const second = await other.get(ASSETS);
   expect(second.status).toBe(503);
-  expect(Number(second.headers.get('retry-after'))).toBeLessThanOrEqual(5);
+  expect(Number(second.headers.get('retry-after'))).toBeLessThanOrEqual(2);
   expect(await tokenRequests()).toBe(1);
-  await eventually(async () => (await fleet.get(1, ASSETS)).status === 200 || undefined);
-  expect(performance.now() - started).toBeGreaterThan(4_000);
+  await eventually(async () => (await other.get(ASSETS)).status === 200 || undefined);
+  expect(performance.now() - started).toBeGreaterThan(1_500);
   expect(await tokenRequests()).toBe(2);
 });
 
@@ -310,7 +325,7 @@ describe('with a lock in Redis', () => {
   });
 
   it('T15 a request slower than the lock causes one more, and its older token does not replace the newer one', async () => {
-    const fleet = await fleetOf(3);
+    const fleet = await fleetOf(2);
     const client = new Redis(fleet.redis.url);
     await spoil({ delayMs: 3_000 }, { times: 1, phase: 'after' });
     const slow = fleet.get(0, ASSETS);
@@ -322,7 +337,7 @@ describe('with a lock in Redis', () => {
     const newer = await client.get(key);
     expect((await slow).status).toBe(200);
     expect(await client.get(key)).toBe(newer);
-    expect((await fleet.get(2, ASSETS)).status).toBe(200);
+    expect(statuses(await fleet.herd(1, ASSETS))).toEqual([200]);
     expect(await tokenRequests()).toBe(2);
     client.disconnect();
   });
@@ -333,7 +348,7 @@ it('T16 a replica whose clock is an hour off uses the same token, and no expired
     const code = `const of=Date;globalThis.Date=class extends of{constructor(...a){if(a.length)super(...a);else super(of.now()+${hours}*36e5)}static now(){return of.now()+${hours}*36e5}}`;
     return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };
   };
-  const fleet = await fleetOf(3, { each: [{}, shifted(1), shifted(-1)] });
+  const fleet = await fleetOf(2, { each: [shifted(1), shifted(-1)] });
   for (let round = 0; round < 2; round++) expect(statuses(await fleet.herd(5, ASSETS))).toEqual([200]);
   expect(await tokenRequests()).toBe(1);
   const codes = (await sandbox.journal('listAssets')).map(({ code }) => code);

@@ -10,7 +10,7 @@ import { useStack } from '../support/stack.ts';
 /** Ids with characters that could change a path (docs/faults.md, row S4). The path builder has the same test beside it. */
 
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
-const IDS = 10_000;
+const IDS = 3_000;
 
 const { sandbox, gateway } = useStack();
 

@@ -57,7 +57,7 @@ function crowd(site: Site, name: string): { ordersOf: () => readonly string[]; e
         site.desk.submit(channelOrderId, { at: [gateway, next], fault, signal }),
         site.desk.submit(channelOrderId, { at: [next, gateway], fault, signal }),
       ]);
-      await sleep(20);
+      await sleep(100);
     }
   };
   const workers = site.gateways.map(worker);
