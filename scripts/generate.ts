@@ -5,7 +5,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { faultsPage } from '../test/faults/catalogue.ts';
 import { type ApiDocument, clientFiles } from './client-files.ts';
 import { figuresPage } from './figures-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
@@ -118,7 +117,6 @@ for (const [path, text] of [
   ['src/operation/response-examples.ts', examplesModule()],
   ['config/openapi.json', document],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
-  ['docs/faults.md', faultsPage()],
   ['docs/metrics.md', await metricsPage()],
   ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '')],
 ] as const) {

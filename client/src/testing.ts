@@ -86,6 +86,9 @@ const START_MS = 60_000;
 /** `npm ci` brings it: the tests of a caller may run on an older one. */
 const PINNED_NODE = 'node_modules/.bin/node';
 
+/** What `npm run build` makes, and production runs. */
+const GATEWAY = 'dist/bundle/gateway.js';
+
 /** Starts the emulated platform on a free port. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return (await launchSandbox(options)).sandbox;
@@ -116,7 +119,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     ),
   );
   try {
-    const { child, ready } = await launch(home, 'dist/main.js', /^.*"event":"listening".*$/m, {
+    const { child, ready } = await launch(home, GATEWAY, /^.*"event":"listening".*$/m, {
       ...{
         PORT: '0',
         MANAGEMENT_PORT: '0',
@@ -259,7 +262,7 @@ function write(path: string, content: object): void {
 function homeOf({ home = process.env['LICENSING_GATEWAY_HOME'] }: Checkout): string {
   const own = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
   const found = home ?? own;
-  for (const path of ['sandbox/main.ts', 'dist/main.js', PINNED_NODE]) {
+  for (const path of ['sandbox/main.ts', GATEWAY, PINNED_NODE]) {
     if (!existsSync(join(found, path)))
       throw new Error(
         `${join(found, path)} is missing: LICENSING_GATEWAY_HOME, or the option home, is a checkout of the gateway in which \`npm ci\` and \`npm run build\` have run`,

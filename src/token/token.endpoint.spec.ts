@@ -135,7 +135,7 @@ describe('a token that arrives', () => {
     ['10^12', ',"expires_in":1000000000000', 77_760_000],
     ['1e12', ',"expires_in":1e12', 77_760_000],
     ['30 digits', `,"expires_in":${'9'.repeat(30)}`, 77_760_000],
-  ])('with its life %s is used as long as it may be', async (_, life, usableMs) => {
+  ])('T8 with its life %s is used as long as it may be', async (_, life, usableMs) => {
     server.answer = (response) => json(response, `{"access_token":"a"${life}}`);
     expect((await request()).usableMs).toBe(usableMs);
   });
@@ -219,7 +219,7 @@ describe('an endpoint that gives no token', () => {
   });
 
   it.each([301, 302, 303, 307, 308])(
-    'a redirect (%i) is unavailable and not followed, since the body holds the secret',
+    'T18 a redirect (%i) is unavailable and not followed, since the body holds the secret',
     async (status) => {
       server.answer = (response) => raw(response, '', status, { location: elsewhere.url });
       expect((await failureOf()).kind).toBe('unavailable');

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { orderExamples } from '../../src/order/order-examples.ts';
 import { newApiKey } from '../support/canary.ts';
+import { SHIPPED_START } from '../support/gateway-process.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { freePort } from '../support/redis.ts';
 
@@ -114,7 +115,7 @@ describe('a start', () => {
     ],
     ['with a port that is none', { PORT: '70000' }, /PORT must be a whole number from 0 to 65535/],
   ])('%s fails at once, and names the variable but no value', async (_, change, message) => {
-    const child = run(process.execPath, ['dist/main.js'], { ...good(), MANAGEMENT_PORT: '0', ...change });
+    const child = run(process.execPath, SHIPPED_START, { ...good(), MANAGEMENT_PORT: '0', ...change });
     const { code, output } = await ended(child);
     expect(code).toBe(1);
     expect(output).toMatch(message);

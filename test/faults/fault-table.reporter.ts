@@ -1,4 +1,4 @@
-import { type CatalogueRow, reasonOf, sections } from './catalogue.ts';
+import { type CatalogueRow, rows as allRows } from './catalogue.ts';
 
 /** The fields of a test's result that the reporter reads; Jest's own types are no dependency of the project. */
 export interface TitledResult {
@@ -13,14 +13,13 @@ interface FaultTable {
   readonly gaps: readonly string[];
 }
 
-const ALL_ROWS = sections.flatMap((section) => section.rows);
 /** The first letters of ids. */
-const ROW_ID = new RegExp(`^([${[...new Set(ALL_ROWS.map(({ id }) => id[0]))].join('')}]\\d+)\\b`);
+const ROW_ID = new RegExp(`^([${[...new Set(allRows.map(({ id }) => id[0]))].join('')}]\\d+)\\b`);
 
 /** The rows of the catalogue with their tests, and where the two disagree. */
 export function faultTable(
   results: readonly TitledResult[],
-  rows: readonly CatalogueRow[] = ALL_ROWS,
+  rows: readonly CatalogueRow[] = allRows,
 ): FaultTable {
   const byRow = Map.groupBy(
     results.flatMap((result) => idsOf(result).map((id) => ({ id, passed: result.status === 'passed' }))),
@@ -31,8 +30,8 @@ export function faultTable(
     const tests = byRow.get(id) ?? [];
     return { tests: tests.length, passed: tests.filter(({ passed }) => passed).length };
   };
-  const here = rows.filter((row) => reasonOf(row) === undefined);
-  const absent = rows.filter((row) => reasonOf(row) !== undefined);
+  const here = rows.filter(({ notHere }) => notHere === undefined);
+  const absent = rows.filter(({ notHere }) => notHere !== undefined);
   return {
     text: [
       'Faults: tests and how many of them passed, by row of docs/faults.md',
@@ -42,7 +41,7 @@ export function faultTable(
         return `  ${row.id.padEnd(4)}${mark.padEnd(8)}${`${passed}/${tests}`.padStart(7)}  ${row.fault}`;
       }),
       'Not tested here:',
-      ...absent.map((row) => `  ${row.id.padEnd(4)}${row.fault}: ${reasonOf(row)}`),
+      ...absent.map((row) => `  ${row.id.padEnd(4)}${row.fault}: ${row.notHere}`),
     ].join('\n'),
     gaps: [
       ...here

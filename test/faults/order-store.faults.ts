@@ -192,9 +192,11 @@ describe('R21 the order store goes back to an older state', () => {
     expect(await sends()).toBe(5);
     await until('the idle one has noticed', async () => (await ordersAre(idle)) === 'down');
     expect(await ordersAre(gateway)).toBe('down');
-    expect(await events(gateway, 'order-store-stopped')).toEqual([
-      expect.stringContaining('"reason":"count"'),
-    ]);
+    // On a busy machine the store may be away in between, and is then found gone back once more.
+    const reasons = (await events(gateway, 'order-store-stopped')).map(
+      (line) => /"reason":"(\w+)"/.exec(line)?.[1],
+    );
+    expect(new Set(reasons)).toEqual(new Set(['count']));
 
     const said = await confirmStore({
       ...gateway.environment(sandbox),

@@ -210,19 +210,20 @@ describe('S22 what is not what it should be:', () => {
       ] as const,
     ];
     const endings = ['resetAndDestroy', 'destroy', 'end'] as const;
-    for (const [url, text] of requests)
+    const breakOff = async (url: string, text: string, ending: (typeof endings)[number], afterMs: number) => {
+      const { hostname, port } = new URL(url);
+      const socket = connect(Number(port), hostname).on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(text);
+      setTimeout(() => socket[ending](), afterMs);
+      // One that is only ended at this side may stay open while the events of a job last.
+      setTimeout(() => socket.destroy(), 2_000);
+      await whenClosed(socket);
+    };
+    for (const ending of endings)
       await Promise.all(
-        endings.flatMap((ending) =>
-          [0, 1, 5, 20, 80].map(async (afterMs) => {
-            const { hostname, port } = new URL(url);
-            const socket = connect(Number(port), hostname).on('error', () => undefined);
-            await once(socket, 'connect');
-            socket.write(text);
-            setTimeout(() => socket[ending](), afterMs);
-            // One that is only ended at this side may stay open while the events of a job last.
-            setTimeout(() => socket.destroy(), 2_000);
-            await whenClosed(socket);
-          }),
+        requests.flatMap(([url, text]) =>
+          [0, 1, 5, 20, 80].map((afterMs) => breakOff(url, text, ending, afterMs)),
         ),
       );
     await expectAlive();
