@@ -32,7 +32,7 @@ export default {
     { ...common, displayName: 'long', testMatch: ['**/*.long.ts'] },
   ],
   // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
-  maxWorkers: availableParallelism() * 2,
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A test that hangs fails; a test that is only slow on a busy machine does not.
   testTimeout: 120_000,
   // The last looks through what the others print.

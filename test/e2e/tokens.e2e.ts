@@ -26,9 +26,9 @@ const labels = async () =>
   (await sandbox.journal('listAssets')).map(({ headers }) => headers['authorization']);
 
 describe('an application token', () => {
-  it('is requested once for a thousand callers at the same time', async () => {
+  it('is requested once for hundreds of callers at the same time', async () => {
     const gateway = await gatewayWith();
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => gateway.get(ASSETS)));
+    const answers = await Promise.all(Array.from({ length: 300 }, () => gateway.get(ASSETS)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(await tokenRequests()).toBe(1);
   });
