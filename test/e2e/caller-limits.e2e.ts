@@ -1,43 +1,43 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
-import { newEncryptionKey } from '../support/canary.ts';
 import { whenClosed } from '../support/socket.ts';
+import { useStack } from '../support/stack.ts';
 
 /** What one caller may use of the gateway. test/faults/callers.faults.ts shows that its flood does not affect others. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ENCRYPTION_KEYS = newEncryptionKey();
 
-let sandbox: TestSandbox;
-const { ended } = endings();
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
-beforeEach(() => sandbox.reset());
-afterAll(() => sandbox.close());
-
-const limited = (requests: number, perSeconds = 3_600) => ({
-  name: 'limited',
+const limited = (name: string, requests: number, perSeconds = 3_600) => ({
+  name,
   scopes: ['orders:read', 'orders:write'],
   enterprises: ['ent-harbour'],
   channels: ['crm'],
   rateLimit: { requests, perSeconds },
 });
 
-async function gatewayWith(
-  caller: ReturnType<typeof limited>,
-  environment: Record<string, string> = {},
-): Promise<TestGateway> {
-  return ended(await TestGateway.start(sandbox, environment, [caller]));
+const { sandbox, gateway } = useStack({
+  callers: [
+    limited('five', 5),
+    limited('brief', 1, 2),
+    limited('one', 1),
+    limited('changed', 1),
+    limited('endless', 1_000_000),
+  ],
+});
+const { ended } = endings();
+
+/** A replica that counts in this Redis. */
+async function replica({ url }: RunningRedis, requests: number): Promise<TestGateway> {
+  const store = { REDIS_URL: url, ENCRYPTION_KEYS };
+  return ended(await TestGateway.start(sandbox, store, [limited('limited', requests)]));
 }
 
-const ask = (gateway: TestGateway, path = ASSETS, options: object = {}) =>
-  gateway.get(path, { key: gateway.keys['limited'] as string, ...options });
+const ask = (caller: string, path = ASSETS, at = gateway) => at.get(path, { key: at.keys[caller] as string });
 
 function standing({ headers }: TestAnswer): { policy: string | null; left: number; ends: number } {
   const [, left, ends] = /^"default";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
@@ -46,13 +46,12 @@ function standing({ headers }: TestAnswer): { policy: string | null; left: numbe
 
 describe("a caller's rate limit", () => {
   it('is counted down on every response, of any status, and ends in 429 before the gateway acts', async () => {
-    const gateway = await gatewayWith(limited(5));
-    const key = gateway.keys['limited'] as string;
+    const key = gateway.keys['five'] as string;
     const answers = [
-      await ask(gateway),
-      await ask(gateway, '/v1/enterprises/ent-meridian/assets'),
-      await ask(gateway, `${ASSETS}?nonsense=1`),
-      await ask(gateway, '/v1/nothing'),
+      await ask('five'),
+      await ask('five', '/v1/enterprises/ent-meridian/assets'),
+      await ask('five', `${ASSETS}?nonsense=1`),
+      await ask('five', '/v1/nothing'),
       await gateway.post('/v1/license-orders', '{', { key }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 400, 404, 400]);
@@ -64,7 +63,7 @@ describe("a caller's rate limit", () => {
     }
     const calls = await sandbox.calls();
     const order = { channelCode: 'crm', channelOrderId: 'SO-1', items: [] };
-    for (const refused of [await ask(gateway), await gateway.post('/v1/license-orders', order, { key })]) {
+    for (const refused of [await ask('five'), await gateway.post('/v1/license-orders', order, { key })]) {
       expect(refused.status).toBe(429);
       expect(refused.body).toMatchObject({
         code: 'too-many-requests',
@@ -80,17 +79,15 @@ describe("a caller's rate limit", () => {
   });
 
   it('ends when it says so', async () => {
-    const gateway = await gatewayWith(limited(1, 2));
     let refused: TestAnswer | undefined;
-    await until('the limit is used up', async () => (refused = await ask(gateway)).status === 429);
+    await until('the limit is used up', async () => (refused = await ask('brief')).status === 429);
     const retryAfter = Number(refused?.headers.get('retry-after'));
     expect([1, 2]).toContain(retryAfter);
     await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000 + 50));
-    expect((await ask(gateway)).status).toBe(200);
+    expect((await ask('brief')).status).toBe(200);
   });
 
   it('does not count health, problems, the documentation, and requests of unknown callers', async () => {
-    const gateway = await gatewayWith(limited(1));
     for (const path of [
       '/health/live',
       '/health/ready',
@@ -98,16 +95,15 @@ describe("a caller's rate limit", () => {
       '/problems/forbidden',
       '/openapi.json',
     ]) {
-      const answer = await ask(gateway, path);
+      const answer = await ask('one', path);
       expect([path, answer.status, answer.headers.get('ratelimit')]).toEqual([path, 200, null]);
     }
     const unknown = await gateway.get(ASSETS, { key: 'lgw_nobody' });
     expect([unknown.status, unknown.headers.get('ratelimit-policy')]).toEqual([401, null]);
-    expect(standing(await ask(gateway))).toMatchObject({ left: 0 });
+    expect(standing(await ask('one'))).toMatchObject({ left: 0 });
   });
 
   it('is absent from the responses to a caller without a limit', async () => {
-    const gateway = await gatewayWith(limited(1));
     for (let times = 0; times < 3; times++) {
       const { status, headers } = await gateway.get(ASSETS);
       expect([status, headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([200, null, null]);
@@ -115,11 +111,10 @@ describe("a caller's rate limit", () => {
   });
 
   it('is one for all replicas', async () => {
-    const { url: REDIS_URL } = ended(await startRedis());
-    const first = await gatewayWith(limited(30), { REDIS_URL, ENCRYPTION_KEYS });
-    const second = await gatewayWith(limited(30), { REDIS_URL, ENCRYPTION_KEYS });
+    const redis = ended(await startRedis());
+    const [first, second] = await Promise.all([replica(redis, 30), replica(redis, 30)]);
     const answers = await Promise.all(
-      Array.from({ length: 80 }, (_, index) => ask(index % 2 ? first : second)),
+      Array.from({ length: 80 }, (_, index) => ask('limited', ASSETS, index % 2 ? first : second)),
     );
     const served = answers.filter(({ status }) => status === 200);
     expect(served).toHaveLength(30);
@@ -129,26 +124,26 @@ describe("a caller's rate limit", () => {
   });
 
   it('goes on in each process during an outage of Redis, and delays no request', async () => {
-    const redis: RunningRedis = ended(await startRedis());
-    const gateway = await gatewayWith(limited(20), { REDIS_URL: redis.url, ENCRYPTION_KEYS });
-    expect(standing(await ask(gateway))).toMatchObject({ left: 19 });
+    const redis = ended(await startRedis());
+    const alone = await replica(redis, 20);
+    const asked = () => ask('limited', ASSETS, alone);
+    expect(standing(await asked())).toMatchObject({ left: 19 });
     await redis.kill9();
-    await until('Redis is down', async () => (await gateway.get('/health/ready')).body['redis'] === 'down');
-    const answers = await Promise.all(Array.from({ length: 40 }, () => ask(gateway)));
+    await until('Redis is down', async () => (await alone.get('/health/ready')).body['redis'] === 'down');
+    const answers = await Promise.all(Array.from({ length: 40 }, () => asked()));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(19);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(21);
   });
 
   it('follows the callers file', async () => {
-    const gateway = await gatewayWith(limited(1));
-    expect((await ask(gateway)).status).toBe(200);
-    expect((await ask(gateway)).status).toBe(429);
-    const entry = gateway.callers.find(({ name }) => name === 'limited');
+    expect((await ask('changed')).status).toBe(200);
+    expect((await ask('changed')).status).toBe(429);
+    const entry = gateway.callers.find(({ name }) => name === 'changed');
     if (entry) entry.rateLimit = { requests: 2, perSeconds: 60 };
     const reloaded = gateway.logged('callers-reloaded');
     gateway.writeCallers();
     await reloaded;
-    const answer = await ask(gateway);
+    const answer = await ask('changed');
     expect([answer.status, standing(answer).policy]).toEqual([200, '"default";q=2;w=60']);
     expect(standing(answer).ends).toBeLessThanOrEqual(60);
   });
@@ -156,7 +151,6 @@ describe("a caller's rate limit", () => {
 
 describe('requests in flight of one caller', () => {
   it("are at most half of the gateway's: beyond them 429, while other callers are served", async () => {
-    const gateway = await gatewayWith(limited(1_000_000));
     const { hostname, port } = new URL(gateway.url);
     const held = new Set<Socket>();
     let over = false;
@@ -171,13 +165,13 @@ describe('requests in flight of one caller', () => {
       });
       socket.resume();
       socket.write(
-        `POST /v1/customers HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys['limited']}\r\n` +
+        `POST /v1/customers HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys['endless']}\r\n` +
           'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n',
       );
     };
     for (let count = 0; count < 2_500; count++) hold();
     let refused: TestAnswer | undefined;
-    await until('the caller is refused', async () => (refused = await ask(gateway)).status === 429);
+    await until('the caller is refused', async () => (refused = await ask('endless')).status === 429);
     expect(refused?.body).toMatchObject({
       code: 'too-many-requests',
       outcome: 'not_processed',
@@ -192,6 +186,6 @@ describe('requests in flight of one caller', () => {
     const closing = [...held].map(whenClosed);
     for (const socket of held) socket.destroy();
     await Promise.all(closing);
-    await until('the caller is served again', async () => (await ask(gateway)).status === 200);
+    await until('the caller is served again', async () => (await ask('endless')).status === 200);
   });
 });
