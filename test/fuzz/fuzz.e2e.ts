@@ -11,13 +11,12 @@ const documentHash = createHash('sha256').update(readFileSync('config/openapi.js
 const seed = Number(process.env['FUZZ_SEED'] ?? documentHash.readUInt32BE() >>> 1);
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-it('Requests from the document, sequences of them, and malformed HTTP find no error', async () => {
-  const report = await runFuzz({ seed, cases: 1_500, sequences: 60, connections: 300 });
+it('Requests from the document, and sequences of them, find no error', async () => {
+  const report = await runFuzz({ seed, cases: 1_500, sequences: 60 });
   say(figuresOf(report));
   expect(report.violations).toEqual([]);
   // The planned number, and not all of them refusals.
   expect(report.cases.cases).toBeGreaterThanOrEqual(1_440);
   expect(report.cases.valid.succeeded).toBeGreaterThan(report.cases.valid.all / 4);
   expect(report.sequences.sequences).toBeGreaterThanOrEqual(60);
-  expect(report.raw.connections).toBeGreaterThanOrEqual(300);
 }, 600_000);

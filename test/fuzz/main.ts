@@ -4,7 +4,7 @@ import { runLeak } from './leak.ts';
 import { figuresOf, LONG, MAX_BYTES_A_ROUND, runFuzz } from './run.ts';
 
 /**
- * `npm run fuzz -- [--seed s] [--cases n] [--sequences n] [--connections n] [--only operation/kind] [--leak rounds]`. Exits with 1 on a
+ * `npm run fuzz -- [--seed s] [--cases n] [--sequences n] [--only operation/kind] [--leak rounds]`. Exits with 1 on a
  * finding; the same seed repeats it. With `--leak` only that. Needs the build and a redis-server.
  */
 const { values } = parseArgs({
@@ -12,7 +12,6 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
     cases: { type: 'string', default: String(LONG.cases) },
     sequences: { type: 'string', default: String(LONG.sequences) },
-    connections: { type: 'string', default: String(LONG.connections) },
     only: { type: 'string' },
     leak: { type: 'string' },
   },
@@ -25,7 +24,6 @@ if (values.leak === undefined) {
     seed: Number(values.seed),
     cases: Number(values.cases),
     sequences: Number(values.sequences),
-    connections: Number(values.connections),
     only: values.only,
     progress: say,
   });

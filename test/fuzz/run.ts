@@ -1,22 +1,20 @@
 import { type CasesReport, runCases } from './cases.ts';
-import { type RawReport, runRaw } from './raw.ts';
 import { runSequences, type SequencesReport } from './sequences.ts';
 import { Stage } from './stage.ts';
 
-/** Everything on one gateway: requests, sequences, bytes. */
+/** Everything on one gateway: requests and sequences. */
 
 export interface FuzzOptions {
   readonly seed: number;
   readonly cases: number;
   readonly sequences: number;
-  readonly connections: number;
   /** Only these `operation/kind`. */
   readonly only?: string | undefined;
   readonly progress?: (line: string) => void;
 }
 
 /** Of the long form. */
-export const LONG = { cases: 20_000, sequences: 2_000, connections: 5_000 };
+export const LONG = { cases: 20_000, sequences: 2_000 };
 /** What a long search for leaks may find kept by each round of requests. */
 export const MAX_BYTES_A_ROUND = 10_000;
 
@@ -24,7 +22,6 @@ export interface FuzzReport {
   readonly seed: number;
   readonly cases: CasesReport;
   readonly sequences: SequencesReport;
-  readonly raw: RawReport;
   readonly seconds: number;
   /** The findings, each with its smallest example, and the command that repeats the run. */
   readonly violations: readonly string[];
@@ -35,7 +32,6 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const stage = await Stage.set();
   const started = performance.now();
   try {
-    const { pid } = stage.gateway.child;
     const cases = await runCases(stage, {
       seed,
       cases: options.cases,
@@ -47,21 +43,17 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
       sequences: options.sequences,
       progress: (done) => progress(`${done} sequences`),
     });
-    const raw = await runRaw(stage, { seed, connections: options.connections });
-    progress(`${raw.connections} connections to process ${pid}`);
     const violations: string[] = [
       ...cases.violations.map(
         ({ operation, kind, what, example }) => `${operation}/${kind}: ${what}\n    ${example}`,
       ),
-      ...[...sequences.violations, ...raw.violations].map(({ what, example }) => `${what}\n    ${example}`),
+      ...sequences.violations.map(({ what, example }) => `${what}\n    ${example}`),
       ...failuresIn(stage.gateway.output()),
     ];
     const seconds = (performance.now() - started) / 1_000;
-    const sizes = (['seed', 'cases', 'sequences', 'connections'] as const).map(
-      (name) => `--${name} ${options[name]}`,
-    );
+    const sizes = (['seed', 'cases', 'sequences'] as const).map((name) => `--${name} ${options[name]}`);
     if (violations.length > 0) violations.push(`to repeat: npm run fuzz -- ${sizes.join(' ')}`);
-    return { seed, cases, sequences, raw, seconds, violations };
+    return { seed, cases, sequences, seconds, violations };
   } finally {
     await stage.clear();
   }
@@ -76,7 +68,7 @@ function failuresIn(output: string): string[] {
 }
 
 /** A line each. */
-export function figuresOf({ seed, cases, sequences, raw, seconds, violations }: FuzzReport): string {
+export function figuresOf({ seed, cases, sequences, seconds, violations }: FuzzReport): string {
   const counts = (map: ReadonlyMap<unknown, number>) =>
     [...map]
       .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
@@ -90,8 +82,6 @@ export function figuresOf({ seed, cases, sequences, raw, seconds, violations }: 
     ['  valid, and carried out', `${cases.valid.succeeded} of ${cases.valid.all}`],
     ['sequences', `${sequences.sequences} of ${sequences.requests} requests`],
     ['  acts never taken', idle.join(', ') || 'none'],
-    ['raw connections', raw.connections],
-    ['  answers', counts(raw.answers)],
     ['violations', violations.length],
     ['seconds', seconds.toFixed(1)],
   ];

@@ -135,7 +135,7 @@ export class Stage {
 const BUSY = /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/;
 
 /** Asks again while the machine is busy, since its load is no finding; load that lasts would be one. */
-export async function onceNotBusy<T>(ask: () => Promise<T>, textOf: (answer: T) => string): Promise<T> {
+async function onceNotBusy<T>(ask: () => Promise<T>, textOf: (answer: T) => string): Promise<T> {
   for (let times = 1; ; times++) {
     const answer = await ask();
     if (times === 30 || !BUSY.test(textOf(answer))) return answer;
