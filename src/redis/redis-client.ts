@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisConfig } from '../config/app-config.ts';
 import type { RedisCertificates } from '../config/redis-certificates.ts';
@@ -108,6 +109,23 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
 }
 
 type Options = Omit<RedisOptions, 'replyMapping'>;
+
+/**
+ * The library listens to one error of each of its connections. Node emits an error of TLS also on a connection that has failed already, such
+ * as an alert behind a certificate that was refused: a second one, to which nobody listens, would end the process. All clients of the library
+ * get their connections here, those of a cluster's nodes, of sentinels and of queues too.
+ */
+const connections = new WeakMap<object, Socket>();
+Object.defineProperty(Redis.prototype, 'stream', {
+  configurable: true,
+  get(this: Redis) {
+    return connections.get(this);
+  },
+  set(this: Redis, connection: Socket) {
+    connection.on('error', () => undefined);
+    connections.set(this, connection);
+  },
+});
 
 /**
  * The library takes each error reply to HELLO that has "no password is set" for harmless: it prints a warning of its own and never

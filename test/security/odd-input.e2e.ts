@@ -1,11 +1,19 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+} from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
-import type { GatewayProcess } from '../support/gateway-process.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { AUDIENCE } from '../support/issuer.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, until } from '../support/redis.ts';
@@ -14,6 +22,7 @@ import { whenClosed } from '../support/socket.ts';
 
 /** What comes from outside and is not what it should be, at the shipped bundle: nothing of it may throw where nothing catches. */
 
+const { atEnd } = endings();
 let sandbox: TestSandbox;
 let fleet: Fleet;
 let gateway: GatewayProcess;
@@ -43,6 +52,11 @@ afterAll(async () => {
   await sandbox.close();
   issuer.close();
 });
+/** A fatal alert, decode_error (RFC 8446, section 6). */
+const ALERT = Buffer.from([0x15, 3, 3, 0, 2, 2, 50]);
+const ODD_JWT = ['{"alg":"ES256","kid":"odd","typ":"at+jwt"}', '{"iss":"x"}', 'x']
+  .map((part) => Buffer.from(part).toString('base64url'))
+  .join('.');
 /** Characters of the output that earlier tests have looked at. */
 let told = 0;
 async function expectAlive(): Promise<void> {
@@ -259,9 +273,6 @@ describe('S22 what is not what it should be:', () => {
   );
 
   it('what the issuer publishes', async () => {
-    const jwt = ['{"alg":"ES256","kid":"odd","typ":"at+jwt"}', '{"iss":"x"}', 'x']
-      .map((part) => Buffer.from(part).toString('base64url'))
-      .join('.');
     for (const odd of [
       '',
       'null',
@@ -277,7 +288,7 @@ describe('S22 what is not what it should be:', () => {
     ]) {
       keys = odd;
       const response = await fetch(`${gateway.url}/v1/callers/me`, {
-        headers: { authorization: `Bearer ${jwt}` },
+        headers: { authorization: `Bearer ${ODD_JWT}` },
       });
       expect([401, 503]).toContain(response.status);
     }
@@ -324,4 +335,69 @@ describe('S22 what is not what it should be:', () => {
       await expectAlive();
     },
   );
+
+  it.each(['rediss', 'rediss+sentinel', 'rediss-cluster'])(
+    'an alert behind a certificate that is refused, of each server that the gateway calls, Redis by %s',
+    async (scheme) => {
+      const { good } = await makeCertificates();
+      const trap = await TlsTrap.start(good);
+      const at = (name: string) => `${name}://127.0.0.1:${trap.port}`;
+      const redis = at(scheme) + (scheme === 'rediss+sentinel' ? '?sentinelMasterId=main' : '');
+      atEnd(() => trap.close());
+      const hasty = await startGatewayProcess({
+        ...fleet.environment,
+        ...{ REDIS_URL: redis, GUARD_REDIS_URL: redis },
+        ...{ UPSTREAM_BASE_URL: at('https'), UPSTREAM_TOKEN_URL: at('https') },
+        OTEL_EXPORTER_OTLP_ENDPOINT: at('https'),
+        ...{ JWT_ISSUER: at('https'), JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: at('https') },
+      });
+      atEnd(() => hasty.stop());
+      const callers = { key: { 'x-api-key': fleet.key }, token: { authorization: `Bearer ${ODD_JWT}` } };
+      await until('the gateway has refused the certificate often', async () => {
+        for (const headers of Object.values(callers)) {
+          const { status } = await fetch(`${hasty.url}${PATHS[3]}`, { headers });
+          expect(status).toBe(503);
+        }
+        return trap.refused > 20;
+      });
+      expect((await fetch(`${hasty.url}/health/live`)).status).toBe(200);
+      expect(hasty.child.exitCode).toBeNull();
+      expect(hasty.output()).not.toContain('"event":"uncaught-exception"');
+    },
+  );
 });
+
+/** A TLS server with an alert in the same segment as the end of its handshake: bytes that come when the client has refused it already. */
+class TlsTrap {
+  refused = 0;
+  readonly #servers: TcpServer[] = [];
+
+  static async start(identity: object): Promise<TlsTrap> {
+    const trap = new TlsTrap();
+    const inner = createTlsServer(identity, (socket) => socket.on('error', () => undefined));
+    inner.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+    await once(inner, 'listening');
+    const outer = createTcpServer((caller) => {
+      const target = connect((inner.address() as AddressInfo).port, '127.0.0.1');
+      for (const [one, other] of [
+        [caller, target],
+        [target, caller],
+      ] as const)
+        one.on('error', () => undefined).on('close', () => other.destroy());
+      caller.on('data', (chunk) => target.write(chunk)).on('close', () => trap.refused++);
+      target.once('data', () => target.on('data', (chunk) => caller.write(chunk)));
+      target.once('data', (chunk) => caller.write(Buffer.concat([chunk, ALERT])));
+    }).listen(0, '127.0.0.1');
+    await once(outer, 'listening');
+    trap.#servers.push(inner, outer);
+    return trap;
+  }
+
+  get port(): number {
+    return (this.#servers[1]?.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.close();
+  }
+}
