@@ -223,8 +223,8 @@ describe('S22 what is not what it should be:', () => {
         `POST /console/api/v1/license-orders/crm/x/settlement HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{`,
       ] as const,
     ];
-    const endings = ['resetAndDestroy', 'destroy', 'end'] as const;
-    const breakOff = async (url: string, text: string, ending: (typeof endings)[number], afterMs: number) => {
+    const ways = ['resetAndDestroy', 'destroy', 'end'] as const;
+    const breakOff = async (url: string, text: string, ending: (typeof ways)[number], afterMs: number) => {
       const { hostname, port } = new URL(url);
       const socket = connect(Number(port), hostname).on('error', () => undefined);
       await once(socket, 'connect');
@@ -234,7 +234,7 @@ describe('S22 what is not what it should be:', () => {
       setTimeout(() => socket.destroy(), 2_000);
       await whenClosed(socket);
     };
-    for (const ending of endings)
+    for (const ending of ways)
       await Promise.all(
         requests.flatMap(([url, text]) =>
           [0, 1, 5, 20, 80].map((afterMs) => breakOff(url, text, ending, afterMs)),
@@ -340,7 +340,7 @@ describe('S22 what is not what it should be:', () => {
     'an alert behind a certificate that is refused, of each server that the gateway calls, Redis by %s',
     async (scheme) => {
       const { good } = await makeCertificates();
-      const trap = await TlsTrap.start(good);
+      const trap = await tlsTrap(good);
       const at = (name: string) => `${name}://127.0.0.1:${trap.port}`;
       const redis = at(scheme) + (scheme === 'rediss+sentinel' ? '?sentinelMasterId=main' : '');
       atEnd(() => trap.close());
@@ -368,36 +368,24 @@ describe('S22 what is not what it should be:', () => {
 });
 
 /** A TLS server with an alert in the same segment as the end of its handshake: bytes that come when the client has refused it already. */
-class TlsTrap {
-  refused = 0;
-  readonly #servers: TcpServer[] = [];
-
-  static async start(identity: object): Promise<TlsTrap> {
-    const trap = new TlsTrap();
-    const inner = createTlsServer(identity, (socket) => socket.on('error', () => undefined));
-    inner.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
-    await once(inner, 'listening');
-    const outer = createTcpServer((caller) => {
-      const target = connect((inner.address() as AddressInfo).port, '127.0.0.1');
-      for (const [one, other] of [
-        [caller, target],
-        [target, caller],
-      ] as const)
-        one.on('error', () => undefined).on('close', () => other.destroy());
-      caller.on('data', (chunk) => target.write(chunk)).on('close', () => trap.refused++);
-      target.once('data', () => target.on('data', (chunk) => caller.write(chunk)));
-      target.once('data', (chunk) => caller.write(Buffer.concat([chunk, ALERT])));
-    }).listen(0, '127.0.0.1');
-    await once(outer, 'listening');
-    trap.#servers.push(inner, outer);
-    return trap;
-  }
-
-  get port(): number {
-    return (this.#servers[1]?.address() as AddressInfo).port;
-  }
-
-  close(): void {
-    for (const server of this.#servers) server.close();
-  }
+async function tlsTrap(identity: object) {
+  const seen = { port: 0, refused: 0, close: () => undefined as unknown };
+  const listening = async (server: TcpServer) => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const inner = createTlsServer(identity, (socket) => socket.on('error', () => undefined));
+  const port = await listening(inner.on('tlsClientError', () => undefined));
+  const outer = createTcpServer((caller) => {
+    const target = connect(port, '127.0.0.1');
+    caller.on('error', () => undefined).on('close', () => target.destroy());
+    target.on('error', () => undefined).on('close', () => caller.destroy());
+    caller.on('data', (chunk) => target.write(chunk)).on('close', () => seen.refused++);
+    target.once('data', () => target.on('data', (chunk) => caller.write(chunk)));
+    target.once('data', (chunk) => caller.write(Buffer.concat([chunk, ALERT])));
+  });
+  seen.port = await listening(outer);
+  seen.close = () => [inner, outer].map((server) => server.close());
+  return seen;
 }
