@@ -3,6 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisConfig } from '../config/app-config.ts';
 import type { RedisCertificates } from '../config/redis-certificates.ts';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
+import { edge } from '../shared/edge.ts';
 
 /** Applies also to the commands that the client sends while it connects. Requests wait less, see in-time.ts. */
 const COMMAND_TIMEOUT_MS = 1_000;
@@ -122,7 +123,10 @@ Object.defineProperty(Redis.prototype, 'stream', {
     return connections.get(this);
   },
   set(this: Redis, connection: Socket) {
-    connection.on('error', () => undefined);
+    connection.on(
+      'error',
+      edge('redis', () => undefined),
+    );
     connections.set(this, connection);
   },
 });

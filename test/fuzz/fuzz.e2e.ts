@@ -12,11 +12,11 @@ const seed = Number(process.env['FUZZ_SEED'] ?? documentHash.readUInt32BE() >>> 
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
 it('Requests from the document, and sequences of them, find no error', async () => {
-  const report = await runFuzz({ seed, cases: 1_500, sequences: 60 });
+  const report = await runFuzz({ seed, cases: 600, sequences: 30 });
   say(figuresOf(report));
   expect(report.violations).toEqual([]);
   // The planned number, and not all of them refusals.
-  expect(report.cases.cases).toBeGreaterThanOrEqual(1_440);
+  expect(report.cases.cases).toBeGreaterThanOrEqual(570);
   expect(report.cases.valid.succeeded).toBeGreaterThan(report.cases.valid.all / 4);
-  expect(report.sequences.sequences).toBeGreaterThanOrEqual(60);
+  expect(report.sequences.sequences).toBeGreaterThanOrEqual(30);
 }, 600_000);
