@@ -112,9 +112,9 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * The library listens to one error of each of its connections. Node emits an error of TLS also on a connection that has failed already, such
- * as an alert behind a certificate that was refused: a second one, to which nobody listens, would end the process. All clients of the library
- * get their connections here, those of a cluster's nodes, of sentinels and of queues too.
+ * The library listens to the first error of a connection only. Node may emit a second one: the client refuses the certificate, and then
+ * an alert of the server arrives. An error to which nobody listens ends the process. Every client of the library sets its connection
+ * here, also those of cluster nodes, sentinels and queues.
  */
 const connections = new WeakMap<object, Socket>();
 Object.defineProperty(Redis.prototype, 'stream', {

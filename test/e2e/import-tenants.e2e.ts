@@ -61,12 +61,7 @@ afterAll(async () => {
 /** The platform as at its start, with room for any number of members in both enterprises. */
 async function seed(): Promise<void> {
   await sandbox.reset();
-  const response = await fetch(`${sandbox.url}/__sandbox/state/enterprises/${SOUTH.enterprise}`, {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ trialMemberLimit: null }),
-  });
-  expect(response.status).toBe(200);
+  await sandbox.control('PATCH', `/state/enterprises/${SOUTH.enterprise}`, { trialMemberLimit: null });
 }
 
 function request(

@@ -278,9 +278,7 @@ describe('the file of an import', () => {
   it('J3 compares with the members whom the platform has now, not with a cached list', async () => {
     const cached = () => gateway.get(`${MEMBERS}?pageSize=200`);
     expect((await cached()).text).not.toContain('Renamed');
-    const anna = `${sandbox.url}/__sandbox/state/employees/3002`;
-    const changed = await fetch(anna, { method: 'PATCH', body: JSON.stringify({ name: 'Renamed' }) });
-    expect(changed.status).toBe(200);
+    await sandbox.control('PATCH', '/state/employees/3002', { name: 'Renamed' });
     const before = await cached();
     expect([before.headers.has('age'), before.text.includes('Renamed')]).toEqual([true, false]);
     const body = file([`anna,${newSecret('m')},Renamed`], 'account,password,name');
@@ -293,7 +291,7 @@ describe('the file of an import', () => {
   it('J3 protects members also where the case of their accounts differs', async () => {
     const user = { username: 'Chen@Harbour', password: newSecret('u') };
     // A platform that lets a user log in whatever the case.
-    await fetch(`${sandbox.url}/__sandbox/users`, { method: 'PUT', body: JSON.stringify(user) });
+    await sandbox.control('PUT', '/users', user);
     const session = await gateway.post('/v1/sessions', user);
     const query = '?mode=upsert&deleteMissing=true&maxDeletes=100&keep=ANNA&validateOnly=true';
     const plan = await post(file([`Bo,${newSecret('m')},Bo,,,`]), query, {

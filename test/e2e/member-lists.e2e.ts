@@ -42,18 +42,9 @@ function started(replicas = 1): Promise<Fleet> {
   return Fleet.start(sandbox, replicas, { callers: [{ name: 'bound', ...bound }] });
 }
 
-async function control<T>(method: string, path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${sandbox.url}/__sandbox${path}`, {
-    method,
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  expect([path, answer.status]).toEqual([path, 200]);
-  return (await answer.json()) as T;
-}
-
 /** As the platform itself has them, in its order. */
 async function employees(): Promise<Employee[]> {
-  const state = await control<{ employees: Employee[] }>('GET', '/state');
+  const state = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
   return state.employees.filter(
     ({ enterpriseGlobalId, deleted }) => enterpriseGlobalId === 'ent-harbour' && !deleted,
   );
@@ -164,23 +155,22 @@ const PLATFORMS: readonly Platform[] = [
 /** Makes the enterprise as large as the tests need it, and returns its employees. */
 async function enlarge(): Promise<Employee[]> {
   await sandbox.reset();
-  const state = await control<{ employees: object[] }>('GET', '/state');
+  const state = await sandbox.control<{ employees: object[] }>('GET', '/state');
   const further = Array.from({ length: EMPLOYEES - (await employees()).length }, (_, index) => ({
     ...{ id: `${70_000 + index}`, userId: `${80_000 + index}`, globalId: `mem-more-${index}` },
     ...{ enterpriseGlobalId: 'ent-harbour', userName: `more${index}@harbour`, name: `More ${index}` },
   }));
-  await control('PUT', '/state', { ...state, employees: [...state.employees, ...further] });
-  await control('POST', '/snapshots/full');
+  await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...further] });
+  await sandbox.control('POST', '/snapshots/full');
   const all = await employees();
   expect(all).toHaveLength(EMPLOYEES);
   return all;
 }
 
 async function restored(profile: object = {}): Promise<void> {
-  await control('POST', '/snapshots/full/restore');
-  for (const path of ['/journal', '/faults'])
-    await fetch(`${sandbox.url}/__sandbox${path}`, { method: 'DELETE' });
-  await control('PUT', '/profile', profile);
+  await sandbox.control('POST', '/snapshots/full/restore');
+  for (const path of ['/journal', '/faults']) await sandbox.control('DELETE', path);
+  await sandbox.control('PUT', '/profile', profile);
 }
 
 describe.each(PLATFORMS)('C30 a platform that $name', (platform) => {
@@ -320,7 +310,7 @@ describe('a platform that gives pages as asked', () => {
   });
 
   it('C31 loses members while their list is read: those who stay are all in the export', async () => {
-    await control('PUT', '/profile', { maxPageSize: 50, largerPages: 'cut' });
+    await sandbox.control('PUT', '/profile', { maxPageSize: 50, largerPages: 'cut' });
     await sandbox.fault({
       operation: 'listMembers',
       skip: 1,
@@ -331,7 +321,7 @@ describe('a platform that gives pages as asked', () => {
     const file = exported();
     await until('the second page is asked for', async () => (await sandbox.spoiled()) === 1);
     for (const id of ['70000', '70001', '70002'])
-      await control('PATCH', `/state/employees/${id}`, { deleted: true });
+      await sandbox.control('PATCH', `/state/employees/${id}`, { deleted: true });
     const { status, isWhole, ...streamed } = await file;
     expect([status, isWhole]).toEqual([200, true]);
     const ids = exportedIds({ status, isWhole, ...streamed });

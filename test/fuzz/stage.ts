@@ -77,10 +77,7 @@ export class Stage {
 
   send(sent: Sent): Promise<Answer> {
     // 503 says that nothing happened.
-    return onceNotBusy(
-      () => this.#sendOnce(sent),
-      ({ status, text }) => (status === 503 ? text : ''),
-    );
+    return onceNotBusy(() => this.#sendOnce(sent));
   }
 
   async #sendOnce({ method, target, headers, body }: Sent): Promise<Answer> {
@@ -135,10 +132,10 @@ export class Stage {
 const BUSY = /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/;
 
 /** Asks again while the machine is busy, since its load is no finding; load that lasts would be one. */
-async function onceNotBusy<T>(ask: () => Promise<T>, textOf: (answer: T) => string): Promise<T> {
+async function onceNotBusy(ask: () => Promise<Answer>): Promise<Answer> {
   for (let times = 1; ; times++) {
     const answer = await ask();
-    if (times === 30 || !BUSY.test(textOf(answer))) return answer;
+    if (times === 30 || answer.status !== 503 || !BUSY.test(answer.text)) return answer;
     await sleep(1_000);
   }
 }

@@ -382,8 +382,10 @@ async function tlsTrap(identity: object) {
     caller.on('error', () => undefined).on('close', () => target.destroy());
     target.on('error', () => undefined).on('close', () => caller.destroy());
     caller.on('data', (chunk) => target.write(chunk)).on('close', () => seen.refused++);
-    target.once('data', () => target.on('data', (chunk) => caller.write(chunk)));
-    target.once('data', (chunk) => caller.write(Buffer.concat([chunk, ALERT])));
+    target.once('data', (first) => {
+      caller.write(Buffer.concat([first, ALERT]));
+      target.on('data', (chunk) => caller.write(chunk));
+    });
   });
   seen.port = await listening(outer);
   seen.close = () => [inner, outer].map((server) => server.close());

@@ -60,10 +60,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await sandbox.reset();
-  const meridian = `${sandbox.url}/__sandbox/state/enterprises/ent-meridian`;
-  const body = JSON.stringify({ trialMemberLimit: 10_000 });
-  const headers = { 'content-type': 'application/json' };
-  expect((await fetch(meridian, { method: 'PATCH', headers, body })).status).toBe(200);
+  await sandbox.control('PATCH', '/state/enterprises/ent-meridian', { trialMemberLimit: 10_000 });
 });
 afterAll(async () => {
   await fleet.stop();

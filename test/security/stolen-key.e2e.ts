@@ -301,7 +301,7 @@ function tricks(): Attack[] {
 }
 
 async function foreignState(): Promise<string> {
-  const state = (await (await fetch(`${sandbox.url}/__sandbox/state`)).json()) as Record<string, object[]>;
+  const state = await sandbox.control<Record<string, object[]>>('GET', '/state');
   const isForeign = (text: string) =>
     /meridian|tidewater|longfellow|lic-600|ast-200|90071992547[45]\d993/i.test(text);
   return JSON.stringify(

@@ -94,7 +94,7 @@ function complaintsOf(page: Page, expected: string): string[] {
   });
   page.on('requestfailed', (request) => {
     const { errorText = '' } = request.failure() ?? {};
-    // Whoever leaves a page breaks its requests off.
+    // A visitor who leaves a page ends its requests.
     if (errorText !== 'net::ERR_ABORTED') complaints.push(`${errorText} ${request.url()}`);
   });
   return complaints;
