@@ -53,6 +53,15 @@ redis.call('DEL', KEYS[3], KEYS[4])
 return 1`);
 
 /**
+ * KEYS: waiting or results. ARGV: life, and each chunk with what it has. One step, so that nothing stays for good where the gateway or
+ * Redis dies before the job exists.
+ */
+export const UPLOAD = new Script(`
+redis.call('HSET', KEYS[1], unpack(ARGV, 2))
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`);
+
+/**
  * KEYS: slots, job, unfinished, all, of the enterprise, waiting, results. ARGV: id, definition, chunks, rows, bytes, waiting life, job
  * life, slot life, owner. Answers 0 where the room is not reserved for this owner any more.
  */

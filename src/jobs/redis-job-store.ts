@@ -15,6 +15,7 @@ import {
   RENEW,
   RESERVE,
   SAVE,
+  UPLOAD,
 } from './job-scripts.ts';
 import {
   type ChunkChange,
@@ -34,7 +35,7 @@ import {
   WAITING_MS,
 } from './job-store.ts';
 
-/** Chunks that are written with one command, so that other requests do not wait for a large one. */
+/** Chunks that are written with one script, so that other requests do not wait for a large one. */
 const CHUNKS_AT_ONCE = 20;
 /** Jobs that are read at once. */
 const JOBS_AT_ONCE = 100;
@@ -85,13 +86,13 @@ export class RedisJobStore implements JobStore {
       const part = chunks.slice(from, from + CHUNKS_AT_ONCE);
       for (const kind of ['waiting', 'results'] as const) {
         const key = this.#of(kind, jobId);
-        const sealed = new Map(
-          part.map((chunk, index) => [String(from + index), this.#sealed(key, from + index, chunk[kind])]),
+        const sealed = part.map((chunk, index) => this.#sealed(key, from + index, chunk[kind]));
+        for (const value of sealed) bytes += value.length;
+        await this.#run(
+          UPLOAD,
+          [key],
+          [RESERVED_MS, ...sealed.flatMap((value, index) => [from + index, value])],
         );
-        for (const value of sealed.values()) bytes += value.length;
-        await this.#ask((client) => client.hset(key, sealed));
-        // Until the job exists: nothing is left where this process dies now.
-        if (from === 0) await this.#ask((client) => client.pexpire(key, RESERVED_MS));
       }
     }
     const job = this.#of('job', jobId);
