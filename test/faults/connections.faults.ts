@@ -268,28 +268,31 @@ describe('K1 bodies beyond the limit', () => {
     const send = async () => {
       const body = new Blob([Buffer.alloc(10 * 1024 * 1024, ' ')]).stream();
       const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
-      const answer = await fetch(`${url()}/v1/asset-num-reservations`, {
-        method: 'POST',
-        headers,
-        body,
-        duplex: 'half',
-      } as RequestInit);
-      await answer.arrayBuffer();
-      return answer.status;
+      const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+      try {
+        const answer = await fetch(`${url()}/v1/asset-num-reservations`, init);
+        await answer.arrayBuffer();
+        return answer.status;
+      } catch (error) {
+        // A client that goes on sending may see the end of its connection before the response.
+        const { code } = (error as Error).cause as NodeJS.ErrnoException;
+        return code === 'EPIPE' || code === 'ECONNRESET' ? 'ended' : String(error);
+      }
     };
     // The process keeps some memory of the first for good.
     await Promise.all(Array.from({ length: 10 }, send));
     const before = residentMiB();
     let peak = before;
     const watch = setInterval(() => (peak = Math.max(peak, residentMiB())), 10);
-    const statuses: number[] = [];
+    const statuses: (number | string)[] = [];
     try {
       for (let round = 0; round < 4; round++)
         statuses.push(...(await Promise.all(Array.from({ length: 10 }, send))));
     } finally {
       clearInterval(watch);
     }
-    expect(new Set(statuses)).toEqual(new Set([413]));
+    expect(statuses.filter((each) => each !== 413 && each !== 'ended')).toEqual([]);
+    expect(statuses).toContain(413);
     // Of 400 MiB.
     expect(peak - before).toBeLessThan(100);
     expect((await fleet.get(0, read.path)).status).toBe(200);
