@@ -1,13 +1,24 @@
 /**
  * `npm run mutants -- [--each n] [--seed s] [--room name]`: whether tests notice when the core changes. Each mutant is one small change of a
- * source: a condition the other way round, a bound by one, an `await` or a call that is left out, another constant. It is tried in a copy of
- * the project: first the unit tests of its room, and where they all pass the service suites that use the room most. Prints who found each
+ * source: a condition the other way round, a bound by one, a statement that is left out, another constant. It is tried in a copy of the
+ * project: first the unit tests of its room, and where they all pass the service suites that use the room most. Prints who found each
  * mutant, and fails under {@link LINE}.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
 
@@ -103,7 +114,10 @@ const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
 const tracked = spawnSync('git', ['ls-files'], { encoding: 'utf8', maxBuffer: 1e8 })
   .stdout.split('\n')
   .filter(Boolean);
-for (const path of tracked) cpSync(path, join(copy, path));
+for (const path of [...tracked, 'dist']) {
+  mkdirSync(dirname(join(copy, path)), { recursive: true });
+  cpSync(path, join(copy, path), { recursive: true });
+}
 for (const path of ['.', 'client', 'bench', 'examples/billing-service'].map((each) =>
   join(each, 'node_modules'),
 ))
@@ -111,34 +125,49 @@ for (const path of ['.', 'client', 'bench', 'examples/billing-service'].map((eac
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
-/** Whether the command succeeds in the copy, and what it printed. */
-function run(...command: readonly string[]): { ok: boolean; printed: string } {
-  const [program = '', ...args] = command;
-  const { status, stdout, stderr } = spawnSync(program, args, {
-    cwd: copy,
-    encoding: 'utf8',
-    timeout: 600_000,
-    maxBuffer: 1e8,
-  });
-  return { ok: status === 0, printed: `${stdout}${stderr}` };
+/** The first test that fails in the copy, or why the command ended; undefined: none. */
+function failureOf(program: string, ...args: readonly string[]): string | undefined {
+  const printed = join(copy, 'printed');
+  // Into a file: what a process writes into a pipe just before its end may be lost.
+  const into = openSync(printed, 'w');
+  const stdio = ['ignore' as const, into, into];
+  const { status, signal } = spawnSync(program, args, { cwd: copy, timeout: 600_000, stdio });
+  closeSync(into);
+  if (status === 0) return undefined;
+  if (signal !== null) return 'a test that does not end';
+  return /^\s*● (.*)$/m.exec(readFileSync(printed, 'utf8'))?.[1] ?? 'a suite that does not start';
 }
-const jest = (...args: string[]) => run('npm', 'run', '-s', 'jest', '--', '--bail', '--silent', ...args);
-const firstFailure = (printed: string) => /^\s*● (.*)$/m.exec(printed)?.[1] ?? 'a suite that does not start';
+const jest = (project: string, ...paths: readonly string[]) =>
+  failureOf(
+    ...(['npm', 'run', '-s', 'jest', '--'] as const),
+    ...(['--bail', '--silent', '--passWithNoTests', '--selectProjects', project] as const),
+    ...paths,
+  );
+
+const { config } = ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')) as {
+  config: { compilerOptions: object };
+};
+const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
+
+/** Puts the source into the built gateway, too; the other modules of `dist` are as they were. */
+function build(path: string, source: string): string | undefined {
+  const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
+  const { outputText } = ts.transpileModule(source, { fileName: path, compilerOptions });
+  const built = path.replace('src/', 'dist/').replace(/\.ts$/, '.js');
+  writeFileSync(join(copy, built), outputText);
+  return failureOf('node', 'scripts/bundle.ts');
+}
 
 /** Who finds it; undefined: nobody. */
 function finderOf({ room, path, start, end, text }: Mutant): string | undefined {
   const source = readFileSync(path, 'utf8');
-  writeFileSync(join(copy, path), source.slice(0, start) + text + source.slice(end));
-  try {
-    const unit = jest('--selectProjects', 'unit', '--passWithNoTests', '--', `src/${room}/`);
-    if (!unit.ok) return firstFailure(unit.printed);
-    const build = run('npm', 'run', '-s', 'build');
-    if (!build.ok) return 'the compiler';
-    const service = jest('--selectProjects', 'service', '--', ...(ROOMS[room] ?? []));
-    return service.ok ? undefined : firstFailure(service.printed);
-  } finally {
-    writeFileSync(join(copy, path), source);
-  }
+  const changed = source.slice(0, start) + text + source.slice(end);
+  writeFileSync(join(copy, path), changed);
+  const unit = jest('unit', `src/${room}/`);
+  const finder = unit ?? build(path, changed) ?? jest('service', ...(ROOMS[room] ?? []));
+  writeFileSync(join(copy, path), source);
+  if (unit === undefined) build(path, source);
+  return finder;
 }
 
 const sample = values.room.flatMap((room) => {
@@ -149,6 +178,11 @@ const sample = values.room.flatMap((room) => {
     Number(values.seed),
   );
 });
+// Where a test fails without a change, it finds nothing.
+for (const room of values.room) {
+  const fails = jest('unit', `src/${room}/`) ?? jest('service', ...(ROOMS[room] ?? []));
+  if (fails !== undefined) throw new Error(`A test of ${room} fails without a change: ${fails}`);
+}
 const survivors: string[] = [];
 for (const [index, mutant] of sample.entries()) {
   const { path, start, end, text, place } = mutant;

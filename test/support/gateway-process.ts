@@ -86,7 +86,8 @@ export async function startGatewayProcess(
   const told = () => /^.*"event":"listening".*$/m.exec(output())?.[0];
   await until('the gateway listens', () => told() !== undefined || isOver);
   const line = told();
-  if (line === undefined) throw new Error(output());
+  if (line === undefined)
+    throw new Error(`The gateway ended with ${await ended} before it listened: ${output()}`);
   const listening = JSON.parse(line) as { url: string; managementPort: number };
   return {
     url: listening.url,
