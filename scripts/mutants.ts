@@ -140,7 +140,7 @@ function failureOf(program: string, ...args: readonly string[]): string | undefi
 const jest = (project: string, ...paths: readonly string[]) =>
   failureOf(
     ...(['npm', 'run', '-s', 'jest', '--'] as const),
-    ...(['--bail', '--silent', '--passWithNoTests', '--selectProjects', project] as const),
+    ...(['--bail', '--silent', '--passWithNoTests', '--selectProjects', project, '--'] as const),
     ...paths,
   );
 
