@@ -137,12 +137,9 @@ function failureOf(program: string, ...args: readonly string[]): string | undefi
   if (signal !== null) return 'a test that does not end';
   return /^\s*● (.*)$/m.exec(readFileSync(printed, 'utf8'))?.[1] ?? 'a suite that does not start';
 }
+const JEST = 'run -s jest -- --bail --silent --passWithNoTests --selectProjects'.split(' ');
 const jest = (project: string, ...paths: readonly string[]) =>
-  failureOf(
-    ...(['npm', 'run', '-s', 'jest', '--'] as const),
-    ...(['--bail', '--silent', '--passWithNoTests', '--selectProjects', project, '--'] as const),
-    ...paths,
-  );
+  failureOf('npm', ...JEST, project, '--', ...paths);
 
 const { config } = ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')) as {
   config: { compilerOptions: object };
@@ -150,12 +147,13 @@ const { config } = ts.readConfigFile('tsconfig.json', (path) => readFileSync(pat
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
 
 /** Puts the source into the built gateway, too; the other modules of `dist` are as they were. */
-function build(path: string, source: string): string | undefined {
+function build(path: string, source: string): void {
   const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
   const { outputText } = ts.transpileModule(source, { fileName: path, compilerOptions });
   const built = path.replace('src/', 'dist/').replace(/\.ts$/, '.js');
   writeFileSync(join(copy, built), outputText);
-  return failureOf('node', 'scripts/bundle.ts');
+  const failure = failureOf(process.execPath, 'scripts/bundle.ts');
+  if (failure !== undefined) throw new Error(`There is no bundle with the change of ${path}: ${failure}`);
 }
 
 /** Who finds it; undefined: nobody. */
@@ -163,10 +161,13 @@ function finderOf({ room, path, start, end, text }: Mutant): string | undefined 
   const source = readFileSync(path, 'utf8');
   const changed = source.slice(0, start) + text + source.slice(end);
   writeFileSync(join(copy, path), changed);
-  const unit = jest('unit', `src/${room}/`);
-  const finder = unit ?? build(path, changed) ?? jest('service', ...(ROOMS[room] ?? []));
+  let finder = jest('unit', `src/${room}/`);
+  if (finder === undefined) {
+    build(path, changed);
+    finder = jest('service', ...(ROOMS[room] ?? []));
+    build(path, source);
+  }
   writeFileSync(join(copy, path), source);
-  if (unit === undefined) build(path, source);
   return finder;
 }
 
@@ -179,9 +180,9 @@ const sample = values.room.flatMap((room) => {
   );
 });
 // Where a test fails without a change, it finds nothing.
-for (const room of values.room) {
-  const fails = jest('unit', `src/${room}/`) ?? jest('service', ...(ROOMS[room] ?? []));
-  if (fails !== undefined) throw new Error(`A test of ${room} fails without a change: ${fails}`);
+for (const { room, path } of new Map(sample.map((mutant) => [mutant.room, mutant])).values()) {
+  const failure = finderOf({ room, path, start: 0, end: 0, text: '', place: path });
+  if (failure !== undefined) throw new Error(`A test of ${room} fails without a change: ${failure}`);
 }
 const survivors: string[] = [];
 for (const [index, mutant] of sample.entries()) {
