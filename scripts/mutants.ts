@@ -4,21 +4,19 @@
  * project: first the unit tests of its room, and where they all pass the service suites that use the room most. Prints who found each
  * mutant, and fails under {@link LINE}.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   closeSync,
-  cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
 
@@ -110,18 +108,17 @@ function sampleOf(all: readonly Mutant[], count: number, seed: number): Mutant[]
     .map(({ mutant }) => mutant);
 }
 
-const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
-const tracked = spawnSync('git', ['ls-files'], { encoding: 'utf8', maxBuffer: 1e8 })
-  .stdout.split('\n')
-  .filter(Boolean);
-for (const path of [...tracked, 'dist']) {
+/** Beside the packages, so that they are links and not copies. */
+const copy = mkdtempSync('.mutants-');
+const tracked = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n').filter(Boolean);
+const packages = tracked
+  .filter((path) => basename(path) === 'package.json')
+  .map((path) => join(dirname(path), 'node_modules'))
+  .filter((path) => existsSync(path));
+for (const path of [...tracked, ...packages, 'dist']) {
   mkdirSync(dirname(join(copy, path)), { recursive: true });
-  cpSync(path, join(copy, path), { recursive: true });
+  execFileSync('cp', [packages.includes(path) ? '-al' : '-a', path, dirname(join(copy, path))]);
 }
-for (const path of ['.', 'client', 'bench', 'examples/billing-service'].map((each) =>
-  join(each, 'node_modules'),
-))
-  symlinkSync(join(process.cwd(), path), join(copy, path));
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
@@ -152,8 +149,10 @@ function build(path: string, source: string): void {
   const { outputText } = ts.transpileModule(source, { fileName: path, compilerOptions });
   const built = path.replace('src/', 'dist/').replace(/\.ts$/, '.js');
   writeFileSync(join(copy, built), outputText);
+  rmSync(join(copy, 'dist/bundle'), { recursive: true });
   const failure = failureOf(process.execPath, 'scripts/bundle.ts');
-  if (failure !== undefined) throw new Error(`There is no bundle with the change of ${path}: ${failure}`);
+  if (failure !== undefined)
+    throw new Error(`No bundle with the change of ${path}: ${readFileSync(join(copy, 'printed'), 'utf8')}`);
 }
 
 /** Who finds it; undefined: nobody. */
