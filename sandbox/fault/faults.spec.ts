@@ -48,84 +48,63 @@ async function lookWith(action: object): Promise<Seen> {
 }
 
 describe('a spoiled response', () => {
-  it.each(['reset', 'close'])('can be a %s before the headers', async (way) => {
-    expect(await lookWith({ [way]: 'before-headers' })).toMatchObject({ status: null, error: 'ECONNRESET' });
-  });
+  const whole = { status: 200, text: expect.stringMatching(/^\{"code":0,.*\}$/), error: null };
+  const cut = { status: 200, text: '{"code":0,' };
+  const lost = { status: null, error: 'ECONNRESET' };
+  const partly = { status: 200, text: expect.stringMatching(/^\{"code":0.*[^}]$/), error: 'ECONNRESET' };
+  const base64 = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]).toString('base64');
+  const twoLengths = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}';
 
-  it.each(['reset', 'close'])('can be a %s in the middle of the body', async (way) => {
-    const { status, text, error } = await lookWith({ [way]: 'mid-body' });
-    expect([status, error]).toEqual([200, 'ECONNRESET']);
-    expect(text).toMatch(/^\{"code":0/);
-    expect(() => JSON.parse(text)).toThrow(/JSON/);
-  });
-
-  it.each([
-    ['length', 'ECONNRESET'],
-    ['chunked', 'ECONNRESET'],
-    ['close', null],
-  ])('can be cut under the framing %s, which reports %j', async (framing, error) => {
-    expect(await lookWith({ truncate: 10, framing })).toMatchObject({
-      status: 200,
-      text: '{"code":0,',
-      error,
-    });
-  });
-
-  it.each([{ framing: 'chunked' }, { framing: 'close' }, { slow: { chunkBytes: 50, everyMs: 1 } }])(
-    'is whole with %j',
-    async (action) => {
-      const { text, error } = await lookWith(action);
-      expect(error).toBeNull();
-      expect(JSON.parse(text)).toMatchObject({ code: 0 });
-    },
-  );
-
-  it('can be a refusal of any code, as a string, an integer or anything else', async () => {
-    expect(await lookWith({ code: 60000 })).toMatchObject({
-      status: 299,
-      text: '{"code":"60000","message":"application token invalid or no permission","cause":"application token invalid or no permission"}',
-    });
-    await test.control('DELETE', '/faults');
-    expect(
-      (await lookWith({ code: '1', message: 'm', cause: 'c', codeAs: 'integer', status: 200 })).text,
-    ).toBe('{"code":1,"message":"m","cause":"c"}');
-    await test.control('DELETE', '/faults');
-    expect((await lookWith({ code: [0], message: 'm', cause: 'c', data: null })).text).toBe(
-      '{"code":[0],"message":"m","cause":"c","data":null}',
-    );
-  });
-
-  it('can be a status with headers', async () => {
-    const { status, headers } = await lookWith({ httpStatus: 503, headers: { 'Retry-After': '3' } });
-    expect([status, headers['retry-after']]).toEqual([503, '3']);
-  });
-
-  it.each([
-    [{ httpStatus: 204 }, 204],
-    [{ httpStatus: 999 }, 999],
-    [{ html: true }, 500],
-    [{ html: true, httpStatus: 200 }, 200],
-  ])('can be %j, with the status %i', async (action, status) => {
-    const seen = await lookWith(action);
-    expect([seen.status, seen.text.includes('<html>')]).toEqual([status, 'html' in action]);
-  });
-
-  it('can be any body', async () => {
-    const base64 = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]).toString('base64');
-    const { text, headers } = await lookWith({
-      raw: { base64, contentType: 'text/plain', headers: { 'X-A': '1' } },
-    });
-    expect([text, headers['content-type'], headers['x-a']]).toEqual(['\uFEFF{}', 'text/plain', '1']);
-  });
-
-  it('can be any bytes', async () => {
-    const wire = { text: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}' };
-    expect((await lookWith({ wire })).error).toBe('HPE_UNEXPECTED_CONTENT_LENGTH');
-  });
-
-  it('can be patched, and carry ids as numbers', async () => {
-    const { text } = await lookWith({ patch: { code: '0', message: null }, numericIds: true });
-    expect(text).toMatch(/^\{"code":"0","data":\[\{"customerId":9007199254742993,/);
+  it.each<[object, object]>([
+    [{ reset: 'before-headers' }, lost],
+    [{ close: 'before-headers' }, lost],
+    [{ reset: 'mid-body' }, partly],
+    [{ close: 'mid-body' }, partly],
+    [
+      { truncate: 10, framing: 'length' },
+      { ...cut, error: 'ECONNRESET' },
+    ],
+    [
+      { truncate: 10, framing: 'chunked' },
+      { ...cut, error: 'ECONNRESET' },
+    ],
+    [
+      { truncate: 10, framing: 'close' },
+      { ...cut, error: null },
+    ],
+    [{ framing: 'close' }, whole],
+    [{ slow: { chunkBytes: 50, everyMs: 1 } }, whole],
+    [
+      { code: '1', message: 'm', cause: 'c' },
+      { status: 299, text: '{"code":"1","message":"m","cause":"c"}' },
+    ],
+    [
+      { code: '1', message: 'm', cause: 'c', codeAs: 'integer', status: 200 },
+      { status: 200, text: '{"code":1,"message":"m","cause":"c"}' },
+    ],
+    [
+      { code: [0], message: 'm', cause: 'c', data: null },
+      { text: '{"code":[0],"message":"m","cause":"c","data":null}' },
+    ],
+    [
+      { httpStatus: 503, headers: { 'Retry-After': '3' } },
+      { status: 503, headers: expect.objectContaining({ 'retry-after': '3' }) },
+    ],
+    [{ httpStatus: 204 }, { status: 204 }],
+    [{ httpStatus: 999 }, { status: 999 }],
+    [{ html: true }, { status: 500, text: expect.stringContaining('<html>') }],
+    [{ html: true, httpStatus: 200 }, { status: 200 }],
+    [
+      { raw: { base64, contentType: 'text/plain', headers: { 'X-A': '1' } } },
+      { text: '\uFEFF{}', headers: expect.objectContaining({ 'content-type': 'text/plain', 'x-a': '1' }) },
+    ],
+    [{ wire: { text: twoLengths } }, { error: 'HPE_UNEXPECTED_CONTENT_LENGTH' }],
+    [
+      { patch: { code: '0', message: null }, numericIds: true },
+      { text: expect.stringMatching(/^\{"code":"0","data":\[\{"customerId":9007199254742993,/) },
+    ],
+  ])('of %j', async (action, expected) => {
+    expect(await lookWith(action)).toMatchObject(expected);
   });
 
   it('can be odd in one field, or lack it', async () => {

@@ -32,19 +32,6 @@ describe('addMembers', () => {
     expect([await test.logIn('mia@harbour', password), await test.logIn('mia@harbour')]).toEqual([200, 400]);
   });
 
-  it('responds with 60027 and both lists where accounts are taken, in the enterprise or in the list', async () => {
-    const answer = await add([{ ...mia, userName: 'anna' }, mia, { ...mia, name: 'Mia the second' }]);
-    expect(answer).toMatchObject({ status: 299, code: '60027' });
-    expect(answer.data).toEqual({
-      succeeded: [expect.objectContaining({ userName: 'mia@harbour', name: 'Mia Ramos' })],
-      failed: ['anna', 'mia'].map((userName) => ({ userName, message: 'the account exists already' })),
-    });
-    expect(await add([mia])).toMatchObject({ code: '60027', data: { succeeded: [] } });
-    expect((await add([mia], 'ent-meridian')).code).toBe(0);
-    const committed = (await test.journal('?operation=addMembers')).map((entry) => entry.committed);
-    expect(committed).toEqual([true, false, true]);
-  });
-
   it('accepts values and a list just within the bounds, counted in characters', async () => {
     const bounds = { name: '🙂'.repeat(30), remark: '値'.repeat(200) };
     const rows = [
@@ -79,8 +66,6 @@ describe('listMembers', () => {
 
   it.each<[string, Record<string, string>, string[]]>([
     ['ent-harbour', { keyword: 'LINDQ' }, ['anna@harbour']],
-    ['ent-harbour', { keyword: 'chen@har' }, ['chen@harbour']],
-    ['ent-harbour', { keyword: '', departmentId: '10' }, ['anna@harbour', 'chen@harbour']],
     ['ent-harbour', { departmentId: '10', keyword: 'wei' }, ['chen@harbour']],
     ['ent-harbour', { departmentId: '9007199254741000' }, []],
     ['ent-0', {}, []],
@@ -98,11 +83,6 @@ describe('listMembers', () => {
   ])('shows on page %i of 20 %j', (pageNum, shown) => {
     const rows = Array.from({ length: 200 }, (_, place) => place);
     expect(pageOf(rows, pageNum, 10, (row) => row)).toMatchObject(shown);
-  });
-
-  it('has a page that is the first and the last where there are no rows', () => {
-    const empty = { pages: 0, isFirstPage: true, isLastPage: true, navigatepageNums: [] };
-    expect(pageOf([], 1, 10, (row) => row)).toMatchObject(empty);
   });
 });
 

@@ -59,24 +59,6 @@ function borrow(assetIDs: readonly string[], lock = FREE_LOCK, user = 'admin@har
 }
 
 describe('the lists of assets', () => {
-  it('show whom an asset is assigned or lent to, and the lent locks of orders at once', async () => {
-    const all: any[] = (await test.call('listAssetNums')).data;
-    const lent = all.filter(({ borrowedFlag }) => borrowedFlag);
-    expect(lent.map(({ assetNum, cloudAccountGlobalId }) => [assetNum, cloudAccountGlobalId])).toEqual([
-      [CHENS_LOCK, CHEN],
-      ['8000001012', CHEN],
-    ]);
-    const lock = { borrowedUsbKey: true, products: [{ productUri: 'a.b' }] };
-    const assetId = await buy('8700000002', 'normal_recover_usbkey', lock);
-    const free = { assetId, assetNum: '8700000002', borrowedFlag: false, cloudAccountGlobalId: null };
-    expect(await lentLock('8700000002')).toEqual(free);
-  });
-
-  it('are empty for an unknown enterprise', async () => {
-    const parameters = { enterpriseGlobalId: 'ent-0' };
-    expect((await test.call('listAssetNums', { parameters })).data).toEqual([]);
-  });
-
   it.each(['tidewater', 'visitor'])('are refused to %s, who is bound to no customer', async (user) => {
     await test.memberHeaders('visitor', visitor.password);
     const calls = [
@@ -91,31 +73,6 @@ describe('the lists of assets', () => {
 });
 
 describe('listAssetProducts', () => {
-  it('shows packages as trees, null where they have no children', async () => {
-    const { productInstanceList, children } = await products('ast-1002');
-    expect(productInstanceList.map(({ productUri }: any) => productUri)).toEqual([
-      'cloud.model',
-      'cloud.model',
-    ]);
-    expect(children).toMatchObject([
-      {
-        id: 'mer-5002-suite',
-        parentId: null,
-        timeDurationExpression: '1-0-0',
-        productInstanceList: [{ productUri: 'cloud.render', merchandiseInsId: 'mer-5002-suite' }],
-        children: [
-          {
-            id: 'mer-5002-extras',
-            parentId: 'mer-5002-suite',
-            parentMerchandiseNum: 'PKG-SUITE',
-            children: null,
-            productInstanceList: [{ productUri: 'cloud.share' }],
-          },
-        ],
-      },
-    ]);
-  });
-
   it('shows the features of an order as extensions, and a package without products of its own', async () => {
     const productFeatures = [{ featureCode: 'f', featureValue: '1' }];
     const inner = { merchandiseNum: 'M2', licenseOrderProductList: [{ appKey: 'k' }] };

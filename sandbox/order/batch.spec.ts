@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Envelope, PlatformClient, useSandbox } from '../testing.ts';
+import { type Envelope, useSandbox } from '../testing.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -33,46 +33,6 @@ async function uris(assetId: string): Promise<string[]> {
 const assetIds = async (): Promise<unknown[]> => (await test.assets()).map(({ id }) => id);
 
 describe('new_buy', () => {
-  it('makes an asset with a generated number, its products, features and merchandise tree', async () => {
-    const { code, data } = await order(
-      {
-        sequence: 7,
-        assets: [
-          {
-            assetNos: [],
-            assetExtendList: [{ extendCode: 'site', extendValue: 'pier-9' }],
-            limitEndDate: 4102358400000,
-            products: [product('a.b', { limitConcurrent: 2, productFeatures: [{ featureCode: 'f' }] })],
-            merchandises: [
-              {
-                merchandiseNum: 'M1',
-                licenseOrderProductList: [product('c.d')],
-                children: [
-                  { merchandiseNum: 'M2', children: null, licenseOrderProductList: [{ gmsPid: 'e.f' }] },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-      { channelOrderId: 'SO-77' },
-    );
-    const [licenseOrderId] = ids(data);
-    expect([code, data]).toEqual([0, [{ ...harbour, sequence: 7, licenseOrderId }]]);
-    const asset = (await test.assets()).find(({ assetNum }) => assetNum === '8500000001');
-    expect(asset).toMatchObject({
-      licenseType: 'softkey',
-      limitEndTime: 4102358400000,
-      assetExtends: [{ extendCode: 'site', extendValue: 'pier-9' }],
-    });
-    const products = await live('products', asset.id);
-    expect(products.map(({ productUri }) => productUri)).toEqual(['a.b', 'c.d', 'e.f']);
-    expect(products[0]).toMatchObject({ licenseOrderId, channelOrderId: 'SO-77', limitConcurrent: 2 });
-    const [outer, inner] = await live('merchandises', asset.id);
-    expect(inner).toMatchObject({ parentId: outer.id, parentMerchandiseNum: 'M1', merchandiseNum: 'M2' });
-    expect(products[2].merchandiseInsId).toBe(inner.id);
-  });
-
   it('gives every number that it names the products, also those that the customer has already', async () => {
     const assetExtendList = [{ extendCode: 'site', extendValue: 'pier-3' }];
     const assetNos = ['8000001001', '8500000009'];
@@ -315,20 +275,6 @@ describe('an async batch', () => {
     expect(await nums()).not.toContain('8600000002');
     const failure = expect.stringContaining('8000001001');
     for (const id of ids(data)) expect(await placed(id)).toMatchObject({ state: 'failed', failure });
-  });
-
-  it('is due two seconds after it was placed where no option says otherwise, and at once where it says 0', async () => {
-    for (const [options, dueMs] of [
-      [{}, 2_000],
-      [{ asyncOrderMs: 0 }, 0],
-    ] as const) {
-      const other = await PlatformClient.start(options);
-      await other.order([{ ...buying, assets: [part] }], later);
-      await other.control('PUT', '/clock', { advanceMs: dueMs * 30 });
-      const { products, orders } = (await other.control('GET', '/state')).body;
-      expect(products.at(-1).createTime).toBe(orders.at(-1).createTime + dueMs);
-      await other.close();
-    }
   });
 
   it('has no effect after a reset', async () => {
