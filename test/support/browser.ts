@@ -102,6 +102,8 @@ function complaintsOf(page: Page, expected: string): string[] {
 
 /** What axe finds on a page that is serious or critical: the rule, and where. */
 export async function seriousFindings(page: Page): Promise<string[]> {
+  // Colours that are on their way have another contrast.
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
   await page.evaluate(axe.source);
   const results = (await page.evaluate('axe.run()')) as axe.AxeResults;
   return results.violations
