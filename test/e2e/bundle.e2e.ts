@@ -62,8 +62,12 @@ beforeAll(async () => {
       disturbed: true,
       nodeOptions: `--max-old-space-size=256 ${preloaded(TELLING)}`,
     },
-    // Nothing listens there: the SDK is loaded all the same.
-    environment: { DOCS: 'on', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
+    environment: {
+      DOCS: 'on',
+      // Nothing listens there: the SDK is loaded all the same. At the end it would wait for an answer.
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '100',
+    },
   });
 });
 afterAll(async () => {

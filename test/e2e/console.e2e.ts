@@ -155,7 +155,7 @@ describe('G12 orders in doubt', () => {
     expect(text).toContain('settled the order as succeeded');
     expect(text).toContain(`item 1 as lic-7003. Reason: ${SEEN}`);
     expect(text).toContain('Reason: a colleague says so');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await seriousFindings(page, '#dialog')).toEqual([]);
     await page.locator('#dialog').getByRole('button', { name: 'Close' }).click();
     await orderCard('SO-4003').waitFor({ state: 'detached' });
     expect(await recordOf('SO-4003')).toEqual(settled.body);
@@ -353,7 +353,7 @@ it('G12 nothing hinders an operator, and nothing scrolls sideways, in light colo
     expect(Number(/\d+/.exec(brightness)?.[0]) > 128).toBe(colorScheme === 'light');
     await section('orders');
     await settle.click();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await seriousFindings(page, '#dialog')).toEqual([]);
     await page.keyboard.press('Escape');
   }
 });
