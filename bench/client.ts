@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { Licensing } from '../client/src/licensing.ts';
+import { assetsAnswer } from './payloads.ts';
 
 const CALLS = 400;
 const ROUNDS = 15;
@@ -13,28 +13,8 @@ const AT_ONCE = 8;
 /** Of the time by hand. */
 const BOUND = 1.15;
 
-interface Described {
-  readonly paths: Readonly<
-    Record<
-      string,
-      {
-        readonly get?: {
-          readonly responses: Readonly<
-            Record<string, { content?: Readonly<Record<string, { example?: { items: object[] } }>> }>
-          >;
-        };
-      }
-    >
-  >;
-}
-const PATH = '/v1/enterprises/{enterpriseGlobalId}/assets';
-const document = JSON.parse(
-  readFileSync(new URL('../config/openapi.json', import.meta.url), 'utf8'),
-) as Described;
-const example = document.paths[PATH]?.get?.responses['200']?.content?.['application/json']?.example;
-if (!example) throw new Error(`${PATH} has no example`);
-const items = Array.from({ length: 100 }, (_, index) => example.items[index % example.items.length]);
-const page = JSON.stringify({ ...example, items, total: 100, totalPages: 1, pageSize: 100 });
+const { data: items } = JSON.parse(assetsAnswer(50_000).body.toString()) as { data: object[] };
+const page = JSON.stringify({ items, page: 1, pageSize: 100, total: items.length, totalPages: 1 });
 
 const SERVER = `
   const { createServer } = require('node:http');

@@ -90,6 +90,10 @@ async function peer(
   return { running: await startPeer(name, { UPSTREAM: platform.url, ...more }), asked };
 }
 
+/** Of the caller of peers. */
+const KEY = secret();
+const KEY_HASH = createHash('sha256').update(KEY).digest('hex');
+
 /** Every contender, and how it is started. */
 export const contenders = {
   /** The least that any gateway on Node must do. */
@@ -106,16 +110,11 @@ export const contenders = {
   'two gateways': (platform) => gateways(platform, 2, SHIPPED),
   'naive Nest': (platform) => peer('naive', platform, gatewayAsked('')),
   /** With keys, request log and metrics too. */
-  'naive Nest, all': (platform) => {
-    const key = secret();
-    const hash = createHash('sha256').update(key).digest('hex');
-    return peer('naive', platform, gatewayAsked(key), { API_KEY_HASH: hash });
-  },
-  'nginx + njs': async (platform) => {
-    const key = secret();
-    const hash = createHash('sha256').update(key).digest('hex');
-    return { running: await startNginx(platform.url, hash), asked: gatewayAsked(key) };
-  },
+  'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked(KEY), { API_KEY_HASH: KEY_HASH }),
+  'nginx + njs': async (platform) => ({
+    running: await startNginx(platform.url, KEY_HASH),
+    asked: gatewayAsked(KEY),
+  }),
   /** No gateway in between. */
   direct: ({ running }) =>
     Promise.resolve({

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, until } from '../test/support/redis.ts';
-import { pidOf, type Running } from './processes.ts';
+import { endOf, pidOf, type Running } from './processes.ts';
 
 const NGINX = '/usr/sbin/nginx';
 const MODULE = '/usr/lib/nginx/modules/ngx_http_js_module.so';
@@ -55,14 +54,7 @@ http {
 `,
   );
   const child = spawn(NGINX, ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' });
-  const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
-    rmSync(folder, { recursive: true, force: true });
-  };
+  const stop = () => endOf(child, folder);
   const listens = () =>
     fetch(`http://127.0.0.1:${port}/`).then(
       () => true,

@@ -31,14 +31,7 @@ export async function startPeer(name: string, environment: Record<string, string
     stdio: ['ignore', log, 'inherit', 'ipc'],
   });
   closeSync(log);
-  const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
-    rmSync(folder, { recursive: true, force: true });
-  };
+  const stop = () => endOf(child, folder);
   try {
     const port = await listening(child, name);
     return { ports: [port], pids: [pidOf(child)], stop };
@@ -46,6 +39,16 @@ export async function startPeer(name: string, environment: Record<string, string
     await stop();
     throw error;
   }
+}
+
+/** Kills a process and removes its folder. */
+export async function endOf(child: ChildProcess, folder: string): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+  rmSync(folder, { recursive: true, force: true });
 }
 
 function listening(child: ChildProcess, name: string): Promise<number> {

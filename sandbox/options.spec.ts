@@ -3,27 +3,18 @@ import type { OperationName } from './operations.ts';
 import type { SandboxOptions } from './options.ts';
 import { PlatformClient, secret } from './testing.ts';
 
-const page = { query: { pageNum: '1', pageSize: '1' } };
 const adding = (...rows: object[]): object => ({ body: { userList: rows } });
 const mia = { userName: 'mia', password: secret(), name: 'Mia' };
 const longfellow = { parameters: { enterpriseGlobalId: '9007199254741993' } };
 
 it.each<[Partial<SandboxOptions>, OperationName, object, number, readonly string[]]>([
   [{ timestampUnit: 's' }, 'listAssets', {}, 200, ['"createTime":1767600000,', '"limitEndTime":4102358400,']],
-  [{ timestampUnit: 's' }, 'listMembers', page, 200, ['"createTime":1767600000,']],
   [
     { numericIds: true },
     'listAssets',
     longfellow,
     200,
     ['"id":9007199254743993,', '"customerId":9007199254742993,', '"assetNum":"8000004001"'],
-  ],
-  [
-    { numericIds: true },
-    'listAssetProducts',
-    { parameters: { assetId: '9007199254743993' } },
-    200,
-    ['"assetId":9007199254743993,"assetInsId":9007199254743993,'],
   ],
   [{ region: '6' }, 'obtainAssetNums', { body: { size: 1 } }, 200, ['["6500000001"]']],
   [{ refusals: { status: 200, codeAs: 'integer' } }, 'obtainAssetNums', { body: {} }, 200, ['"code":13004']],
@@ -56,15 +47,7 @@ it.each<[Partial<SandboxOptions>, OperationName, object, number, readonly string
   [
     { strictFields: false },
     'bindCustomer',
-    {
-      body: {
-        channelCode: 'crm',
-        channelCustomerId: 'CH-9',
-        customerName: 'N',
-        enterpriseName: 'N',
-        crmId: '1',
-      },
-    },
+    { body: { channelCode: 'crm', channelCustomerId: 'C', customerName: 'N', enterpriseName: 'N', more: 1 } },
     200,
     ['"code":0,'],
   ],

@@ -232,8 +232,4 @@ export class PlatformClient {
   close(): Promise<void> {
     return this.running.close();
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
 }

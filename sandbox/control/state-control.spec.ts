@@ -14,59 +14,27 @@ const buying = {
   assets: [{ assetNos: ['8600000001'], products: [{ productUri: 'a.b' }] }],
 };
 
+const cloud = { customerId: 'cus-acme', licenseType: 'cloud_account' };
+const placed = { channelCode: 'crm', channelOrderId: 'SO-1', licenseOrderId: 'lic-1' };
+const customer = { customerId: 'cus-acme', channelCode: 'crm', customerName: 'Acme' };
+const ann = { id: '11', globalId: 'mem-ann', userId: '12', userName: 'ann@acme', name: 'Ann' };
+
 /** The smallest company that can do something: one employee, one asset with one product. */
 const company: Record<string, any> = {
   enterprises: [{ globalId: 'ent-acme', enterpriseId: '1', name: 'Acme', suffix: '@acme' }],
-  customers: [
-    {
-      customerId: 'cus-acme',
-      channelCode: 'crm',
-      customerName: 'Acme',
-      enterpriseGlobalId: 'ent-acme',
-      isDefault: true,
-    },
-  ],
-  employees: [
-    {
-      id: '11',
-      globalId: 'mem-ann',
-      userId: '12',
-      enterpriseGlobalId: 'ent-acme',
-      userName: 'ann@acme',
-      name: 'Ann',
-    },
-  ],
+  customers: [{ ...customer, enterpriseGlobalId: 'ent-acme', isDefault: true }],
+  employees: [{ ...ann, enterpriseGlobalId: 'ent-acme' }],
   assets: [
     {
+      ...cloud,
       id: 'ast-1',
       assetNum: '8000000001',
-      licenseType: 'cloud_account',
-      customerId: 'cus-acme',
       grantable: true,
       limitEndTime: '2099-01-01T00:00:00Z',
     },
   ],
-  orders: [
-    {
-      licenseOrderId: 'lic-1',
-      channelCode: 'crm',
-      channelOrderId: 'SO-1',
-      customerId: 'cus-acme',
-      licenseType: 'cloud_account',
-    },
-  ],
-  products: [
-    {
-      id: 'prd-1',
-      customerId: 'cus-acme',
-      assetId: 'ast-1',
-      licenseType: 'cloud_account',
-      licenseOrderId: 'lic-1',
-      channelCode: 'crm',
-      channelOrderId: 'SO-1',
-      productUri: 'draft.pro',
-    },
-  ],
+  orders: [{ ...cloud, ...placed }],
+  products: [{ ...cloud, ...placed, id: 'prd-1', assetId: 'ast-1', productUri: 'draft.pro' }],
 };
 
 describe('the state that is put', () => {
@@ -100,67 +68,37 @@ describe('the state that is put', () => {
     expect((await test.state()).orders).toHaveLength(shown.orders.length + 1);
   });
 
-  it('is lost by a reset', async () => {
-    const before = await test.state();
-    await test.control('PUT', '/state', company);
-    await test.control('POST', '/reset');
-    expect(await test.state()).toEqual(before);
-  });
-
   const changed = (collection: string, changes: object): object => ({
     ...company,
     [collection]: [{ ...company[collection][0], ...changes }],
   });
 
+  const twice = (changes: object): object => ({
+    ...company,
+    assets: [company['assets'][0], { ...company['assets'][0], ...changes }],
+  });
+
   it.each<[string, unknown, string, string]>([
-    ['no object', [], 'body', 'must be an object'],
     ['an unknown collection', { asset: [] }, 'body.asset', 'known: enterprises, customers'],
     ['no array', { assets: {} }, 'body.assets', 'must be an array'],
-    ['no row', { assets: [1] }, 'body.assets[0]', 'must be an object'],
     ['an unknown field', changed('assets', { frozen: true }), 'body.assets[0].frozen', 'freezing'],
     ['a missing field', { assets: [{ id: 'a' }] }, 'body.assets[0].assetNum', 'is required'],
     ['a wrong type', changed('assets', { locked: 1 }), 'body.assets[0].locked', 'must be true or false'],
-    [
-      'a wrong word',
-      changed('assets', { licenseType: 'paper' }),
-      'body.assets[0].licenseType',
-      'normal_unrecover_usbkey',
-    ],
-    [
-      'a wrong time',
-      changed('assets', { limitEndTime: 'noon' }),
-      'body.assets[0].limitEndTime',
-      'milliseconds since 1970, or an RFC 3339 time, or null',
-    ],
+    ['a wrong word', changed('assets', { licenseType: 'paper' }), 'body.assets[0].licenseType', 'usbkey'],
+    ['a wrong time', changed('assets', { limitEndTime: 'noon' }), 'body.assets[0].limitEndTime', '1970'],
     [
       'a wrong row in a row',
       changed('assets', { extensions: [{ extendCode: 'a', value: 'b' }] }),
       'body.assets[0].extensions[0].value',
       'extendCode, extendValue',
     ],
+    ['a key twice', twice({}), 'body.assets[1]', 'ast-1'],
+    ['a number twice', twice({ id: 'ast-2' }), 'body.assets[0].assetNum', 'the number of two assets'],
     [
-      'a key twice',
-      { ...company, assets: [...company['assets'], ...company['assets']] },
-      'body.assets[1]',
-      'ast-1',
-    ],
-    [
-      'a number twice',
-      { ...company, assets: [...company['assets'], { ...company['assets'][0], id: 'ast-2' }] },
-      'body.assets[0].assetNum',
-      '8000000001 is the number of two assets',
-    ],
-    [
-      'a customer that is not there',
-      changed('assets', { customerId: 'cus-0' }),
+      'an owner who is not there',
+      changed('assets', { customerId: 'c-0' }),
       'body.assets[0].customerId',
-      'cus-0',
-    ],
-    [
-      'an employee who is not there',
-      changed('assets', { memberGlobalId: 'mem-0' }),
-      'body.assets[0].memberGlobalId',
-      'mem-0',
+      'c-0',
     ],
     ['an order that waits', changed('orders', { state: 'waiting' }), 'body.orders[0].state', 'done, failed'],
     ['an id that is no text', changed('orders', { customerId: 7 }), 'body.orders[0].customerId', 'a string'],
@@ -176,12 +114,9 @@ describe('the state that is put', () => {
 describe('a row', () => {
   it.each([
     ['assets/ast-1009', { freezing: true, online: true, memberGlobalId: 'mem-harbour-bo' }],
-    ['assets/ast-1001', { revoked: true }],
     ['products/prd-5001-2', { trial: 0, trialEndTime: null, limitConcurrent: 7 }],
     ['employees/3002', { online: false, remark: null }],
     ['enterprises/ent-meridian', { trialMemberLimit: null }],
-    ['customers/cus-harbour-yard', { isDefault: true, address: '2 Quay Street' }],
-    ['merchandises/mer-5002-suite', { removed: true }],
   ])('of any collection is changed in the named fields: %s', async (path, changes) => {
     const [collection = '', id = ''] = path.split('/');
     const before = await test.state();
@@ -210,15 +145,11 @@ describe('a row', () => {
   it.each<[string, unknown, number, string | undefined, string]>([
     ['asset/ast-1001', {}, 404, undefined, 'known: enterprises, customers'],
     ['assets/ast-0', {}, 404, undefined, 'no row ast-0 in assets'],
-    ['assets/ast-1001', [], 400, 'body', 'must be an object'],
-    ['assets/ast-1001', { frozen: true }, 400, 'body.frozen', 'known: id, assetNum'],
     ['assets/ast-1001', { locked: true, freezing: 'yes' }, 400, 'body.freezing', 'true or false'],
     ['assets/ast-1001', { id: 'ast-1' }, 400, 'body.id', 'cannot be changed'],
     ['assets/ast-1001', { locked: true, customerId: 'cus-0' }, 400, 'body.customerId', 'cus-0'],
-    ['assets/ast-1001', { assetNum: '8000001002' }, 400, 'body.assetNum', 'two assets'],
     ['assets/ast-1001', { lentInto: 'ast-1002' }, 400, 'body.lentInto', 'must be a lent lock'],
     ['assets/ast-1001', { lentToMember: 'mem-harbour-bo' }, 400, 'body.lentToMember', 'no lent lock'],
-    ['assets/ast-1006', { memberGlobalId: 'nobody' }, 400, 'body.memberGlobalId', 'nobody'],
     ['employees/3002', { userName: 'admin@harbour' }, 400, 'body.userName', 'two employees'],
     ['assets/%ff', {}, 400, 'path', 'percent-encoded'],
   ])('%s with %j is refused, and nothing changes', async (path, changes, status, field, problem) => {
@@ -246,8 +177,9 @@ describe('a row', () => {
 });
 
 describe('a snapshot', () => {
-  it('brings back data, orders under way, ids and the clock, as often as wanted, also after a reset', async () => {
+  it('brings back data, passwords, orders under way, ids and the clock, as often as wanted, also after a reset', async () => {
     await test.advance(86_400_000);
+    await test.control('PATCH', '/state/employees/3001', { password: 'another-one' });
     await test.order([buying], { syncMode: 'async' });
     const before = [await test.state(), await test.commits()];
     expect(await test.control('POST', '/snapshots/one', undefined)).toEqual({
@@ -261,6 +193,7 @@ describe('a snapshot', () => {
       await test.control(method, path, method === 'PUT' ? company : undefined);
       expect((await test.control('POST', '/snapshots/one/restore')).status).toBe(200);
       expect([await test.state(), await test.commits()]).toEqual(before);
+      expect(await test.logIn('admin@harbour', 'another-one')).toBe(200);
       const { body } = await test.control('GET', '/clock');
       expect(Date.parse(body.now) - Date.now()).toBeGreaterThan(86_000_000);
     }
@@ -268,15 +201,6 @@ describe('a snapshot', () => {
     expect((await test.state()).assets.map(({ assetNum }: any) => assetNum)).toContain('8600000001');
     expect((await test.control('DELETE', '/snapshots/one')).status).toBe(204);
     expect((await test.control('GET', '/snapshots')).body).toEqual({ snapshots: [] });
-  });
-
-  it('keeps changed passwords', async () => {
-    await test.control('PATCH', '/state/employees/3001', { password: 'another-one' });
-    await test.control('POST', '/snapshots/passwords');
-    await test.control('POST', '/reset');
-    await test.control('POST', '/snapshots/passwords/restore');
-    expect(await test.logIn('admin@harbour', 'another-one')).toBe(200);
-    await test.control('DELETE', '/snapshots/passwords');
   });
 
   it('that does not exist is 404 and names those that do; a wrong name is 400', async () => {

@@ -1,24 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newEncryptionKey } from '../support/canary.ts';
-import { TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startRedis } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { useStack } from '../support/stack.ts';
 
 /** What dashboards, alerts and documents say about metrics and the log, compared with a gateway that runs. */
 
-let sandbox: TestSandbox;
-let redis: RunningRedis;
-let gateway: TestGateway;
+const { gateway } = useStack({ redis: ['REDIS_URL'] });
 /** The names of all samples, `up` included, which Prometheus makes. */
 let names: Set<string>;
 
 beforeAll(async () => {
-  [sandbox, redis] = await Promise.all([TestSandbox.start(), startRedis()]);
-  gateway = await TestGateway.start(sandbox, {
-    REDIS_URL: redis.url,
-    ENCRYPTION_KEYS: newEncryptionKey(),
-  });
   const text = await gateway.metrics();
   const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
   names = new Set([
@@ -28,11 +18,6 @@ beforeAll(async () => {
     ),
   ]);
 });
-afterAll(async () => {
-  await gateway.stop();
-  await Promise.all([sandbox.close(), redis.stop()]);
-});
-
 const METRIC = /\b(?:gateway|process|nodejs)_\w+/g;
 
 describe('every metric', () => {

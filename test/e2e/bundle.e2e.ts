@@ -1,12 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { availableParallelism, getPriority, tmpdir } from 'node:os';
-import { join, matchesGlob } from 'node:path';
+import { basename, join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { API_PAGE, CONSOLE_PAGE, managementPaths, publicPaths } from '../../scripts/served-paths.ts';
+import { useVisits } from '../support/browser.ts';
 import { Fleet } from '../support/fleet.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+
+/** What `npm start` and the image run: one file with a map to the sources, and the files of its pages. */
 
 const MIB = 1024 * 1024;
 
@@ -24,46 +29,149 @@ interface Sbom {
 }
 
 const read = <T>(path: string) => JSON.parse(readFileSync(path, 'utf8')) as T;
+/** The option of Node that runs a script before the gateway. */
+const preloaded = (script: string) => `--import data:text/javascript,${encodeURIComponent(script)}`;
 
-/** What `npm start` and the image run: one file, with a map to the sources. */
-describe('the bundled gateway', () => {
-  /** What the image has, far from any other package. */
-  const image = mkdtempSync(join(tmpdir(), 'bundle-'));
-  let sandbox: TestSandbox;
-  let fleet: Fleet;
+/** Writes the path of each file that is read, and what V8 does with garbage. */
+const TELLING = `
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  import { fileURLToPath } from 'node:url';
+  import { setFlagsFromString } from 'node:v8';
+  const { readFileSync } = fs;
+  fs.readFileSync = (file, ...rest) => {
+    fs.writeSync(2, 'reads ' + (file instanceof URL ? fileURLToPath(file) : file) + '\\n');
+    return readFileSync(file, ...rest);
+  };
+  syncBuiltinESMExports();
+  setFlagsFromString('--trace-gc-verbose');`;
 
-  beforeAll(async () => {
-    for (const path of ['package.json', 'CHANGELOG.md', 'dist/bundle'])
-      cpSync(path, join(image, path), { recursive: true });
-    sandbox = await TestSandbox.start();
-    fleet = await Fleet.start(sandbox, 1, {
-      how: { folder: image },
-      // Nothing listens there: the SDK is loaded all the same.
-      environment: { DOCS: 'on', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
-    });
+/** What the image has, far from any other package. */
+const image = mkdtempSync(join(tmpdir(), 'bundle-'));
+let sandbox: TestSandbox;
+let fleet: Fleet;
+const visit = useVisits();
+
+beforeAll(async () => {
+  for (const path of ['package.json', 'CHANGELOG.md', 'dist/bundle'])
+    cpSync(path, join(image, path), { recursive: true });
+  sandbox = await TestSandbox.start();
+  fleet = await Fleet.start(sandbox, 1, {
+    how: {
+      folder: image,
+      disturbed: true,
+      nodeOptions: `--max-old-space-size=256 ${preloaded(TELLING)}`,
+    },
+    environment: {
+      DOCS: 'on',
+      // Nothing listens there: the SDK is loaded all the same. At the end it would wait for an answer.
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '100',
+    },
   });
-  afterAll(async () => {
-    await fleet.stop();
-    await sandbox.close();
-    rmSync(image, { recursive: true });
+});
+afterAll(async () => {
+  await fleet.stop();
+  await sandbox.close();
+  rmSync(image, { recursive: true });
+});
+
+const gateway = () => {
+  const [only] = fleet.gateways;
+  if (!only) throw new Error('there is no gateway');
+  return only;
+};
+
+async function withoutFile<T>(path: string, act: () => Promise<T>): Promise<T> {
+  const away = `${image}-${basename(path)}`;
+  renameSync(join(image, path), away);
+  try {
+    return await act();
+  } finally {
+    renameSync(away, join(image, path));
+  }
+}
+
+describe('P20 the shipped bundle', () => {
+  it('has read every file of its pages when it listens: it serves all of them after they are gone, also to HEAD', async () => {
+    const { url, managementUrl } = gateway();
+    const urls = [
+      ...publicPaths.map((path) => url + path),
+      ...managementPaths.map((path) => managementUrl + path),
+    ];
+    await withoutFile('dist', () =>
+      withoutFile('CHANGELOG.md', async () => {
+        for (const each of urls) {
+          const got = await fetch(each);
+          expect([each, got.status, (await got.text()).length > 0]).toEqual([each, 200, true]);
+          if (each.endsWith('/metrics')) continue;
+          expect([each, (await fetch(each, { method: 'HEAD' })).status]).toEqual([each, 200]);
+        }
+      }),
+    );
   });
 
-  it('is what `npm start` and the image run', () => {
-    const { scripts, version } = read<{ scripts: { start: string }; version: string }>('package.json');
-    expect(scripts.start).toBe(
-      'exec node --enable-source-maps --max-semi-space-size=16 dist/bundle/gateway.js',
-    );
-    const dockerfile = readFileSync('Dockerfile', 'utf8');
-    expect(dockerfile).toContain(
-      'CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "dist/bundle/gateway.js"]',
-    );
+  it.each([
+    ['/docs', 'Licensing gateway', API_PAGE],
+    ['/console', 'Now', CONSOLE_PAGE],
+  ])('shows the page %s in a browser, without a failure', async (path, heading, source) => {
+    const { url, managementUrl } = gateway();
+    const address = (path === '/console' ? managementUrl : url) + path;
+    await visit.open(address);
+    await visit.page.waitForLoadState('networkidle');
+    await visit.page.getByRole('heading', { name: heading, level: 1 }).first().waitFor();
+    // Not the other page, which has files of the same names.
+    expect(await (await fetch(address)).text()).toBe(readFileSync(`${source}/index.html`, 'utf8'));
+  });
+
+  // What it reads is in its output, so no file has to be taken away for it.
+  it('needs every file that it has, but those of other commands and for people', () => {
+    const others = [
+      ...['gateway.js', 'gateway.js.map', 'guard-init.js', 'guard-init.js.map', 'sbom.cdx.json'],
+      ...['package.json', 'LICENSE', 'NOTICE'],
+    ];
+    const has = readdirSync(join(image, 'dist/bundle'), { recursive: true, withFileTypes: true })
+      .filter((file) => file.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name));
+    expect(has.map((path) => basename(path))).toEqual(expect.arrayContaining(others));
+    const needed = has.filter((path) => !others.includes(basename(path)));
+    expect(needed.length).toBeGreaterThan(20);
+    const told = gateway().output();
+    expect(needed.filter((path) => !told.includes(`reads ${path}\n`))).toEqual([]);
+  });
+
+  it('does not start without one of them, and names it', async () => {
+    for (const [file, told] of [
+      ['dist/bundle/console-page/now.js', 'now.js cannot be read (ENOENT): the installation is incomplete\n'],
+      ['CHANGELOG.md', 'CHANGELOG.md cannot be read (ENOENT): the installation is incomplete\n'],
+      ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
+    ] as const)
+      await withoutFile(file, async () => {
+        const environment = { ...fleet.environment, DOCS: 'on', LOG_LEVEL: 'error' };
+        const started = startGatewayProcess(environment, { folder: image }).then(async (running) => {
+          await running.stop();
+          return 'It started';
+        });
+        await expect(started).rejects.toThrow(told);
+      });
+  });
+});
+
+describe('the image', () => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+  const { scripts, version } = read<{ scripts: { start: string }; version: string }>('package.json');
+  const lines = (path: string) => readFileSync(path, 'utf8').split('\n');
+
+  it('runs the bundle with the options of `npm start`', () => {
+    const options = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundle/gateway.js'];
+    expect(scripts.start).toBe(`exec node ${options.join(' ')}`);
+    expect(dockerfile).toContain(`CMD ${JSON.stringify(['node', ...options]).replaceAll(',', ', ')}`);
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
     expect(copied.slice(-2)).toEqual(['package.json CHANGELOG.md', '--from=build /app/dist/bundle']);
   });
 
-  it('is built in the image from files that `.dockerignore` lets through, and from all that the bundler imports', () => {
-    const lines = (path: string) => readFileSync(path, 'utf8').split('\n');
+  it('is built from files that `.dockerignore` lets through, and from all that the bundler imports', () => {
     const letThrough = lines('.dockerignore').flatMap((line) =>
       line.startsWith('!') ? [line.slice(1)] : [],
     );
@@ -79,10 +187,8 @@ describe('the bundled gateway', () => {
     expect(imported.length).toBeGreaterThan(2);
   });
 
-  it('starts with the compiled code that the image makes beforehand, without a place to write', () => {
-    const [, options = ''] =
-      /^RUN node (.+) dist\/bundle\/gateway\.js /m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
-    const { scripts } = read<{ scripts: { start: string } }>('package.json');
+  it('starts with the compiled code that it makes beforehand, without a place to write', () => {
+    const [, options = ''] = /^RUN node (.+) dist\/bundle\/gateway\.js /m.exec(dockerfile) ?? [];
     expect(scripts.start).toBe(`exec node ${options} dist/bundle/gateway.js`);
     const compiled = join(image, 'compiled');
     const start = (more: Record<string, string> = {}) =>
@@ -95,28 +201,15 @@ describe('the bundled gateway', () => {
     chmodSync(compiled, 0o555);
     expect(start({ NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).stderr).toMatch(/gateway\.js was accepted/);
   });
+});
 
-  it('leaves out what costs time at each start and is never used', () => {
-    const { components } = read<Sbom>(join(image, 'dist/bundle/sbom.cdx.json'));
-    const names = components.map(({ name }) => name);
-    expect(names).toContain('class-validator');
-    expect(names).not.toContain('libphonenumber-js');
-    expect(names).not.toContain('form-data');
-  });
-
-  it('reads, orders, and shows its document and its page', async () => {
-    const assets = await fleet.get(0, '/v1/enterprises/ent-harbour/assets');
-    expect(assets.status).toBe(200);
-    const order = await fleet.post(0, '/v1/license-orders', orderOf('SO-bundle'));
-    expect(order.status).toBe(201);
-    const url = fleet.gateways[0]?.url;
-    const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
+describe('the bundled gateway', () => {
+  it('reads, orders, and shows its document', async () => {
+    expect((await fleet.get(0, '/v1/enterprises/ent-harbour/assets')).status).toBe(200);
+    expect((await fleet.post(0, '/v1/license-orders', orderOf('SO-bundle'))).status).toBe(201);
+    const document = (await (await fetch(`${gateway().url}/openapi.json`)).json()) as Document;
     const expected = read<Document>('config/openapi.json');
     expect(document.components.schemas).toEqual(expected.components.schemas);
-    for (const path of ['/docs', '/docs/changelog', '/docs/swagger-ui-bundle.js', '/docs/page.js']) {
-      const response = await fetch(url + path);
-      expect([path, response.status]).toEqual([path, 200]);
-    }
   });
 
   it('keeps the names of classes, and does not define those of functions each time they are made', () => {
@@ -127,7 +220,7 @@ describe('the bundled gateway', () => {
   });
 
   it('P18 leaves most of its heap free, since its map has no places in packages', async () => {
-    const metrics = await (await fetch(`${fleet.gateways[0]?.managementUrl}/metrics`)).text();
+    const metrics = await (await fetch(`${gateway().managementUrl}/metrics`)).text();
     const oldMiB =
       Number(/^nodejs_heap_space_size_used_bytes\{space="old"\} (\S+)/m.exec(metrics)?.[1]) / MIB;
     expect(oldMiB).toBeGreaterThan(10);
@@ -135,25 +228,14 @@ describe('the bundled gateway', () => {
   });
 
   it('lets as much garbage gather as lives where its heap may be small: V8 by itself collects all objects at a third', async () => {
-    const tracing = `data:text/javascript,${encodeURIComponent(
-      "import { setFlagsFromString } from 'node:v8'; setFlagsFromString('--trace-gc-verbose');",
-    )}`;
-    const small = await fleet.launch(
-      {},
-      {
-        folder: image,
-        disturbed: true,
-        nodeOptions: `--max-old-space-size=256 --import ${tracing}`,
-      },
-    );
-    await small.disturb({ heap: 0 });
-    await until('V8 has told its next limit', () => /"listening"[^]* factor /.test(small.output()));
-    const [, factor] = /[^]* factor (\S+) /.exec(small.output()) ?? [];
+    await gateway().disturb({ heap: 0 });
+    await until('V8 has told its next limit', () => /"listening"[^]* factor /.test(gateway().output()));
+    const [, factor] = /[^]* factor (\S+) /.exec(gateway().output()) ?? [];
     expect(factor).toBe('2.0');
   });
 
   it('P19 gives V8’s helper threads a lower priority than the thread that serves requests has', () => {
-    const { pid } = fleet.gateways[0]?.child ?? {};
+    const { pid } = gateway().child;
     const priorities = readdirSync(`/proc/${pid}/task`)
       .filter((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim() === 'V8Worker')
       .map((thread) => getPriority(Number(thread)));
@@ -170,6 +252,13 @@ describe('the bundled gateway', () => {
     );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain('Ready.');
+  });
+
+  it('names the sources in the stack of a failure', async () => {
+    const failing = "Server.prototype.listen = () => { throw new Error('no listener') };";
+    const nodeOptions = preloaded(`import { Server } from 'node:net'; ${failing}`);
+    const started = startGatewayProcess(fleet.environment, { nodeOptions });
+    await expect(started).rejects.toThrow(/no listener[\s\S]* at .*src\/app\.ts:\d+:\d+/);
   });
 
   it('has a list of its packages, complete and with the hashes of the lock file', () => {
@@ -190,6 +279,8 @@ describe('the bundled gateway', () => {
     expect(known.filter((name) => !named.has(name))).toEqual([]);
     const { dependencies } = read<{ dependencies: object }>('package.json');
     expect(Object.keys(dependencies).filter((name) => !named.has(name))).toEqual([]);
+    // They cost time at each start, and are never used.
+    expect(['libphonenumber-js', 'form-data'].filter((name) => named.has(name))).toEqual([]);
     const locked = Object.entries(packages).map(([path, { version, integrity = '' }]) => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
       return `${name} ${version} ${Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')}`;
@@ -198,13 +289,5 @@ describe('the bundled gateway', () => {
       expect(locked).toContain(`${name} ${version} ${hashes[0]?.content}`);
       expect(decodeURIComponent(purl)).toBe(`pkg:npm/${name}@${version}`);
     }
-  });
-
-  it('names the sources in the stack of a failure', async () => {
-    const failing = `data:text/javascript,${encodeURIComponent(
-      "import { Server } from 'node:net'; Server.prototype.listen = () => { throw new Error('no listener') };",
-    )}`;
-    const started = Fleet.start(sandbox, 1, { how: { nodeOptions: `--import ${failing}` } });
-    await expect(started).rejects.toThrow(/no listener[\s\S]* at .*src\/app\.ts:\d+:\d+/);
   });
 });

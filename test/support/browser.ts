@@ -100,10 +100,12 @@ function complaintsOf(page: Page, expected: string): string[] {
   return complaints;
 }
 
-/** What axe finds on a page that is serious or critical: the rule, and where. */
-export async function seriousFindings(page: Page): Promise<string[]> {
+/** What axe finds on a page, or in one element of it, that is serious or critical: the rule, and where. */
+export async function seriousFindings(page: Page, within = 'html'): Promise<string[]> {
+  // Colours that are on their way have another contrast.
+  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
   await page.evaluate(axe.source);
-  const results = (await page.evaluate('axe.run()')) as axe.AxeResults;
+  const results = (await page.evaluate(`axe.run('${within}')`)) as axe.AxeResults;
   return results.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>

@@ -6,7 +6,7 @@ import { ask, startRedis } from './redis.ts';
 const { ended } = endings();
 const HOUR_MS = 3_600_000;
 
-it('puts the wall clock of a running server forward and back', async () => {
+it('puts the wall clock of a running server forward and back, by which keys expire', async () => {
   const clock = ended(SteppedClock.make());
   const server = ended(await startRedis([], undefined, clock.environment));
   const ahead = () =>
@@ -15,15 +15,10 @@ it('puts the wall clock of a running server forward and back', async () => {
       return (Number(await client.eval(script, 0)) - Date.now()) / HOUR_MS;
     });
   expect(await ahead()).toBeCloseTo(0, 2);
-  for (const hours of [1, -1, 405 * 24, -0.25, 0]) {
+  for (const hours of [405 * 24, -0.25, 0]) {
     clock.step(hours * HOUR_MS);
     expect(await ahead()).toBeCloseTo(hours, 2);
   }
-});
-
-it('also ends keys that expire by the wall clock', async () => {
-  const clock = ended(SteppedClock.make());
-  const server = ended(await startRedis([], undefined, clock.environment));
   await ask(server, async (client) => {
     await client.set('short', 1, 'PX', HOUR_MS);
     expect(await client.get('short')).toBe('1');

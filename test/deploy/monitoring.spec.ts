@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { promtool } from '../support/promtool.ts';
 
-/** Prometheus' own tool runs the alert rules on the series below: each alert fires on the first ones and is silent on the others. */
+/** The alert rules and the Grafana dashboard. That their metrics exist is in test/deploy/metrics.e2e.ts. */
 
 interface Rule {
   readonly alert: string;
@@ -19,8 +19,8 @@ interface Case {
   /** Samples every 15 s, in promtool's notation (`0+1x20`: 0, 1, 2 … 20). */
   readonly fires: Readonly<Record<string, string>>;
   readonly silent: Readonly<Record<string, string>>;
-  /** When the rule is evaluated. */
-  readonly at: string;
+  /** When the rule is evaluated; after 5 minutes if it is not said. */
+  readonly at?: string;
   /** What the rule's result has of labels besides the severity. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly summary: string;
@@ -116,7 +116,6 @@ const cases: readonly Case[] = [
     alert: 'OrderResultNotRecorded',
     fires: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '0x10 1x30' },
     silent: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '3x40' },
-    at: '5m',
     labels: { reason: 'conflict' },
     summary: 'The outcome of an order is known and could not be recorded (conflict)',
   },
@@ -124,14 +123,12 @@ const cases: readonly Case[] = [
     alert: 'OrderStoreAway',
     fires: { [stopped('away')]: '1x40' },
     silent: { [stopped('away')]: '0x10 1x2 0x28', [stopped('epoch')]: '1x40' },
-    at: '5m',
     summary: 'The order store does not respond, so every order is refused',
   },
   {
     alert: 'OrderStoreUnconfirmed',
     fires: { [stopped('epoch')]: '1x40' },
     silent: { [stopped('epoch')]: '0x40', [stopped('none')]: '1x40', [stopped('away')]: '1x40' },
-    at: '5m',
     labels: { reason: 'epoch' },
     summary: 'The order store was emptied, exchanged or has lost writes (epoch), so every order is refused',
   },
@@ -139,7 +136,6 @@ const cases: readonly Case[] = [
     alert: 'OrderStoreRefuses',
     fires: { [stopped('keys')]: '1x40' },
     silent: { [stopped('keys')]: '0x40', [stopped('none')]: '1x40', [stopped('epoch')]: '1x40' },
-    at: '5m',
     labels: { reason: 'keys' },
     summary: 'The order store cannot be used (keys), so every order is refused',
   },
@@ -147,7 +143,6 @@ const cases: readonly Case[] = [
     alert: 'OrderRecordsUnreadable',
     fires: { 'gateway_order_records_unreadable{instance="a"}': '0x10 2x30' },
     silent: { 'gateway_order_records_unreadable{instance="a"}': '0x40' },
-    at: '5m',
     summary: '2 records of orders cannot be decrypted',
   },
   {
@@ -157,7 +152,6 @@ const cases: readonly Case[] = [
       'gateway_redis_up{store="shared",instance="a"}': '1x10 0x2 1x28',
       'gateway_redis_up{store="orders",instance="a"}': '0x40',
     },
-    at: '5m',
     labels: { store: 'shared', instance: 'a' },
     summary: 'a cannot use the shared Redis',
   },
@@ -168,7 +162,6 @@ const cases: readonly Case[] = [
       'gateway_upstream_breaker_state{group="orderReads",instance="a"}': '2 2 1 0x40',
       'gateway_upstream_breaker_state{group="tokens",instance="a"}': '2x40',
     },
-    at: '5m',
     labels: { group: 'orderReads' },
     summary: "The gateway does not call the platform's orderReads, because they fail",
   },
@@ -179,7 +172,6 @@ const cases: readonly Case[] = [
       'gateway_upstream_breaker_state{group="tokens",instance="a"}': '2 2 0x40',
       'gateway_upstream_breaker_state{group="orderReads",instance="a"}': '2x40',
     },
-    at: '5m',
     summary: "The platform's token endpoint does not answer",
   },
   {
@@ -190,7 +182,6 @@ const cases: readonly Case[] = [
       'gateway_token_events_total{principal="application",event="renewed"}': '0+1x40',
       'gateway_token_events_total{principal="session",event="rejected"}': '0+1x40',
     },
-    at: '5m',
     labels: { principal: 'application' },
     summary: 'The platform refuses the credentials of the application',
   },
@@ -198,7 +189,6 @@ const cases: readonly Case[] = [
     alert: 'UnmappedCode',
     fires: { 'gateway_upstream_unmapped_codes_total{operation="listAssets"}': '0x4 1x40' },
     silent: { 'gateway_upstream_unmapped_codes_total{operation="listAssets"}': '4x40' },
-    at: '5m',
     labels: { operation: 'listAssets' },
     summary: 'The platform refused listAssets with a code that the gateway does not know',
   },
@@ -229,7 +219,6 @@ const cases: readonly Case[] = [
     alert: 'TlsRefused',
     fires: { 'gateway_tls_failures_total{server="platform"}': '0x4 1+1x40' },
     silent: { 'gateway_tls_failures_total{server="platform"}': '5x40' },
-    at: '5m',
     labels: { server: 'platform' },
     summary: 'TLS with platform fails',
   },
@@ -252,14 +241,19 @@ const cases: readonly Case[] = [
 
 const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
-const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
+const folder = mkdtempSync(join(tmpdir(), 'monitoring-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** One test of promtool. JSON is YAML too. */
-function testFile({ alert, fires, silent, at, labels, summary }: Case): object[] {
+/** Writes a file for promtool: JSON is YAML too. */
+function file(name: string, content: object): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+/** A file of tests, of a rule alone: promtool evaluates all rules of a file at each step. */
+function testFile({ alert, fires, silent, at = '5m', labels, summary }: Case, place: number): string {
   const rule = rules.find((each) => each.alert === alert);
-  const series = (values: Case['fires']) =>
-    Object.entries(values).map(([name, samples]) => ({ series: name, values: samples }));
   const expected = {
     exp_labels: { severity: rule?.labels.severity, ...labels },
     exp_annotations: { summary, runbook_url: rule?.annotations.runbook_url },
@@ -267,36 +261,63 @@ function testFile({ alert, fires, silent, at, labels, summary }: Case): object[]
   const one = (name: string, values: Case['fires'], exp_alerts: object[]) => ({
     name,
     interval: '15s',
-    input_series: series(values),
+    input_series: Object.entries(values).map(([series, samples]) => ({ series, values: samples })),
     alert_rule_test: [{ eval_time: at, alertname: alert, exp_alerts }],
   });
-  return [one(`${alert} fires`, fires, [expected]), one(`${alert} is silent`, silent, [])];
+  const alone = file(`rule-${place}.json`, { groups: [{ name: 'alone', rules: [rule] }] });
+  const tests = [one(`${alert} fires`, fires, [expected]), one(`${alert} is silent`, silent, [])];
+  return file(`test-${place}.json`, { rule_files: [alone], evaluation_interval: '15s', tests });
 }
 
 describe('the alert rules', () => {
-  it('are valid', () => {
+  it('are valid, each fire on their series, and are silent on the others', () => {
     expect(promtool('check', 'rules', RULES)).toMatchObject({ passed: true });
+    expect(promtool('test', 'rules', ...cases.map(testFile))).toMatchObject({ passed: true });
   });
 
-  it('each fire on their series, and are silent on the others', () => {
-    const file = join(folder, 'tests.json');
-    const tests = { rule_files: [RULES], evaluation_interval: '15s', tests: cases.flatMap(testFile) };
-    writeFileSync(file, JSON.stringify(tests));
-    expect(promtool('test', 'rules', file)).toMatchObject({ passed: true });
-  });
-
-  it('all have such a test', () => {
+  it('all have such a test, and a section of the runbook, where their runbook_url points', () => {
     const names = rules.map(({ alert }) => alert);
     expect(names.length).toBeGreaterThan(15);
     expect([...new Set(cases.map(({ alert }) => alert))]).toEqual(names);
+    const [page = ''] = new Set(rules.map(({ annotations }) => annotations.runbook_url.split('#')[0]));
+    const headings = readFileSync(page, 'utf8').split('\n');
+    expect(names.filter((alert) => !headings.includes(`### ${alert}`))).toEqual([]);
+    const urls = rules.map(({ annotations }) => annotations.runbook_url);
+    expect(urls).toEqual(names.map((alert) => `${page}#${alert.toLowerCase()}`));
+  });
+});
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string; readonly datasource: { readonly uid: string } }[];
+}
+
+describe('the dashboard', () => {
+  const { panels } = JSON.parse(readFileSync('deploy/grafana/gateway.json', 'utf8')) as { panels: Panel[] };
+
+  it('has panels that do not overlap, each with a query on the chosen data source', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    for (const { type, targets = [] } of panels) {
+      expect(targets.length > 0).toBe(type !== 'row');
+      for (const { datasource } of targets) expect(datasource.uid).toBe('${datasource}');
+    }
   });
 
-  it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s has a section of the runbook, where its runbook_url points',
-    (alert, { annotations: { runbook_url } }) => {
-      const [page = '', anchor] = runbook_url.split('#');
-      expect(anchor).toBe(alert.toLowerCase());
-      expect(readFileSync(page, 'utf8').split('\n')).toContain(`### ${alert}`);
-    },
-  );
+  it('has queries that Prometheus understands', () => {
+    const recorded = panels
+      .flatMap(({ targets = [] }) => targets)
+      .map(({ expr }, index) => ({
+        record: `query:${index}`,
+        expr: expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'),
+      }));
+    expect(recorded.length).toBeGreaterThan(30);
+    const queries = file('queries.json', { groups: [{ name: 'dashboard', rules: recorded }] });
+    expect(promtool('check', 'rules', queries)).toMatchObject({ passed: true });
+  });
 });
