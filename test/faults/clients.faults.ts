@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { caseOf, order, read } from '../support/expected.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -17,23 +17,12 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const LOCKS = '/v1/enterprises/ent-harbour/locks/disable';
 
 /** Sends a path byte for byte, since fetch would resolve dot segments. */
-function exactly(
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<{ status: number; text: string; allow: string | undefined }> {
-  const { hostname, port } = new URL(gateway.url);
-  return new Promise((resolve, reject) => {
-    httpRequest({ method, hostname, port, path, headers }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text, allow: response.headers.allow }),
-      );
-    })
-      .on('error', reject)
-      .end();
-  });
+async function exactly(method: string, path: string, headers: Record<string, string> = {}) {
+  const lines = Object.entries({ host: 'a', connection: 'close', ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const { answers } = await converse(gateway.url, `${method} ${path} HTTP/1.1\r\n${head}\r\n`);
+  expect(answers).toHaveLength(1);
+  return answers[0] as (typeof answers)[0];
 }
 
 const known = () => ({ 'x-api-key': gateway.key });
@@ -75,127 +64,92 @@ describe('a request that is wrong', () => {
     `{${Array.from({ length: count }, (_, index) => `"${index.toString(36)}":1`).join()}}`;
   const deep = { merchandises: [{ children: [{ products: [{ prise: 1 }] }] }] };
   const tooLong = { account: 'a'.repeat(63), name: 'n'.repeat(31), remark: 'r'.repeat(201) };
-  const unnamed = [{ assetNums: ['a'], products: [{ crmProductId: 'p' }] }];
+  const tooMany = Array.from({ length: 1_001 }, (_, index) => ({ account: `m${index}` }));
+  const ofNoOrder = { srcLicenseOrderId: undefined };
+  const ofAllCloud = { ...ofNoOrder, allOrders: true, licenseType: 'cloud_account' };
+  const products = { orderType: 'delete_product' };
+  const unnamed = { ...products, assets: [{ assetNums: ['a'], products: [{ crmProductId: 'p' }] }] };
+  const duration = { products: [{ timeDurationExpression: 'P1Y' }] };
+  const ITEM = '/items/0';
+  const ASSET = '/items/0/assets/0';
 
-  it.each<[string, string, string, unknown, string[]]>([
-    ['K2', 'nested 40 levels deep', ASSET_NUMS, levels(40), ['']],
-    ['K2', 'nested 10,000 levels deep', ASSET_NUMS, levels(10_000), ['']],
-    ['K3', 'of 90,000 fields', ASSET_NUMS, many(90_000), ['']],
-    ['K3', 'of 300,000 items', ASSET_NUMS, `{"size":[1${',1'.repeat(299_999)}]}`, ['']],
-    ['K5', 'not UTF-8', ASSET_NUMS, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), ['']],
-    ['K5', 'with half a surrogate pair', CUSTOMERS, misnamed(String.raw`"\ud800"`), ['/customerName']],
-    ['K6', 'with NUL in a name', CUSTOMERS, named('a\0b'), ['/customerName']],
-    ['K6', 'with a C1 control in a name', CUSTOMERS, named('a\u0085b'), ['/customerName']],
-    ['K6', 'with a name that turns its direction', CUSTOMERS, named('a\u202eb'), ['/customerName']],
-    [
-      'K6',
-      'with a zero-width space in an id',
-      CUSTOMERS,
-      { ...customer, channelCustomerId: 'CH\u200b9' },
-      ['/channelCustomerId'],
+  /** By path: what is wrong with a body, the body, and the places of its faults. */
+  const bodies: Record<string, readonly (readonly [string, unknown, ...string[]])[]> = {
+    [ASSET_NUMS]: [
+      ['K2 nested 40 levels deep', levels(40), ''],
+      ['K2 nested 10,000 levels deep', levels(10_000), ''],
+      ['K3 of 90,000 fields', many(90_000), ''],
+      ['K3 of 300,000 items', `{"size":[1${',1'.repeat(299_999)}]}`, ''],
+      ['K5 not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), ''],
+      ['K7 with an unknown field', { size: 1, sise: 2 }, '/sise'],
+      ['K8 that is no object', '[]', ''],
+      ['K8 that is empty', '', ''],
+      ['K8 that is not JSON', '{"size":', ''],
+      ['K8 with a number in a string', { size: '5' }, '/size'],
+      ['K8 with a fraction', { size: 1.5 }, '/size'],
+      ['K8 with a number beyond all bounds', '{"size":1e400}', '/size'],
+      ['K8 with a number out of range', { size: 1001 }, '/size'],
+      ['K9 with __proto__', '{"size":1,"__proto__":{"x":1}}', '/__proto__'],
+      ['K9 with an escaped __proto__', '{"size":1,"\\u005f_proto__":1}', '/__proto__'],
+      ['K9 with constructor', { size: 1, constructor: { prototype: {} } }, '/constructor'],
+      ['K9 with a field twice', '{"size":1,"size":2}', '/size'],
     ],
-    // The first letter is Cyrillic.
-    ['K6', 'with an account of look-alikes', MEMBERS, members({ account: 'аnna' }), ['/members/0/account']],
-    ['K7', 'with an unknown field', ASSET_NUMS, { size: 1, sise: 2 }, ['/sise']],
-    [
-      'K7',
-      'with an unknown field deep inside',
-      ORDERS,
-      purchase({ assets: [deep] }),
-      ['/items/0/assets/0/merchandises/0/children/0/products/0/prise'],
+    [CUSTOMERS]: [
+      ['K5 with half a surrogate pair', misnamed(String.raw`"\ud800"`), '/customerName'],
+      ['K6 with NUL in a name', named('a\0b'), '/customerName'],
+      ['K6 with a C1 control in a name', named('a\u0085b'), '/customerName'],
+      ['K6 with a name that turns its direction', named('a\u202eb'), '/customerName'],
+      ['K6 with no space in an id', { ...customer, channelCustomerId: 'CH\u200b9' }, '/channelCustomerId'],
+      ['K8 with null for a text', { ...customer, branchName: null }, '/branchName'],
+      ['K8 with a long number for a text', misnamed('12345678901234567890'), '/customerName'],
     ],
-    ['K7', 'with a field of a deletion', ORDERS, purchase({ allOrders: true }), ['/items/0/allOrders']],
-    ['K7', 'with every field missing', '/v1/enterprises', {}, ['/crmCustomerId', '/customerName']],
-    ['K8', 'that is no object', ASSET_NUMS, '[]', ['']],
-    ['K8', 'that is empty', ASSET_NUMS, '', ['']],
-    ['K8', 'that is not JSON', ASSET_NUMS, '{"size":', ['']],
-    ['K8', 'with a number in a string', ASSET_NUMS, { size: '5' }, ['/size']],
-    ['K8', 'with a fraction', ASSET_NUMS, { size: 1.5 }, ['/size']],
-    ['K8', 'with a number beyond all bounds', ASSET_NUMS, '{"size":1e400}', ['/size']],
-    ['K8', 'with a number out of range', ASSET_NUMS, { size: 1001 }, ['/size']],
-    ['K8', 'with null for a text', CUSTOMERS, { ...customer, branchName: null }, ['/branchName']],
-    ['K8', 'with a long number for a text', CUSTOMERS, misnamed('12345678901234567890'), ['/customerName']],
-    ['K8', 'with null for an item', ORDERS, orderWith(null as never), ['/items', '/items/0']],
-    [
-      'K8',
-      'with a day that does not exist',
-      ORDERS,
-      asset({ endsAt: '2026-02-30T00:00:00Z' }),
-      ['/items/0/assets/0/endsAt'],
+    '/v1/enterprises': [['K7 with every field missing', {}, '/crmCustomerId', '/customerName']],
+    [LOCKS]: [
+      ['K8 with an empty list', { assetNums: [] }, '/assetNums'],
+      ['K8 with a lock given twice', { assetNums: ['a', 'a'] }, '/assetNums'],
     ],
-    [
-      'K8',
-      'with a time without a zone',
-      ORDERS,
-      asset({ endsAt: '2026-02-20T00:00:00' }),
-      ['/items/0/assets/0/endsAt'],
+    [MEMBERS]: [
+      // The first letter is Cyrillic.
+      ['K6 with an account of look-alikes', members({ account: 'аnna' }), '/members/0/account'],
+      ['K16 of 1,001 members', members(...tooMany), '/members'],
+      [
+        'K16 with an account of 63, a name of 31 and a remark of 201 characters',
+        members(tooLong),
+        ...['/members/0/account', '/members/0/name', '/members/0/remark'],
+      ],
+      ['K16 with one account twice', members({}, { name: 'Other' }), '/members/1/account'],
     ],
-    [
-      'K8',
-      'with a duration that is no y-m-d',
-      ORDERS,
-      asset({ products: [{ timeDurationExpression: 'P1Y' }] }),
-      ['/items/0/assets/0/products/0/timeDurationExpression'],
+    [ORDERS]: [
+      [
+        'K7 with an unknown field deep inside',
+        purchase({ assets: [deep] }),
+        `${ASSET}/merchandises/0/children/0/products/0/prise`,
+      ],
+      ['K7 with a field of a deletion', purchase({ allOrders: true }), '/items/0/allOrders'],
+      ['K8 with null for an item', orderWith(null as never), '/items', ITEM],
+      ['K8 with no such day', asset({ endsAt: '2026-02-30T00:00:00Z' }), `${ASSET}/endsAt`],
+      ['K8 with a time without a zone', asset({ endsAt: '2026-02-20T00:00:00' }), `${ASSET}/endsAt`],
+      ['K8 with no y-m-d', asset(duration), `${ASSET}/products/0/timeDurationExpression`],
+      ['K9 with a field twice deep inside', '{"items":[{"a":{"b":1,"b":1}}]}', '/items/0/a/b'],
+      ['K17 without items', orderWith(), '/items'],
+      ['K17 of an unknown type', purchase({ orderType: 'gift', junk: 1 }), '/items/0/orderType'],
+      ['K17 of no licence', purchase({ licenseType: 'paper' }), '/items/0/licenseType'],
+      ['K17 with one sequence twice', orderWith({ ...bought, sequence: 2 }, bought), ''],
+      ['K17 that buys nothing', asset({ products: [] }), ASSET],
+      ['K17 that buys without a customer', purchase({ customer: {} }), ITEM],
+      ['K17 that deletes from no order', deletion(ofNoOrder), ITEM],
+      ['K17 that deletes from one order and all', deletion({ allOrders: true }), ITEM],
+      ['K17 that deletes from all orders of a cloud type', deletion(ofAllCloud), ITEM],
+      ['K17 that deletes no asset', deletion({ assets: [{ assetNums: [] }] }), `${ASSET}/assetNums`],
+      ['K17 that deletes products without a product', deletion(products), ASSET],
+      ['K17 that deletes a product without its uri', deletion(unnamed), `${ASSET}/products/0/productUri`],
     ],
-    ['K8', 'with an empty list', LOCKS, { assetNums: [] }, ['/assetNums']],
-    ['K8', 'with a lock given twice', LOCKS, { assetNums: ['a', 'a'] }, ['/assetNums']],
-    ['K9', 'with __proto__', ASSET_NUMS, '{"size":1,"__proto__":{"x":1}}', ['/__proto__']],
-    ['K9', 'with an escaped __proto__', ASSET_NUMS, '{"size":1,"\\u005f_proto__":1}', ['/__proto__']],
-    ['K9', 'with constructor', ASSET_NUMS, { size: 1, constructor: { prototype: {} } }, ['/constructor']],
-    ['K9', 'with a field twice', ASSET_NUMS, '{"size":1,"size":2}', ['/size']],
-    ['K9', 'with a field twice deep inside', ORDERS, '{"items":[{"a":{"b":1,"b":1}}]}', ['/items/0/a/b']],
-    [
-      'K16',
-      'of 1,001 members',
-      MEMBERS,
-      members(...Array.from({ length: 1_001 }, (_, index) => ({ account: `m${index}` }))),
-      ['/members'],
-    ],
-    [
-      'K16',
-      'with an account of 63, a name of 31 and a remark of 201 characters',
-      MEMBERS,
-      members(tooLong),
-      ['/members/0/account', '/members/0/name', '/members/0/remark'],
-    ],
-    ['K16', 'with one account twice', MEMBERS, members({}, { name: 'Other' }), ['/members/1/account']],
-    ['K17', 'without items', ORDERS, orderWith(), ['/items']],
-    ['K17', 'of an unknown type', ORDERS, purchase({ orderType: 'gift', junk: 1 }), ['/items/0/orderType']],
-    ['K17', 'of no licence', ORDERS, purchase({ licenseType: 'paper' }), ['/items/0/licenseType']],
-    ['K17', 'with one sequence twice', ORDERS, orderWith({ ...bought, sequence: 2 }, bought), ['']],
-    ['K17', 'that buys nothing', ORDERS, asset({ products: [] }), ['/items/0/assets/0']],
-    ['K17', 'that buys without a customer', ORDERS, purchase({ customer: {} }), ['/items/0']],
-    ['K17', 'that deletes from no order', ORDERS, deletion({ srcLicenseOrderId: undefined }), ['/items/0']],
-    ['K17', 'that deletes from one order and all', ORDERS, deletion({ allOrders: true }), ['/items/0']],
-    [
-      'K17',
-      'that deletes from all orders of a cloud type',
-      ORDERS,
-      deletion({ srcLicenseOrderId: undefined, allOrders: true, licenseType: 'cloud_account' }),
-      ['/items/0'],
-    ],
-    [
-      'K17',
-      'that deletes no asset',
-      ORDERS,
-      deletion({ assets: [{ assetNums: [] }] }),
-      ['/items/0/assets/0/assetNums'],
-    ],
-    [
-      'K17',
-      'that deletes products without a product',
-      ORDERS,
-      deletion({ orderType: 'delete_product' }),
-      ['/items/0/assets/0'],
-    ],
-    [
-      'K17',
-      'that deletes a product without its uri',
-      ORDERS,
-      deletion({ orderType: 'delete_product', assets: unnamed }),
-      ['/items/0/assets/0/products/0/productUri'],
-    ],
-  ])('%s a body %s is 400 with a pointer for each error', async (_, __, path, body, pointers) => {
+  };
+  const cases = Object.entries(bodies).flatMap(([path, rows]) =>
+    rows.map(([title, body, ...pointers]) => ({ title, path, body, pointers })),
+  );
+
+  it.each(cases)('$title: a body is 400 with a pointer for each error', async ({ path, body, pointers }) => {
     const faults = (await faultsOf('POST', path, body)) as { pointer: string; detail: string }[];
     expect(faults.map(({ pointer }) => pointer).sort()).toEqual([...pointers].sort());
     for (const { detail } of faults) expect(detail).toMatch(/^(is|must) /);
@@ -235,16 +189,12 @@ describe('a request that is wrong', () => {
     const wrong = { parameter: 'enterpriseGlobalId', detail: 'must be 1 to 64 of A-Z a-z 0-9 _ -' };
     const ids = ['..', '%2E', '%2e%2e%2fmember', '..%5c', '..;', 'a%00b', 'a%3fb', 'a%0d%0ab', '%c3%a9'];
     for (const id of [...ids, 'x'.repeat(65)]) {
-      const { status, text } = await exactly('GET', `/v1/enterprises/${id}/assets`, known());
-      expect([id, status, JSON.parse(text)]).toEqual([
-        id,
-        400,
-        expect.objectContaining({ code: 'validation-failed', errors: [wrong] }),
-      ]);
+      const { status, body } = await exactly('GET', `/v1/enterprises/${id}/assets`, known());
+      expect([id, status, body]).toMatchObject([id, 400, { code: 'validation-failed', errors: [wrong] }]);
     }
     for (const id of ['%', '%zz', '%c0%ae']) {
-      const { status, text } = await exactly('GET', `/v1/enterprises/${id}/assets`, known());
-      expect([id, status, JSON.parse(text)]).toMatchObject([id, 400, { code: 'validation-failed' }]);
+      const { status, body } = await exactly('GET', `/v1/enterprises/${id}/assets`, known());
+      expect([id, status, body]).toMatchObject([id, 400, { code: 'validation-failed' }]);
     }
   });
 
@@ -301,35 +251,33 @@ describe('another spelling of a route', () => {
 
   it('K12 of the files of a page leads nowhere', async () => {
     for (const path of ['/docs/..', '/docs/%2e%2e/x', '/docs/../../package.json', '/docs/%00']) {
-      const { status, text } = await exactly('GET', path);
-      expect([path, Math.floor(status / 100), JSON.parse(text)]).toEqual([
-        path,
-        4,
-        expect.objectContaining({ outcome: 'not_processed' }),
-      ]);
+      const { status, body } = await exactly('GET', path);
+      expect([path, Math.floor(status / 100), body]).toMatchObject([path, 4, { outcome: 'not_processed' }]);
     }
   });
 });
 
 describe('HTTP', () => {
   const MIB = 1024 * 1024;
+  /** The last byte of a problem is its brace. The gateway ends a connection whose client stays with the rest of a body only later. */
+  const leavesWithAnswer = (socket: Socket) =>
+    socket.on('data', (bytes: Buffer) => bytes.at(-1) === 0x7d && socket.destroy());
 
   it.each([
-    ['with its length', false],
-    ['without a length', true],
-  ])('K1 a body of 10 MiB %s is 413, and its connection ends', async (_, streamed) => {
-    const body = Buffer.alloc(10 * MIB, ' ');
+    ['with its length', `Content-Length: ${10 * MIB}\r\n\r\n`, ''],
+    ['without a length', `Transfer-Encoding: chunked\r\n\r\n${(10 * MIB).toString(16)}\r\n`, '\r\n0\r\n\r\n'],
+  ])('K1 a body of 10 MiB %s is 413, and its connection ends', async (_, head, end) => {
+    const start = `POST ${ASSET_NUMS} HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${gateway.key}\r\nContent-Type: application/json\r\n`;
+    const bytes = Buffer.from(start + head + ' '.repeat(10 * MIB) + end);
     // Often enough to find a response that is sometimes lost to a client that is still sending.
     for (let round = 0; round < 3; round++) {
-      const response = await fetch(gateway.url + ASSET_NUMS, {
-        method: 'POST',
-        headers: { ...known(), 'content-type': 'application/json' },
-        body: streamed ? new Blob([body]).stream() : body,
-        duplex: 'half',
-      } as RequestInit);
-      expect(response.status).toBe(413);
-      expect(response.headers.get('connection')).toBe('close');
-      expect(await response.json()).toMatchObject({ code: 'payload-too-large', outcome: 'not_processed' });
+      const { answers } = await converse(gateway.url, bytes, { after: leavesWithAnswer });
+      expect(answers).toMatchObject([
+        {
+          ...{ status: 413, headers: { connection: 'close' } },
+          body: { code: 'payload-too-large', outcome: 'not_processed' },
+        },
+      ]);
     }
   });
 
@@ -446,14 +394,13 @@ describe('HTTP', () => {
 
   it('K26 a method that the path does not have is 405, with the methods of the path; an unknown path is 404', async () => {
     for (const method of ['TRACE', 'OPTIONS', 'PATCH', 'QUERY']) {
-      const { status, allow, text } = await exactly(method, CUSTOMERS, {
-        ...known(),
-        'content-type': 'text/plain',
+      const answer = await exactly(method, CUSTOMERS, known());
+      expect(answer).toMatchObject({
+        ...{ status: 405, headers: { allow: 'GET, HEAD, POST' } },
+        body: { code: 'method-not-allowed' },
       });
-      expect([method, status, allow]).toEqual([method, 405, 'GET, HEAD, POST']);
-      expect(JSON.parse(text)).toMatchObject({ code: 'method-not-allowed' });
       // The request is not echoed.
-      expect(text).not.toContain(gateway.key);
+      expect(JSON.stringify(answer)).not.toContain(gateway.key);
       expect([method, (await exactly(method, '/v1/nothing', known())).status]).toEqual([method, 404]);
     }
     expect(await sandbox.calls()).toEqual([]);
@@ -475,7 +422,7 @@ describe('HTTP', () => {
       expect(made.body['requestId']).toBe(made.headers.get('x-request-id'));
     }
     const twice = await exactly('GET', '/v1/nothing', { 'x-request-id': 'a\u00e9' });
-    expect(twice.text).toMatch(/"requestId":"[0-9a-f-]{36}"/);
+    expect(twice.body['requestId']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('K28 the gateway trusts no proxy headers about the caller', async () => {
