@@ -7,16 +7,9 @@ import { freePort } from '../../test/support/redis.ts';
 import { isProblem, Licensing } from '../src/licensing.ts';
 import { LicensingHealthIndicator, LicensingModule } from '../src/nestjs.ts';
 import { fakeLicensing, type Gateway, startGateway, startSandbox } from '../src/testing.ts';
+import { failure } from './support/failure.ts';
 
 const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
-
-/** What the call rejects with. */
-function failure(call: Promise<unknown>): Promise<unknown> {
-  return call.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
 
 describe('a gateway for the tests of callers (needs the build)', () => {
   let gateway: Gateway;

@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { build } from 'esbuild';
 
-/** The package as a team gets it: the tarball of `npm pack`, unpacked as npm does (needs `npm run build:client`). */
+/** The package as a team gets it: the tarball of `npm run pack:client` in a checkout without a build, unpacked as npm does. */
 
 const run = promisify(execFile);
 /** Of the main entry, minified. */
@@ -41,15 +41,15 @@ beforeAll(async () => {
   project = join(folder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "name": "a-service", "private": true }');
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: resolve('client'),
-  });
+  const checkout = join(folder, 'checkout');
+  for (const path of ['package.json', '.npmrc', 'tsconfig.json', 'client'])
+    cpSync(path, join(checkout, path), { recursive: true, filter: (from) => from !== 'client/dist' });
+  for (const path of ['node_modules', 'bench', 'examples']) symlinkSync(resolve(path), join(checkout, path));
+  const pack = ['run', '-s', 'pack:client', '--', '--json', '--pack-destination', folder];
+  const { stdout } = await run('npm', pack, { cwd: checkout });
   tarball = join(folder, (JSON.parse(stdout) as [{ filename: string }])[0].filename);
-  await run(
-    'npm',
-    ['install', '--offline', '--no-audit', '--no-fund', '--omit=peer', '--ignore-scripts', tarball],
-    { cwd: project },
-  );
+  const offline = ['--offline', '--no-audit', '--no-fund', '--omit=peer', '--ignore-scripts'];
+  await run('npm', ['install', ...offline, tarball], { cwd: project });
   // What a project with TypeScript has of its own.
   mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
   for (const name of ['@types/node', 'undici-types', '@nestjs'])
@@ -58,52 +58,20 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the package', () => {
-  it('is built by the command that packs it: a checkout without a build gives no empty package', async () => {
-    const copy = join(folder, 'checkout');
-    for (const path of ['package.json', '.npmrc', 'tsconfig.json', 'client'])
-      cpSync(path, join(copy, path), { recursive: true, filter: (from) => from !== 'client/dist' });
-    for (const path of ['node_modules', 'bench', 'examples']) symlinkSync(resolve(path), join(copy, path));
-    const { stdout } = await run('npm', ['run', '-s', 'pack:client', '--', '--json'], { cwd: copy });
-    const [packed] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }];
-    expect(packed.files.map(({ path }) => path)).toEqual(
-      expect.arrayContaining(['dist/licensing.js', 'dist/licensing.d.ts', 'dist/cli/main.js']),
-    );
-  });
-
   it('is installed without a registry: it has no dependency, and no more than the build and its pages', () => {
     const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
     expect(installed.filter((name) => !['@types', 'undici-types', '@nestjs'].includes(name))).toEqual([
       '@licensing-gateway',
     ]);
-    const inside = readdirSync(join(project, 'node_modules/@licensing-gateway/client'));
-    expect(inside.sort()).toEqual(['README.md', 'dist', 'docs', 'package.json']);
+    const inside = join(project, 'node_modules/@licensing-gateway/client');
+    expect(readdirSync(inside).sort()).toEqual(['README.md', 'dist', 'docs', 'package.json']);
+    expect(readdirSync(join(inside, 'dist'))).toEqual(
+      expect.arrayContaining(['licensing.js', 'licensing.d.ts', 'cli']),
+    );
   });
 
-  it.each([
-    ['node16', { module: 'node16', moduleResolution: 'node16' }, 'module'],
-    ['node16 from CommonJS', { module: 'node20' }, 'commonjs'],
-    ['bundler', { module: 'esnext', moduleResolution: 'bundler' }, 'module'],
-  ])('is typed under %s', async (name, options, type) => {
-    const own = join(project, name.replaceAll(' ', '-'));
-    mkdirSync(own);
-    writeFileSync(join(own, 'package.json'), JSON.stringify({ type }));
-    writeFileSync(
-      join(own, 'tsconfig.json'),
-      JSON.stringify({
-        compilerOptions: {
-          target: 'es2022',
-          lib: ['es2022'],
-          types: ['node'],
-          strict: true,
-          noEmit: true,
-          ...options,
-        },
-        files: ['use.ts'],
-      }),
-    );
-    writeFileSync(
-      join(own, 'use.ts'),
-      `import { isProblem, Licensing, type Asset } from '@licensing-gateway/client';
+  it('is typed for modules and for CommonJS', async () => {
+    const use = `import { isProblem, Licensing, type Asset } from '@licensing-gateway/client';
        import { LicensingModule } from '@licensing-gateway/client/nestjs';
        import { fakeLicensing, startGateway } from '@licensing-gateway/client/testing';
        const licensing = new Licensing({ baseUrl: 'http://gateway', apiKey: 'k' });
@@ -113,29 +81,26 @@ describe('the package', () => {
          const wrong: number = page.items[0].assetId;
          return page.items;
        }
-       export const other = [isProblem, LicensingModule, fakeLicensing, startGateway];`,
-    );
-    expect(await tool('typescript/bin/tsc', '-p', own)).toBe('');
+       export const other = [isProblem, LicensingModule, fakeLicensing, startGateway];`;
+    const files = ['use.mts', 'use.cts'];
+    for (const file of files) writeFileSync(join(project, file), use);
+    const strict = { target: 'es2022', lib: ['es2022'], types: ['node'], strict: true, noEmit: true };
+    const compilerOptions = { ...strict, module: 'node20' };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+    expect(await tool('typescript/bin/tsc', '-p', project)).toBe('');
   });
 
-  const USE = `
-    const client = new Licensing({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k', fetch: () => Promise.resolve(new Response('{"status":"ok"}')) });
-    client.health.live().then(({ status }) => console.log(status, isProblem(new Error())));`;
-
-  it('runs in Node as a module, and by require from CommonJS', async () => {
-    writeFileSync(
-      join(project, 'use.mjs'),
-      `import { isProblem, Licensing } from '@licensing-gateway/client';${USE}`,
-    );
-    writeFileSync(
-      join(project, 'use.cjs'),
-      `const { isProblem, Licensing } = require('@licensing-gateway/client');${USE}`,
-    );
-    for (const file of ['use.mjs', 'use.cjs'])
+  it('runs in Node as a module, and by require from CommonJS, and has a command', async () => {
+    const use = `
+      const client = new Licensing({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k', fetch: () => Promise.resolve(new Response('{"status":"ok"}')) });
+      client.health.live().then(({ status }) => console.log(status, isProblem(new Error())));`;
+    for (const [file, from] of [
+      ['use.mjs', "import { isProblem, Licensing } from '@licensing-gateway/client';"],
+      ['use.cjs', "const { isProblem, Licensing } = require('@licensing-gateway/client');"],
+    ] as const) {
+      writeFileSync(join(project, file), from + use);
       expect(await command(process.execPath, '--no-warnings', join(project, file))).toBe('ok false\n');
-  });
-
-  it('has a command', async () => {
+    }
     expect(await command(join(project, 'node_modules/.bin/licensing'), '--help')).toContain(
       'licensing <command>',
     );

@@ -47,6 +47,8 @@ export class ImportRun {
   readonly #reach = new Reach();
   readonly #work: ChunkWork;
   #chunks: number;
+  /** Chunks that this process works on: they know which rows may have been carried out. */
+  readonly #begun = new Map<number, ImportChunk>();
   /** Chunks of which the store has lost the rows that wait. */
   readonly #lost = new Map<number, readonly RowResult[]>();
   /** Chunks of which it has not even the results. */
@@ -80,7 +82,12 @@ export class ImportRun {
       if (!this.job.prepared && !this.lease.isCancelled) await this.#prepare();
       const next = Array.from({ length: this.#chunks }, (_, chunk) => chunk).values();
       const work = async () => {
-        for (const chunk of next) await (await this.#chunk(chunk))?.run();
+        for (const chunk of next) {
+          const open = await this.#chunk(chunk);
+          if (open) this.#begun.set(chunk, open);
+          await open?.run();
+          this.#begun.delete(chunk);
+        }
       };
       await settled(Array.from({ length: CHUNKS_AT_A_TIME }, work));
     } catch (error) {
@@ -219,7 +226,8 @@ export class ImportRun {
 
   /** Nothing more can be done: what was not sent fails, and the job says why. */
   async #fail(problem: ProblemException): Promise<JobState> {
-    for (let chunk = 0; chunk < this.#chunks; chunk++) await (await this.#chunk(chunk))?.close(problem);
+    for (let chunk = 0; chunk < this.#chunks; chunk++)
+      await (this.#begun.get(chunk) ?? (await this.#chunk(chunk)))?.close(problem);
     await this.#settleLost();
     return this.#finish('failed', problem);
   }
