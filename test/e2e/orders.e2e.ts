@@ -27,6 +27,9 @@ const CALLERS = [
   { name: 'clerk', scopes: ['orders:write'], channels: ['*'] },
 ];
 
+const numbersOf = ({ body }: TestAnswer) =>
+  (body['items'] as { channelOrderId: string }[]).map(({ channelOrderId }) => channelOrderId);
+
 let numbers = 0;
 const newNumber = () => `SO-${++numbers}`;
 
@@ -64,14 +67,47 @@ async function age({ url }: { url: string }, number: string, ms: number): Promis
   });
 }
 
-const inProcess = {};
-const inRedis = { redis: ['GUARD_REDIS_URL'] } as const;
-
 describe.each([
-  ['in the process', inProcess],
-  ['in Redis', inRedis],
+  ['in the process', {}],
+  ['in Redis', { redis: ['GUARD_REDIS_URL'] as const }],
 ])('an order recorded %s', (_, store) => {
   const { sandbox, gateway } = useStack({ ...store, callers: CALLERS });
+
+  // The first test: the list has no other orders.
+  it('is in the list, which is newest first, in pages, of one state, and of the channels that are granted', async () => {
+    const crm = Array.from({ length: 5 }, newNumber);
+    const partner = Array.from({ length: 3 }, newNumber);
+    for (let index = 0; index < 5; index++) {
+      await place(gateway, orderOf(crm[index] as string));
+      if (index < 3) await place(gateway, orderOf(partner[index] as string, { channelCode: 'partner' }));
+    }
+    const doubtful = newNumber();
+    await inDoubt(sandbox, gateway, doubtful);
+
+    const all = await gateway.get(ORDERS);
+    expect(all.status).toBe(200);
+    expect(all.body).toMatchObject({ page: 1, pageSize: 100, total: 9, totalPages: 1 });
+    expect(numbersOf(all).slice(0, 3)).toEqual([doubtful, crm[4], crm[3]]);
+    const open = await gateway.get(`${ORDERS}?state=in_doubt`);
+    expect([open.body['total'], numbersOf(open)]).toEqual([1, [doubtful]]);
+
+    const own = { key: gateway.keys['partner'] };
+    const first = await gateway.get(`${ORDERS}?pageSize=2`, own);
+    expect(first.body).toMatchObject({ page: 1, pageSize: 2, total: 3, totalPages: 2 });
+    expect(numbersOf(first)).toEqual([partner[2], partner[1]]);
+    expect(first.headers.get('link')).toContain(`<${ORDERS}?pageSize=2&page=2>; rel="next"`);
+    expect(numbersOf(await gateway.get(`${ORDERS}?pageSize=2&page=2`, own))).toEqual([partner[0]]);
+    expect(numbersOf(await gateway.get(`${ORDERS}?pageSize=2&page=3`, own))).toEqual([]);
+    expect((await gateway.get(`${ORDERS}?state=in_doubt`, own)).body['total']).toBe(0);
+
+    const etag = all.headers.get('etag') as string;
+    const known = { headers: { 'if-none-match': etag, 'cache-control': 'max-age=0' } };
+    expect((await gateway.get(ORDERS, known)).status).toBe(304);
+    await place(gateway, orderOf(newNumber()));
+    expect((await gateway.get(ORDERS, known)).status).toBe(200);
+    expect((await gateway.get(`${ORDERS}?pageSize=1001`)).status).toBe(400);
+    expect((await gateway.get(`${ORDERS}?state=lost`)).status).toBe(400);
+  });
 
   it.each([
     ['sync', 201, 'succeeded'],
@@ -213,7 +249,6 @@ describe.each([
     const repeated = await place(gateway, orderOf(number));
     expect([repeated.status, isReplay(repeated)]).toEqual([201, true]);
     expect(repeated.body).toEqual(settled.body);
-
     expect(await sends(sandbox)).toBe(1);
   });
 
@@ -234,6 +269,8 @@ describe.each([
     expect(first).toHaveLength(1);
     for (const answer of answers) {
       if (answer.status === 201) expect(answer.body).toEqual(first[0]?.body);
+      // On a busy machine the store may be later than the gateway waits for it.
+      else if (answer.status === 503) expect(answer.body['outcome']).toBe('not_processed');
       else expect([answer.status, answer.headers.get('retry-after')]).toEqual([409, '1']);
     }
     expect([await sends(sandbox), (await commitsOf(sandbox, number)).length]).toEqual([1, 1]);
@@ -255,50 +292,6 @@ describe.each([
       code: 'order-not-found',
     });
     expect((await gateway.get(`${ORDERS}/crm/${'x'.repeat(129)}`)).status).toBe(400);
-  });
-});
-
-describe.each([
-  ['in the process', inProcess],
-  ['in Redis', inRedis],
-])('the list of orders that are recorded %s', (_, store) => {
-  const { sandbox, gateway } = useStack({ ...store, callers: CALLERS });
-  const numbersOf = ({ body }: TestAnswer) =>
-    (body['items'] as { channelOrderId: string }[]).map(({ channelOrderId }) => channelOrderId);
-
-  it('is newest first, in pages, of one state, and of the channels that are granted', async () => {
-    const crm = Array.from({ length: 5 }, newNumber);
-    const partner = Array.from({ length: 3 }, newNumber);
-    for (let index = 0; index < 5; index++) {
-      await place(gateway, orderOf(crm[index] as string));
-      if (index < 3) await place(gateway, orderOf(partner[index] as string, { channelCode: 'partner' }));
-    }
-    const doubtful = newNumber();
-    await inDoubt(sandbox, gateway, doubtful);
-
-    const all = await gateway.get(ORDERS);
-    expect(all.status).toBe(200);
-    expect(all.body).toMatchObject({ page: 1, pageSize: 100, total: 9, totalPages: 1 });
-    expect(numbersOf(all).slice(0, 3)).toEqual([doubtful, crm[4], crm[3]]);
-    const open = await gateway.get(`${ORDERS}?state=in_doubt`);
-    expect([open.body['total'], numbersOf(open)]).toEqual([1, [doubtful]]);
-
-    const own = { key: gateway.keys['partner'] };
-    const first = await gateway.get(`${ORDERS}?pageSize=2`, own);
-    expect(first.body).toMatchObject({ page: 1, pageSize: 2, total: 3, totalPages: 2 });
-    expect(numbersOf(first)).toEqual([partner[2], partner[1]]);
-    expect(first.headers.get('link')).toContain(`<${ORDERS}?pageSize=2&page=2>; rel="next"`);
-    expect(numbersOf(await gateway.get(`${ORDERS}?pageSize=2&page=2`, own))).toEqual([partner[0]]);
-    expect(numbersOf(await gateway.get(`${ORDERS}?pageSize=2&page=3`, own))).toEqual([]);
-    expect((await gateway.get(`${ORDERS}?state=in_doubt`, own)).body['total']).toBe(0);
-
-    const etag = all.headers.get('etag') as string;
-    const known = { headers: { 'if-none-match': etag, 'cache-control': 'max-age=0' } };
-    expect((await gateway.get(ORDERS, known)).status).toBe(304);
-    await place(gateway, orderOf(newNumber()));
-    expect((await gateway.get(ORDERS, known)).status).toBe(200);
-    expect((await gateway.get(`${ORDERS}?pageSize=1001`)).status).toBe(400);
-    expect((await gateway.get(`${ORDERS}?state=lost`)).status).toBe(400);
   });
 });
 
