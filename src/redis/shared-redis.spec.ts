@@ -54,31 +54,6 @@ describe('the shared Redis connection', () => {
     expect(await metrics.registry.metrics()).not.toContain('gateway_redis_up{');
   });
 
-  it('refuses all commands after one without a reply, until Redis replies again', async () => {
-    const server = await newServer();
-    const { redis, count, metrics } = await connected(server.url, SharedRedis);
-    const ready = jest.fn();
-    redis.onReady(ready);
-    await isUp(redis);
-    const away = count('redis-away');
-    server.freeze();
-    await expect(redis.run((client) => client.get('x'))).rejects.toThrow('Command timed out');
-    expect(redis.status).toBe('down');
-    const asked = jest.fn(() => Promise.resolve());
-    for (let each = 0; each < 20; each++) {
-      await expect(redis.run(asked)).rejects.toBeInstanceOf(RedisAway);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    expect(asked).not.toHaveBeenCalled();
-    expect(count('redis-away')).toBe(away + 1);
-    expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 0');
-    server.thaw();
-    await isUp(redis);
-    expect(ready).toHaveBeenCalled();
-    expect(await redis.run((client) => client.get('x'))).toBeNull();
-    expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 1');
-  });
-
   it('stays usable after commands that the server refuses, and counts each reason', async () => {
     const server = await newServer();
     const { redis, metrics } = await connected(server.url);
@@ -118,17 +93,5 @@ describe('the shared Redis connection', () => {
     });
     // One is that of INFO.
     expect(readsOfBoth).toBe(2);
-  });
-
-  it('ends without a log line when the process stops', async () => {
-    const server = await newServer();
-    const { redis, count } = await connected(server.url);
-    await isUp(redis);
-    const away = count('redis-away');
-    redis.onApplicationShutdown();
-    await until('no client is connected', async () => {
-      return (await ask(server, (client) => client.info('clients'))).includes('connected_clients:1\r');
-    });
-    expect(count('redis-away')).toBe(away);
   });
 });

@@ -117,17 +117,22 @@ describe('An order', () => {
       const told: Answer[] = [];
       const send = async () => {
         // A connection that ended by itself is no hang-up: then the platform may not have the order, and its caller sends it again.
-        while (!hangUp.signal.aborted && !told.some(isSuccess))
-          told.push(await stage.desk.insist(index % 2, name, 'very-late-commit', hangUp.signal));
+        while (!hangUp.signal.aborted && !told.some(isSuccess)) {
+          const answer = await stage.desk.insist(index % 2, name, 'very-late-commit', hangUp.signal);
+          told.push(answer);
+          // What no caller here expects, such as a connection that ended by itself.
+          if (!hangUp.signal.aborted && !isSuccess(answer)) say(`${name}: ${JSON.stringify(answer)}`);
+        }
       };
       return { name, hangUp, told, sent: send() };
     });
-    // Each hangs up when the platform has its order.
+    // Each hangs up when the platform has its order; one whose order does not arrive is told below.
     await until('the platform has each order', async () => {
       const arrived = new Set(await stage.desk.arrived());
       for (const { name, hangUp } of callers) if (arrived.has(name)) hangUp.abort();
       return callers.every(({ hangUp, told }) => hangUp.signal.aborted || told.some(isSuccess));
-    });
+    }).catch(() => undefined);
+    for (const { hangUp } of callers) hangUp.abort();
     await Promise.all(callers.map(({ sent }) => sent));
     const hungUp = callers.filter(({ told }) => told.at(-1)?.status === 0).length;
     await stage.settled();
