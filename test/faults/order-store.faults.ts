@@ -8,7 +8,8 @@ import { SteppedClock } from '../support/clock-shim.ts';
 import { endings } from '../support/endings.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { caseOf } from '../support/expected.ts';
-import { type NamedCaller, type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { NamedCaller, TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -42,7 +43,7 @@ const gatewayOn = async (
   redis: { url: string },
   environment: Record<string, string> = {},
   callers: readonly NamedCaller[] = [],
-) => ended(await TestGateway.start(sandbox, { ...ofStore(redis), ...environment }, callers));
+) => ended(await startInProcess(sandbox, { ...ofStore(redis), ...environment }, callers));
 
 let numbers = 0;
 const newNumber = () => `SO-G${++numbers}`;

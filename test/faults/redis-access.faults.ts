@@ -8,6 +8,7 @@ import { orderStoreRights, refusalsOf, type Rights, sharedRights } from '../../s
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -32,6 +33,9 @@ afterAll(() => sandbox.close());
 
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const gatewayAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>
+  ended(await startInProcess(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
+/** As it is shipped: for what Node or a library does by itself. */
+const shippedAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>
   ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
 const lines = (gateway: TestGateway, event: string) =>
   gateway.logLines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event);
@@ -69,7 +73,7 @@ describe('R24 Redis refuses the connection', () => {
       .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
     if (address === undefined)
       throw new Error('This test needs a network interface besides the loopback one');
-    const gateway = await gatewayAt(`redis://:${password}@${address}:${redis.port}`);
+    const gateway = await shippedAt(`redis://:${password}@${address}:${redis.port}`);
     // Each line is JSON, or this throws.
     const away = () => lines(gateway, 'redis-away').filter(({ said }) => said !== undefined);
     await until('it is said', () => away().length >= 2);
@@ -115,7 +119,7 @@ describe('R26 Redis requires a client certificate', () => {
     await is(apart, 'orders', 'up');
 
     // With the authority among those that Node trusts.
-    const trusting = await gatewayAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
+    const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
     await is(trusting, 'redis', 'up');
 
     const ofAuthority = { REDIS_TLS_CA_FILE: file('ca') };

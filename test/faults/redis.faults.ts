@@ -7,7 +7,8 @@ import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
+import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startCluster, startRedis, startSentinel, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
@@ -40,7 +41,7 @@ async function proxyTo({ port }: RunningRedis): Promise<FaultProxy & { redisUrl:
 }
 
 async function gatewayAt(REDIS_URL: string, environment: Record<string, string> = {}): Promise<TestGateway> {
-  return ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
+  return ended(await startInProcess(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
 }
 
 const redisStatus = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body['redis'];
@@ -106,7 +107,7 @@ async function underTraffic(gateways: TestGateway[], during: () => Promise<void>
     let count = 0;
     while (!over.signal.aborted) {
       count += (await served(gateway, 2)).length;
-      await wait(5);
+      await wait(20);
     }
     return count;
   });
@@ -118,7 +119,7 @@ async function underTraffic(gateways: TestGateway[], during: () => Promise<void>
   return (await Promise.all(readers)).reduce((sum, count) => sum + count);
 }
 
-describe('Redis that is down', () => {
+describe('Redis that is down or slow', () => {
   it.each([
     ['R1 down', { toxic: 'down' }],
     ['R4 that accepts connections and never replies', { toxic: 'timeout', ms: 0 }],
@@ -189,9 +190,7 @@ describe('Redis that is down', () => {
     await isUp(gateway);
     await serves(gateway, session);
   });
-});
 
-describe('Redis on a slow network', () => {
   it('R5 100 ms away: everything works', async () => {
     const proxy = await proxyTo(await newRedis());
     await proxy.add({ toxic: 'latency', ms: 100 });
@@ -202,36 +201,6 @@ describe('Redis on a slow network', () => {
     await until('it is cached', async () => (answer = await gateway.get(ASSETS)).headers.has('age'));
     expect(answer.status).toBe(200);
     await serves(gateway, await logIn(gateway));
-  });
-
-  it('R6 reset after the command, before the reply: no caller of a read or a write notices', async () => {
-    const redis = await newRedis();
-    const proxy = await proxyTo(redis);
-    const cached = { CACHE_TTL_MS: '600000' };
-    const [gateway, other] = [await gatewayAt(proxy.redisUrl, cached), await gatewayAt(redis.url, cached)];
-    const isLocked = async (on: TestGateway) => {
-      const { items } = (await on.get(ASSETS)).body as { items: { assetNum: string; locked: boolean }[] };
-      return items.find(({ assetNum }) => assetNum === '8000001003')?.locked;
-    };
-    expect([await isLocked(gateway), await isLocked(other)]).toEqual([false, false]);
-    const tokens = await tokenRequests();
-    const down = isDown(gateway);
-    await proxy.add({ toxic: 'reset_peer', ms: 0 });
-    const locked = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
-      assetNums: ['8000001003'],
-    });
-    expect(locked.status).toBe(200);
-    expect(await isLocked(gateway)).toBe(true);
-    await down;
-    await failsClosed(gateway);
-    await proxy.clear();
-    await isUp(gateway);
-    // The gateway repeats what Redis did not confirm before it trusts the cache.
-    expect(await isLocked(gateway)).toBe(true);
-    expect(await isLocked(other)).toBe(true);
-    await serves(other, await logIn(gateway));
-    // Anna's failed login, and the successful one.
-    expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(4);
   });
 });
 
@@ -264,39 +233,30 @@ describe('Redis of several servers', () => {
     expect((await tokenRequests()) - lost).toBeLessThanOrEqual(3);
   });
 
-  it('R2 a cluster loses one master by a crash and one by a freeze, mid-traffic: every read is served, sessions come back', async () => {
+  it('R3 a master of a cluster freezes mid-traffic: every read is served, sessions come back', async () => {
     const cluster = ended(await startCluster());
     const cached = { CACHE_TTL_MS: '1000' };
     const gateways = await Promise.all([gatewayAt(cluster.url, cached), gatewayAt(cluster.url, cached)]);
     await Promise.all(gateways.map(isUp));
     // Enough to have some on every master.
     const sessions = await Promise.all(Array.from({ length: 30 }, () => logIn(gateways[0])));
-    const [first, second, third, fourth, fifth] = cluster.nodes;
-    for (const node of [first, second, third])
-      expect(await ask(node as RunningRedis, (client) => client.dbsize())).toBeGreaterThan(0);
     await served(gateways[0], 4);
     await until('the cache is shared', async () => (await gateways[1].get(ASSETS)).headers.has('age'));
-    for (const [master, fail, heir] of [
-      [first, () => first?.kill9(), fourth],
-      [second, () => second?.freeze(), fifth],
-    ] as const) {
-      // What had not reached the replica is lost with its master (fault R8), which this test does not cover.
-      await until('the replica has everything', async () => {
-        const sizes = [master, heir].map((node) =>
-          ask(node as RunningRedis, async (client) => (await client.keys('*:ses:*')).length),
-        );
-        return (await sizes[0]) === (await sizes[1]);
-      });
-      const reads = await underTraffic(gateways, async () => {
-        await fail();
-        await until('its replica took over', async () =>
-          (await ask(heir as RunningRedis, (client) => client.info('replication'))).includes('role:master'),
-        );
-        for (const session of sessions)
-          await Promise.all(gateways.map((gateway) => serves(gateway, session)));
-      });
-      expect(reads).toBeGreaterThan(20);
-    }
+    const [master, heir] = [cluster.nodes[0], cluster.nodes[3]] as [RunningRedis, RunningRedis];
+    // What had not reached the replica is lost with its master (fault R8), which this test does not cover.
+    await until('the replica has everything', async () => {
+      const kept = (node: RunningRedis) => ask(node, async (client) => (await client.keys('*:ses:*')).length);
+      const count = await kept(master);
+      return count > 0 && count === (await kept(heir));
+    });
+    const reads = await underTraffic(gateways, async () => {
+      master.freeze();
+      await until('its replica took over', async () =>
+        (await ask(heir, (client) => client.info('replication'))).includes('role:master'),
+      );
+      for (const session of sessions) await Promise.all(gateways.map((gateway) => serves(gateway, session)));
+    });
+    expect(reads).toBeGreaterThan(20);
     // Not one line for every failed command.
     for (const gateway of gateways) expect(events(gateway, 'redis-away').length).toBeLessThan(30);
   });
