@@ -182,7 +182,7 @@ describe.each([
 
   it('that is under way is not sent again, and cannot be settled', async () => {
     const number = newNumber();
-    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 4_000 } });
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 3_000 } });
     const first = gateway.post(ORDERS, orderOf(number));
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
     expect(await stateOf(gateway, number)).toBe('sending');
@@ -299,7 +299,7 @@ describe('a settlement', () => {
   const stack = useStack({
     redis: ['GUARD_REDIS_URL'],
     callers: CALLERS,
-    environment: { CACHE_TTL_MS: '60000', UPSTREAM_ORDER_DEADLINE_MS: '4000' },
+    environment: { CACHE_TTL_MS: '60000', UPSTREAM_ORDER_DEADLINE_MS: '3000' },
   });
   const { sandbox, gateway } = stack;
 
@@ -362,7 +362,7 @@ describe('a settlement', () => {
 
   it('O7 as not placed stays when the order appears late, and an alarm tells the operator', async () => {
     const number = newNumber();
-    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 9_000 } });
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 7_000 } });
     expect((await place(gateway, orderOf(number))).status).toBe(504);
     await age(stack.redis(), number, 15 * 60_000);
     const told = gateway.logged('order-conflict');
