@@ -48,24 +48,18 @@ describe('a sealed text', () => {
     expect(sealer.open(value.replace(first.kid, second.kid), PLACE)).toBeUndefined();
   });
 
-  it('does not open after any single bit was flipped', () => {
-    const value = sealer.seal('text', PLACE);
-    const [format, kid, encoded = ''] = value.split('.');
+  it('does not open after any single bit was flipped, or where it was cut short', () => {
+    const [format, kid, encoded = ''] = sealer.seal('text', PLACE).split('.');
     const bytes = Buffer.from(encoded, 'base64url');
+    const opened = (damaged: Buffer) =>
+      sealer.open(`${format}.${kid}.${damaged.toString('base64url')}`, PLACE);
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      expect(sealer.open(`${format}.${kid}.${flipped.toString('base64url')}`, PLACE)).toBeUndefined();
+      expect([bit, opened(flipped)]).toEqual([bit, undefined]);
     }
-  });
-
-  it('does not open where it was cut short or has a shorter tag', () => {
-    const [format, kid, encoded = ''] = sealer.seal('a longer text', PLACE).split('.');
-    const bytes = Buffer.from(encoded, 'base64url');
-    for (let length = 0; length < bytes.length; length++) {
-      const cut = bytes.subarray(0, length).toString('base64url');
-      expect(sealer.open(`${format}.${kid}.${cut}`, PLACE)).toBeUndefined();
-    }
+    for (let length = 0; length < bytes.length; length++)
+      expect([length, opened(bytes.subarray(0, length))]).toEqual([length, undefined]);
   });
 
   it('does not open other values', () => {

@@ -1,10 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
-import { FaultProxy } from '../../test/support/fault-proxy.ts';
 import { PatientRedis } from '../../test/support/patient-redis.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
-import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
+import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { RedisAway, SharedRedis } from './shared-redis.ts';
 
@@ -55,32 +54,6 @@ describe('the shared Redis connection', () => {
     expect(await metrics.registry.metrics()).not.toContain('gateway_redis_up{');
   });
 
-  it('refuses all commands after one without a reply, until Redis replies again', async () => {
-    const server = await newServer();
-    const { redis, count, metrics } = await connected(server.url, SharedRedis);
-    const ready = jest.fn();
-    redis.onReady(ready);
-    await isUp(redis);
-    const away = count('redis-away');
-    server.freeze();
-    await expect(redis.run((client) => client.get('x'))).rejects.toThrow('Command timed out');
-    expect(redis.status).toBe('down');
-    const asked = jest.fn(() => Promise.resolve());
-    const giveUpAt = performance.now() + 1_500;
-    while (performance.now() < giveUpAt) {
-      await expect(redis.run(asked)).rejects.toBeInstanceOf(RedisAway);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    expect(asked).not.toHaveBeenCalled();
-    expect(count('redis-away')).toBe(away + 1);
-    expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 0');
-    server.thaw();
-    await isUp(redis);
-    expect(ready).toHaveBeenCalled();
-    expect(await redis.run((client) => client.get('x'))).toBeNull();
-    expect(await metrics.registry.metrics()).toContain('gateway_redis_up{store="shared"} 1');
-  });
-
   it('stays usable after commands that the server refuses, and counts each reason', async () => {
     const server = await newServer();
     const { redis, metrics } = await connected(server.url);
@@ -120,60 +93,5 @@ describe('the shared Redis connection', () => {
     });
     // One is that of INFO.
     expect(readsOfBoth).toBe(2);
-  });
-
-  it('reaches the new master after the old one became read-only, with one connection more', async () => {
-    const server = await newServer();
-    const proxy = await FaultProxy.start(server.port);
-    atEnd(() => proxy.close());
-    const { redis, metrics } = await connected(`redis://127.0.0.1:${proxy.port}`);
-    await isUp(redis);
-    const before = proxy.connections;
-    await ask(server, (client) => client.replicaof('127.0.0.1', 1));
-    await expect(redis.run((client) => client.set('key', 'value'))).rejects.toThrow('READONLY');
-    await until('it connects again', () => proxy.connections > before);
-    // Redis can be read, and is down all the same because it takes no writes.
-    await until('it is read', async () => (await redis.run((client) => client.get('key'))) === null);
-    await until('it is down', () => redis.status === 'down');
-    const after = proxy.connections;
-    for (let write = 0; write < 20; write++)
-      await redis.run((client) => client.set('key', 'value')).catch(() => undefined);
-    expect(proxy.connections - after).toBeLessThan(5);
-    expect((await errorsOf(metrics))['readonly']).toBeGreaterThan(0);
-  });
-
-  it('connects by itself after a start without Redis, and never logs the password meanwhile', async () => {
-    const server = await newServer();
-    await server.kill9();
-    const password = credential();
-    const { redis, recorded, count } = await connected(server.url.replace('//', `//:${password}@`));
-    expect([redis.status, count('redis-away')]).toEqual(['down', 1]);
-    await until('it was tried again', () => count('redis-error') > 1);
-    await newServer('--port', String(server.port), '--requirepass', password);
-    await isUp(redis);
-    expect(recorded.text).not.toContain(password);
-  });
-
-  it('stays down with a wrong password, and logs the reason', async () => {
-    const server = await newServer('--requirepass', credential());
-    const { redis, recorded, metrics } = await connected(server.url.replace('//', `//:${credential()}@`));
-    expect(redis.status).toBe('down');
-    await until('the reason is logged', () =>
-      recorded.lines.some(({ event, reason }) => event === 'redis-away' && reason === 'denied'),
-    );
-    expect(redis.status).toBe('down');
-    expect((await errorsOf(metrics))['denied']).toBeGreaterThan(0);
-  });
-
-  it('ends without a log line when the process stops', async () => {
-    const server = await newServer();
-    const { redis, count } = await connected(server.url);
-    await isUp(redis);
-    const away = count('redis-away');
-    redis.onApplicationShutdown();
-    await until('no client is connected', async () => {
-      return (await ask(server, (client) => client.info('clients'))).includes('connected_clients:1\r');
-    });
-    expect(count('redis-away')).toBe(away);
   });
 });

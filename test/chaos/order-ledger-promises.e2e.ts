@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import {
   type OrderLedgerStore,
@@ -15,7 +14,7 @@ import { endings } from '../support/endings.ts';
 import { ledgerBegin } from '../support/ledger-order.ts';
 import { ask, until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
-import { isDenial } from './orders/check.ts';
+import { type Answer, isSuccess } from './orders/check.ts';
 import { OrderStage } from './orders/stage.ts';
 import { DurableStore } from './stage.ts';
 
@@ -31,7 +30,7 @@ async function stageOf(...setting: Parameters<typeof OrderStage.set>): Promise<O
 }
 
 describe('Every write that the order store has acknowledged', () => {
-  it('is there after the store was killed, over 1,500 writes and six kills', async () => {
+  it('is there after the store was killed, over 600 writes and four kills', async () => {
     const server = await DurableStore.start();
     atEnd(() => server.stop());
     const epoch = 'operator:1';
@@ -51,7 +50,7 @@ describe('Every write that the order store has acknowledged', () => {
     let next = 0;
     const goOn = (enough: number) =>
       Promise.all(
-        Array.from({ length: 100 }, async () => {
+        Array.from({ length: 50 }, async () => {
           while (acknowledged.length < enough) {
             const name = `SO-${next++}`;
             if (await begin(store, name)) acknowledged.push(name);
@@ -59,9 +58,9 @@ describe('Every write that the order store has acknowledged', () => {
           }
         }),
       );
-    for (const enough of [300, 600, 900, 1_200, 1_500]) {
+    for (const enough of [200, 400, 600]) {
       const writing = goOn(enough);
-      await until('half of them are written', () => acknowledged.length >= enough - 150);
+      await until('half of them are written', () => acknowledged.length >= enough - 100);
       await server.kill();
       await server.restart();
       await writing;
@@ -71,14 +70,14 @@ describe('Every write that the order store has acknowledged', () => {
     await until('it is back', () => redis.status === 'up');
     let lost = 0;
     for (const name of acknowledged) if (!(await patiently(() => store.read(orderName('crm', name))))) lost++;
-    say(`recorded writes acknowledged ${acknowledged.length}, lost in 6 kills ${lost}`);
-    expect(acknowledged.length).toBeGreaterThanOrEqual(1_500);
+    say(`recorded writes acknowledged ${acknowledged.length}, lost in 4 kills ${lost}`);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(600);
     expect(lost).toBe(0);
   }, 300_000);
 });
 
 describe('An order', () => {
-  it('is in doubt soon after its lease, without a request, when its gateway was killed', async () => {
+  it('P6 is in doubt soon after its lease, without a request, and never sent again, when its gateway was killed', async () => {
     // Long enough for the gateway to be killed before it gives up by itself.
     const deadlineMs = 2_000;
     const stage = await stageOf({
@@ -107,70 +106,50 @@ describe('An order', () => {
       retryable: false,
     });
     expect(await patiently(() => stage.records.count('in_doubt'))).toBe(1);
+    expect((await stage.desk.arrived()).filter((arrived) => arrived === name)).toHaveLength(1);
   }, 180_000);
 
-  it('is carried out and recorded when its caller hangs up: 100 of 100', async () => {
+  it('K23 is carried out and recorded, once, when its caller hangs up: 60 of 60', async () => {
     const stage = await stageOf({ processes: 2, environment: { UPSTREAM_ORDER_DEADLINE_MS: '60000' } });
-    const names = Array.from({ length: 100 }, (_, index) => `hung-up-${index}`);
-    const callers = new Map(names.map((name) => [name, new AbortController()]));
-    const placed = Promise.all(
-      [...callers].map(([name, { signal }], index) =>
-        stage.desk.insist(index % 2, name, 'very-late-commit', signal).finally(() => callers.delete(name)),
-      ),
-    );
-    // Each hangs up when the platform has its order.
-    while (callers.size > 0) {
-      for (const { body } of await stage.sandbox.journal('batchOrder'))
-        callers.get((body as { channelOrderId: string }).channelOrderId)?.abort();
-      await wait(100);
-    }
-    const hungUp = (await placed).filter(({ status }) => status === 0).length;
+    const callers = Array.from({ length: 60 }, (_, index) => {
+      const name = `hung-up-${index}`;
+      const hangUp = new AbortController();
+      const told: Answer[] = [];
+      const send = async () => {
+        // A connection that ended by itself is no hang-up: then the platform may not have the order, and its caller sends it again.
+        while (!hangUp.signal.aborted && !told.some(isSuccess)) {
+          const answer = await stage.desk.insist(index % 2, name, 'very-late-commit', hangUp.signal);
+          told.push(answer);
+          // What no caller here expects, such as a connection that ended by itself.
+          if (!hangUp.signal.aborted && !isSuccess(answer)) say(`${name}: ${JSON.stringify(answer)}`);
+        }
+      };
+      return { name, hangUp, told, sent: send() };
+    });
+    // Each hangs up when the platform has its order; one whose order does not arrive is told below.
+    await until('the platform has each order', async () => {
+      const arrived = new Set(await stage.desk.arrived());
+      for (const { name, hangUp } of callers) if (arrived.has(name)) hangUp.abort();
+      return callers.every(({ hangUp, told }) => hangUp.signal.aborted || told.some(isSuccess));
+    }).catch(() => undefined);
+    for (const { hangUp } of callers) hangUp.abort();
+    await Promise.all(callers.map(({ sent }) => sent));
+    const hungUp = callers.filter(({ told }) => told.at(-1)?.status === 0).length;
     await stage.settled();
-    const records = await Promise.all(names.map((name) => stage.desk.find(name)));
-    const succeeded = records.filter((record) => record?.state === 'succeeded').length;
-    const commits = (await stage.sandbox.commits()).filter(({ channelOrderId }) =>
-      names.includes(channelOrderId),
-    );
-    say(`callers that hung up ${hungUp}; carried out ${commits.length}, recorded as succeeded ${succeeded}`);
-    expect(hungUp).toBeGreaterThan(names.length / 2);
-    expect(new Set(commits.map(({ channelOrderId }) => channelOrderId)).size).toBe(names.length);
-    expect(commits).toHaveLength(names.length);
-    expect(succeeded).toBe(names.length);
-  }, 240_000);
-
-  it('is refused at once and not sent while the order store is frozen, and is sent once it continues', async () => {
-    const stage = await stageOf({ processes: 1, environment: { UPSTREAM_ORDER_DEADLINE_MS: '30000' } });
-    const names = Array.from({ length: 20 }, (_, index) => `frozen-${index}`);
-    const before = (await stage.sandbox.journal('batchOrder')).length;
-    stage.store.running.freeze();
-    const times: number[] = [];
-    for (const name of names) {
-      const started = performance.now();
-      const answer = await stage.desk.place(0, name, 'none');
-      times.push(performance.now() - started);
-      expect(answer).toMatchObject({ status: 503, code: 'dependency-unavailable', outcome: 'not_processed' });
-      expect(isDenial(answer)).toBe(true);
+    const commits = await stage.sandbox.commits();
+    const journal = await stage.sandbox.journal('batchOrder');
+    const odd: object[] = [];
+    for (const { name, told } of callers) {
+      const carriedOut = commits.filter(({ channelOrderId }) => channelOrderId === name).length;
+      const record = await stage.desk.find(name);
+      if (carriedOut === 1 && record?.state === 'succeeded') continue;
+      const its = journal.filter(({ body }) => (body as { channelOrderId: string }).channelOrderId === name);
+      odd.push({ name, told, carriedOut, record, journal: its });
     }
-    const sent = (await stage.sandbox.journal('batchOrder')).length - before;
-    times.sort((one, other) => one - other);
-    const [median = 0, longest = 0] = [times[10], times[19]];
-    say(
-      `order store frozen: ${sent} sent, refused in ${median.toFixed(0)} ms, at most ${longest.toFixed(0)} ms`,
-    );
-    expect(sent).toBe(0);
-    expect(median).toBeLessThan(1_000);
-    // Requests in the frozen store's socket are undone, so the numbers are free again.
-    stage.store.running.thaw();
-    await Promise.all(
-      names.map((name) =>
-        until(`${name} is placed`, async () => (await stage.desk.place(0, name, 'none')).status === 201),
-      ),
-    );
-    const commits = (await stage.sandbox.commits()).filter(({ channelOrderId }) =>
-      names.includes(channelOrderId),
-    );
-    expect(commits).toHaveLength(names.length);
-  }, 180_000);
+    say(`callers that hung up ${hungUp}; orders that were not carried out and recorded ${odd.length}`);
+    expect(odd).toEqual([]);
+    expect(hungUp).toBeGreaterThan(callers.length / 2);
+  }, 240_000);
 });
 
 async function begin(store: OrderLedgerStore, channelOrderId: string): Promise<boolean> {

@@ -1,60 +1,42 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newEncryptionKey } from '../support/canary.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { document, routes } from '../support/contract.ts';
-import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
-import { startInProcess } from '../support/gateway-in-process.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
-import { type RunningRedis, startRedis, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { until } from '../support/redis.ts';
+import type { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Writes with an `Idempotency-Key` (docs/api.md, section 4), and the trail that every write leaves (docs/faults.md, row S19). */
 
 const CALLERS = [
   { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },
 ];
-const ENCRYPTION_KEYS = newEncryptionKey();
-
-let sandbox: TestSandbox;
-let redis: RunningRedis;
-const { ended } = endings();
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  redis = await startRedis();
-});
-beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await redis.stop();
-  await sandbox.close();
-});
-
-async function start(environment: Record<string, string> = {}): Promise<TestGateway> {
-  return ended(await startInProcess(sandbox, environment, CALLERS));
-}
+const inProcess = {};
+const inRedis = { redis: ['GUARD_REDIS_URL'] } as const;
 
 const newKey = () => randomBytes(16).toString('hex');
 const keyed = (key: string, more: object = {}) => ({ headers: { 'idempotency-key': key }, ...more });
 const isReplay = ({ headers }: TestAnswer) => headers.get('idempotent-replayed') === 'true';
 const reserve = caseOf('reserveAssetNums');
 const bind = caseOf('bindCustomer');
-const calls = async (upstream: string) => (await sandbox.journal(upstream)).length;
+const calls = async (sandbox: TestSandbox, upstream: string) => (await sandbox.journal(upstream)).length;
 
 describe.each([
-  ['in the process', () => start()],
-  ['in Redis', () => start({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS })],
-])('a write with an Idempotency-Key, recorded %s', (_, begin) => {
+  ['in the process', inProcess],
+  ['in Redis', inRedis],
+])('a write with an Idempotency-Key, recorded %s', (_, store) => {
+  const { sandbox, gateway } = useStack({ ...store, callers: CALLERS });
+
   it('runs once: a repeat gets the same status and body', async () => {
-    const gateway = await begin();
     const key = newKey();
     const first = await send(gateway, reserve, keyed(key));
     const again = await send(gateway, reserve, keyed(`"${key}"`));
     expect([first.status, isReplay(first)]).toEqual([201, false]);
     expect([again.status, again.text, isReplay(again)]).toEqual([201, first.text, true]);
     expect(again.headers.get('cache-control')).toBe('no-store');
-    expect(await calls(reserve.upstream)).toBe(1);
+    expect(await calls(sandbox, reserve.upstream)).toBe(1);
     // Without the key, with another key, or from another caller, it is another write.
     const others = [{}, keyed(newKey()), keyed(key, { key: gateway.keys['other'] })];
     for (const options of others) {
@@ -65,7 +47,6 @@ describe.each([
   });
 
   it('gets the same response again, also for 204, 207 and a session', async () => {
-    const gateway = await begin();
     const locks = { ...caseOf('disableLocks'), body: { assetNums: ['8000001003', '8000001004'] } };
     const login = { username: 'anna@harbour', password: sandbox.seedPassword };
     for (const [status, write] of [
@@ -82,7 +63,6 @@ describe.each([
   });
 
   it('is refused with another payload, operation or path under the key', async () => {
-    const gateway = await begin();
     const key = newKey();
     await send(gateway, reserve, keyed(key));
     const loan = caseOf('lendAssets');
@@ -100,22 +80,7 @@ describe.each([
     expect((await sandbox.calls()).length).toBe(2);
   });
 
-  it('gets 409 and a wait during the first one', async () => {
-    const gateway = await begin();
-    const key = newKey();
-    await sandbox.fault({ operation: reserve.upstream, times: 1, action: { delayMs: 4_000 } });
-    const first = send(gateway, reserve, keyed(key));
-    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
-    const second = await send(gateway, reserve, keyed(key));
-    expect(second.status).toBe(409);
-    expect(second.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown' });
-    expect(second.headers.get('retry-after')).toBe('1');
-    expect((await first).status).toBe(201);
-    expect(await calls(reserve.upstream)).toBe(1);
-  });
-
   it('runs again when the first changed nothing', async () => {
-    const gateway = await begin();
     const key = newKey();
     const wrong = { ...reserve, body: { size: 0 } };
     for (let each = 0; each < 2; each++) expect((await send(gateway, wrong, keyed(key))).status).toBe(400);
@@ -127,7 +92,6 @@ describe.each([
   });
 
   it('is not sent again when the outcome of the first is unknown', async () => {
-    const gateway = await begin();
     const key = newKey();
     await sandbox.fault({
       operation: reserve.upstream,
@@ -141,42 +105,36 @@ describe.each([
     expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
     expect([again.status, isReplay(again)]).toEqual([502, true]);
     expect(again.body).toMatchObject(body);
-    expect(await calls(reserve.upstream)).toBe(1);
-  });
-
-  it('runs once among 50 at the same time', async () => {
-    const gateway = await begin();
-    const key = newKey();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => send(gateway, reserve, keyed(key))));
-    expect(answers.filter((answer) => answer.status === 201 && !isReplay(answer))).toHaveLength(1);
-    expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
-    expect(await calls(reserve.upstream)).toBe(1);
+    expect(await calls(sandbox, reserve.upstream)).toBe(1);
   });
 });
 
 describe('an Idempotency-Key', () => {
+  const stack = useStack(inRedis);
+  const { sandbox, gateway } = stack;
   const posts = routes.filter(({ method, template }) => method === 'POST' && template.startsWith('/v1/'));
 
-  it.each(posts.map(({ template, operation }) => [operation.operationId, template, operation] as const))(
-    'that is malformed is 400 at %s, with nothing sent',
-    async (_, template, operation) => {
-      const gateway = await start();
+  it('that is malformed is 400 at each operation, with nothing sent', async () => {
+    for (const [index, { template, operation }] of posts.entries()) {
       const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
       const path = template.replaceAll(/\{(\w+)\}/g, 'any-1');
-      for (const key of ['', 'short', 'x'.repeat(256), `"${newKey()}`, `${newKey()} x`, `${newKey()},`]) {
-        const answer = await gateway.post(path, example?.value, keyed(key));
-        expect(answer.status).toBe(400);
-        expect(answer.body['errors']).toMatchObject([{ parameter: 'Idempotency-Key' }]);
+      const wrong = ['', 'short', 'x'.repeat(256), `"${newKey()}`, `${newKey()} x`, `${newKey()},`];
+      for (const key of index === 0 ? wrong : ['short']) {
+        const { status, body } = await gateway.post(path, example?.value, keyed(key));
+        expect([path, key, status, body['errors']]).toMatchObject([
+          path,
+          key,
+          400,
+          [{ parameter: 'Idempotency-Key' }],
+        ]);
       }
-      expect(await sandbox.calls()).toEqual([]);
-    },
-  );
+    }
+    expect(await sandbox.calls()).toEqual([]);
+  });
 
   it('is 503 without the order store, before anything is sent', async () => {
-    const own = await startRedis();
-    const gateway = await start({ GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS });
     const away = gateway.logged('redis-away');
-    await own.stop();
+    await stack.redis().kill9();
     await away;
     const answer = await send(gateway, reserve, keyed(newKey()));
     expect(answer.status).toBe(503);
@@ -187,14 +145,21 @@ describe('an Idempotency-Key', () => {
   });
 });
 
+const auditOf = async (gateway: TestGateway) =>
+  (await gateway.log())
+    .filter((line) => line.includes('"event":"audit"'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
 describe('S19 the audit', () => {
-  const linesOf = async (gateway: TestGateway) =>
-    (await gateway.log())
-      .filter((line) => line.includes('"event":"audit"'))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { sandbox, gateway } = useStack({ callers: CALLERS });
+  let from = 0;
+  beforeEach(async () => {
+    from = (await auditOf(gateway)).length;
+  });
+  /** Of this test. */
+  const lines = async () => (await auditOf(gateway)).slice(from);
 
   it('has a line for every write, with every result, and none for reads', async () => {
-    const gateway = await start();
     const writes = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).flatMap((method) =>
         method === 'get' ? [] : [[method.toUpperCase(), path] as const],
@@ -205,16 +170,15 @@ describe('S19 the audit', () => {
       await gateway.request(method, path, { body: {}, key: gateway.keys['other'], undocumented: true });
       await gateway.request(method, path, { body: {}, key: null, undocumented: true });
     }
-    const lines = await linesOf(gateway);
-    expect(lines).toHaveLength(writes.length);
-    for (const line of lines) expect(line).toMatchObject({ caller: 'other', outcome: 'not_processed' });
+    const all = await lines();
+    expect(all).toHaveLength(writes.length);
+    for (const line of all) expect(line).toMatchObject({ caller: 'other', outcome: 'not_processed' });
     await gateway.get('/v1/license-orders');
     await gateway.get('/v1/enterprises/ent-harbour/members');
-    expect(await linesOf(gateway)).toHaveLength(writes.length);
+    expect(await lines()).toHaveLength(writes.length);
   });
 
   it('names the caller, the operation, its subject and its result', async () => {
-    const gateway = await start();
     const key = newKey();
     const requestId = `audit-${newKey()}`;
     await send(gateway, caseOf('updateMember'), {
@@ -232,7 +196,7 @@ describe('S19 the audit', () => {
     });
     const assetNums = ['1', '2', '3', '4', '5', '6'].map((digit) => `800000100${digit}`);
     await send(gateway, { ...caseOf('disableLocks'), body: { assetNums } });
-    expect(await linesOf(gateway)).toMatchObject([
+    expect(await lines()).toMatchObject([
       {
         requestId,
         caller: 'tester',
@@ -255,7 +219,6 @@ describe('S19 the audit', () => {
   });
 
   it('names orders and settlements with their reason, on one line each', async () => {
-    const gateway = await start();
     const path = '/v1/license-orders/crm/SO-audited/settlement';
     const reason = 'line one\n{"event":"audit"}\u2028\u202eenod';
     await gateway.post(path, { as: 'succeeded', reason });
@@ -264,7 +227,7 @@ describe('S19 the audit', () => {
     await gateway.post('/v1/license-orders?validateOnly=true', order);
     await gateway.post('/v1/license-orders', order);
     const object = 'crm/SO-audited';
-    expect(await linesOf(gateway)).toMatchObject([
+    expect(await lines()).toMatchObject([
       {
         operation: 'settleOrder',
         object,
@@ -285,7 +248,6 @@ describe('S19 the audit', () => {
   });
 
   it('is also written when the caller hangs up', async () => {
-    const gateway = await start();
     const written = gateway.logged('audit');
     const hangUp = new AbortController();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 1_000 } });
@@ -299,8 +261,6 @@ describe('S19 the audit', () => {
     hangUp.abort();
     await lost;
     await written;
-    expect(await linesOf(gateway)).toMatchObject([
-      { object: 'crm/SO-left', outcome: 'processed', status: 201 },
-    ]);
+    expect(await lines()).toMatchObject([{ object: 'crm/SO-left', outcome: 'processed', status: 201 }]);
   });
 });

@@ -1,26 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
-import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
-import {
-  ask,
-  freePort,
-  type RunningRedis,
-  startCluster,
-  startRedis,
-  startSentinel,
-  until,
-} from '../support/redis.ts';
+import { ask, type RunningRedis, startCluster, startRedis, startSentinel, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 
@@ -118,7 +107,7 @@ async function underTraffic(gateways: TestGateway[], during: () => Promise<void>
     let count = 0;
     while (!over.signal.aborted) {
       count += (await served(gateway, 2)).length;
-      await wait(5);
+      await wait(20);
     }
     return count;
   });
@@ -130,24 +119,30 @@ async function underTraffic(gateways: TestGateway[], during: () => Promise<void>
   return (await Promise.all(readers)).reduce((sum, count) => sum + count);
 }
 
-describe('Redis that is down', () => {
-  it('R1 down at start: the gateway starts and reads, says degraded, and uses Redis once it is there', async () => {
-    const redis = await newRedis();
-    await redis.kill9();
-    const gateway = await gatewayAt(redis.url);
-    expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
-    await served(gateway, 20);
-    // Two applications and the user.
-    expect(await tokenRequests()).toBe(3);
-    await failsClosed(gateway);
-    expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(0);
-    await comesBack(redis);
-    await isUp(gateway);
-    await serves(gateway, await logIn(gateway));
-    expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(1);
-    // Logged once, for all refusals in between.
-    expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
-  });
+describe('Redis that is down or slow', () => {
+  it.each([
+    ['R1 down', { toxic: 'down' }],
+    ['R4 that accepts connections and never replies', { toxic: 'timeout', ms: 0 }],
+  ] as const)(
+    '%s at start: the gateway starts and reads, says degraded, and uses Redis later',
+    async (_, toxic) => {
+      const proxy = await proxyTo(await newRedis());
+      await proxy.add(toxic);
+      const gateway = await gatewayAt(proxy.redisUrl);
+      expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
+      expect(median(await served(gateway, 20))).toBeLessThan(200);
+      // Two applications and the user.
+      expect(await tokenRequests()).toBe(3);
+      await failsClosed(gateway);
+      expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(0);
+      await proxy.clear();
+      await isUp(gateway);
+      await serves(gateway, await logIn(gateway));
+      expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(1);
+      // Logged once, for all refusals in between.
+      expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
+    },
+  );
 
   it('R2 killed mid-run: every read is served, with at most one token request for each replica and token', async () => {
     const redis = await newRedis();
@@ -158,15 +153,9 @@ describe('Redis that is down', () => {
     await underTraffic(replicas, async () => {
       await redis.kill9();
       await Promise.all(replicas.map(isDown));
-      await wait(1_000);
     });
     for (const replica of replicas) await failsClosed(replica, session);
     expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
-    // A process that never reached Redis fetches its own tokens, once.
-    const later = await gatewayAt(redis.url);
-    const without = await tokenRequests();
-    await served(later, 20);
-    expect((await tokenRequests()) - without).toBe(3);
     await comesBack(redis);
     await Promise.all(replicas.map(isUp));
     // The session is gone from Redis, and the gateway says so.
@@ -184,9 +173,8 @@ describe('Redis that is down', () => {
     redis.freeze();
     await served(gateway, 2);
     await isDown(gateway);
-    const later = performance.now() + 2_000;
     const times: number[] = [];
-    while (performance.now() < later) {
+    for (let round = 0; round < 20; round++) {
       times.push(...(await served(gateway, 2)));
       const started = performance.now();
       await failsClosed(gateway, session);
@@ -203,29 +191,6 @@ describe('Redis that is down', () => {
     await serves(gateway, session);
   });
 
-  it('R4 accepts connections and never replies: the same, at start and mid-run', async () => {
-    const proxy = await proxyTo(await newRedis());
-    await proxy.add({ toxic: 'timeout', ms: 0 });
-    const gateway = await gatewayAt(proxy.redisUrl);
-    expect(await redisStatus(gateway)).toBe('down');
-    expect(median(await served(gateway, 40))).toBeLessThan(200);
-    await failsClosed(gateway);
-    await proxy.clear();
-    await isUp(gateway);
-    const session = await logIn(gateway);
-    await proxy.add({ toxic: 'timeout', ms: 0 });
-    await served(gateway, 2);
-    await gateway.get(MEMBERS, session);
-    await isDown(gateway);
-    expect(median(await served(gateway, 40))).toBeLessThan(200);
-    await failsClosed(gateway, session);
-    await proxy.clear();
-    await isUp(gateway);
-    await serves(gateway, session);
-  });
-});
-
-describe('Redis on a slow network', () => {
   it('R5 100 ms away: everything works', async () => {
     const proxy = await proxyTo(await newRedis());
     await proxy.add({ toxic: 'latency', ms: 100 });
@@ -237,53 +202,9 @@ describe('Redis on a slow network', () => {
     expect(answer.status).toBe(200);
     await serves(gateway, await logIn(gateway));
   });
-
-  it('R6 reset after the command, before the reply: no caller of a read or a write notices', async () => {
-    const redis = await newRedis();
-    const proxy = await proxyTo(redis);
-    const cached = { CACHE_TTL_MS: '600000' };
-    const [gateway, other] = [await gatewayAt(proxy.redisUrl, cached), await gatewayAt(redis.url, cached)];
-    const isLocked = async (on: TestGateway) => {
-      const { items } = (await on.get(ASSETS)).body as { items: { assetNum: string; locked: boolean }[] };
-      return items.find(({ assetNum }) => assetNum === '8000001003')?.locked;
-    };
-    expect([await isLocked(gateway), await isLocked(other)]).toEqual([false, false]);
-    const tokens = await tokenRequests();
-    const down = isDown(gateway);
-    await proxy.add({ toxic: 'reset_peer', ms: 0 });
-    const locked = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', {
-      assetNums: ['8000001003'],
-    });
-    expect(locked.status).toBe(200);
-    expect(await isLocked(gateway)).toBe(true);
-    await down;
-    await failsClosed(gateway);
-    await proxy.clear();
-    await isUp(gateway);
-    // The gateway repeats what Redis did not confirm before it trusts the cache.
-    expect(await isLocked(gateway)).toBe(true);
-    expect(await isLocked(other)).toBe(true);
-    await serves(other, await logIn(gateway));
-    // Anna's failed login, and the successful one.
-    expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(4);
-  });
 });
 
-describe('Redis that lost its data', () => {
-  it('R9 emptied: each replica requests a token at most once, sessions are over, reads are served', async () => {
-    const redis = await newRedis();
-    const cached = { CACHE_TTL_MS: '60000' };
-    const replicas = await Promise.all([gatewayAt(redis.url, cached), gatewayAt(redis.url, cached)]);
-    for (const replica of replicas) await served(replica, 4);
-    const session = await logIn(replicas[0]);
-    const before = await tokenRequests();
-    await ask(redis, (client) => client.flushall());
-    for (const replica of [...replicas, await gatewayAt(redis.url, cached)]) await served(replica, 10);
-    expect((await tokenRequests()) - before).toBeLessThanOrEqual(3 * 3);
-    await until('the session is over', async () => (await replicas[1].get(MEMBERS, session)).status === 401);
-    await serves(replicas[1], await logIn(replicas[0]));
-  });
-
+describe('Redis of several servers', () => {
   it('R8 a sentinel promotes the replica mid-traffic: every read is served, sessions come back', async () => {
     const sentinel = ended(await startSentinel());
     const gateways = await Promise.all([gatewayAt(sentinel.url), gatewayAt(sentinel.url)]);
@@ -311,62 +232,57 @@ describe('Redis that lost its data', () => {
     await served(await gatewayAt(sentinel.url), 20);
     expect((await tokenRequests()) - lost).toBeLessThanOrEqual(3);
   });
-});
 
-describe('a Redis cluster', () => {
-  it('R2 a cluster loses one master by a crash and one by a freeze, mid-traffic: every read is served, sessions come back', async () => {
+  it('R3 a master of a cluster freezes mid-traffic: every read is served, sessions come back', async () => {
     const cluster = ended(await startCluster());
     const cached = { CACHE_TTL_MS: '1000' };
     const gateways = await Promise.all([gatewayAt(cluster.url, cached), gatewayAt(cluster.url, cached)]);
     await Promise.all(gateways.map(isUp));
     // Enough to have some on every master.
     const sessions = await Promise.all(Array.from({ length: 30 }, () => logIn(gateways[0])));
-    const [first, second, third, fourth, fifth] = cluster.nodes;
-    for (const node of [first, second, third])
-      expect(await ask(node as RunningRedis, (client) => client.dbsize())).toBeGreaterThan(0);
     await served(gateways[0], 4);
     await until('the cache is shared', async () => (await gateways[1].get(ASSETS)).headers.has('age'));
-    for (const [master, fail, heir] of [
-      [first, () => first?.kill9(), fourth],
-      [second, () => second?.freeze(), fifth],
-    ] as const) {
-      // What had not reached the replica is lost with its master (fault R8), which this test does not cover.
-      await until('the replica has everything', async () => {
-        const sizes = [master, heir].map((node) =>
-          ask(node as RunningRedis, async (client) => (await client.keys('*:ses:*')).length),
-        );
-        return (await sizes[0]) === (await sizes[1]);
-      });
-      const reads = await underTraffic(gateways, async () => {
-        await fail();
-        await until('its replica took over', async () =>
-          (await ask(heir as RunningRedis, (client) => client.info('replication'))).includes('role:master'),
-        );
-        for (const session of sessions)
-          await Promise.all(gateways.map((gateway) => serves(gateway, session)));
-      });
-      expect(reads).toBeGreaterThan(20);
-    }
+    const [master, heir] = [cluster.nodes[0], cluster.nodes[3]] as [RunningRedis, RunningRedis];
+    // What had not reached the replica is lost with its master (fault R8), which this test does not cover.
+    await until('the replica has everything', async () => {
+      const kept = (node: RunningRedis) => ask(node, async (client) => (await client.keys('*:ses:*')).length);
+      const count = await kept(master);
+      return count > 0 && count === (await kept(heir));
+    });
+    const reads = await underTraffic(gateways, async () => {
+      master.freeze();
+      await until('its replica took over', async () =>
+        (await ask(heir, (client) => client.info('replication'))).includes('role:master'),
+      );
+      for (const session of sessions) await Promise.all(gateways.map((gateway) => serves(gateway, session)));
+    });
+    expect(reads).toBeGreaterThan(20);
     // Not one line for every failed command.
     for (const gateway of gateways) expect(events(gateway, 'redis-away').length).toBeLessThan(30);
   });
 });
 
+async function cannotSave(redis: RunningRedis): Promise<void> {
+  // A folder that is not empty is in place of the file.
+  mkdirSync(join(redis.folder, 'dump.rdb', 'full'), { recursive: true });
+  await ask(redis, async (client) => {
+    await client.config('SET', 'save', '3600 1');
+    await client.bgsave();
+    const isRefused = (error: Error) => error.message.startsWith('MISCONF');
+    await until('it refuses writes', () => client.set('x', 'y').then(() => false, isRefused));
+  });
+}
+
 describe('Redis that refuses', () => {
-  it.each([
-    ['a wrong password', (password: string) => `:not-${password}@`],
-    ['no password', () => ''],
-    ['a user without rights', (password: string) => `reader:${password}@`],
-  ])('R10 %s: reads are served, sessions fail closed, and it is counted', async (_, userinfo) => {
+  it('R10 a user without rights: reads are served, sessions fail closed, and it is counted', async () => {
     const password = credential();
     const redis = await newRedis('--requirepass', password);
-    const protectedUrl = redis.url.replace('//', `//:${password}@`);
-    await ask({ url: protectedUrl }, (client) =>
-      client.acl('SETUSER', 'reader', 'on', `>${password}`, '~*', '&*', '+@all', '-set', '-eval', '-evalsha'),
+    const without = ['-set', '-eval', '-evalsha'];
+    await ask({ url: redis.url.replace('//', `//:${password}@`) }, (client) =>
+      client.acl('SETUSER', 'reader', 'on', `>${password}`, '~*', '&*', '+@all', ...without),
     );
-    const gateway = await gatewayAt(redis.url.replace('//', `//${userinfo(password)}`), {
-      CACHE_TTL_MS: '60000',
-    });
+    const url = redis.url.replace('//', `//reader:${password}@`);
+    const gateway = await gatewayAt(url, { CACHE_TTL_MS: '60000' });
     await served(gateway, 10);
     await failsClosed(gateway);
     expect(await tokenRequests()).toBeLessThanOrEqual(4);
@@ -374,24 +290,61 @@ describe('Redis that refuses', () => {
     expect(gateway.logLines.join()).not.toContain(password);
   });
 
-  it('R11 out of memory: existing values can be read, new sessions fail closed, and it is counted', async () => {
-    const redis = await newRedis();
-    const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '1000' });
-    const session = await logIn(gateway);
-    await ask(redis, (client) => client.config('SET', 'maxmemory', '1'));
-    await served(gateway, 20);
-    await failsClosed(gateway);
-    await serves(gateway, session);
-    expect(await errors(gateway, 'oom')).toBeGreaterThan(0);
-    await isDown(gateway);
-    expect(events(gateway, 'redis-refuses').map((line) => JSON.parse(line))).toMatchObject([
-      { level: 'error', store: 'shared', said: expect.stringMatching(/^OOM /) },
-    ]);
-    await serves(gateway, session);
-    await ask(redis, (client) => client.config('SET', 'maxmemory', '0'));
-    await isUp(gateway);
-    await serves(gateway, await logIn(gateway));
-  });
+  it.each<
+    [string, (redis: RunningRedis) => Promise<unknown>, (client: Redis) => Promise<unknown>, string, string]
+  >([
+    [
+      'R11 out of memory',
+      (redis) => ask(redis, (client) => client.config('SET', 'maxmemory', '1')),
+      (client) => client.config('SET', 'maxmemory', '0'),
+      'OOM',
+      'oom',
+    ],
+    [
+      // A replica of a master that does not exist, so it keeps its data.
+      'R15 read-only',
+      (redis) => ask(redis, (client) => client.replicaof('127.0.0.1', String(1))),
+      (client) => client.replicaof('NO', 'ONE'),
+      'READONLY',
+      'readonly',
+    ],
+    [
+      'R16 not able to write its disk',
+      cannotSave,
+      (client) => client.config('SET', 'stop-writes-on-bgsave-error', 'no'),
+      'MISCONF',
+      'other',
+    ],
+  ])(
+    '%s: existing values can be read, new sessions fail closed, and it is said and counted',
+    async (_, spoil, heal, code, reason) => {
+      const redis = await newRedis();
+      const proxy = await proxyTo(redis);
+      const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '1000' });
+      const session = await logIn(gateway);
+      const connections = proxy.connections;
+      await spoil(redis);
+      await served(gateway, 20);
+      await failsClosed(gateway);
+      // The address may lead to the next master by now.
+      if (code === 'READONLY') await until('it connects anew', () => proxy.connections > connections);
+      await isDown(gateway);
+      await until('it is said', () => events(gateway, 'redis-refuses').length > 0);
+      expect(JSON.parse(events(gateway, 'redis-refuses')[0] ?? '{}')).toMatchObject({
+        level: 'error',
+        store: 'shared',
+        said: expect.stringContaining(code),
+      });
+      await served(gateway, 20);
+      await serves(gateway, session);
+      expect(await errors(gateway, reason)).toBeGreaterThan(0);
+      // A server that stays so does not cost a connection for each write.
+      expect(proxy.connections - connections).toBeLessThan(10);
+      await ask(redis, heal);
+      await isUp(gateway);
+      await serves(gateway, await logIn(gateway));
+    },
+  );
 
   it('R12 may evict: the log warns of it at start', async () => {
     const [evicting, keeping] = [await newRedis('--maxmemory-policy', 'allkeys-lru'), await newRedis()];
@@ -402,29 +355,6 @@ describe('Redis that refuses', () => {
     expect(events(warned, 'redis-evicts')).toEqual([expect.stringContaining('"policy":"allkeys-lru"')]);
     await serves(quiet, await logIn(quiet));
     expect(events(quiet, 'redis-evicts')).toEqual([]);
-  });
-
-  it('R15 read-only: reads are served, new sessions fail closed, and the next master is found', async () => {
-    const redis = await newRedis();
-    const proxy = await proxyTo(redis);
-    const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '1000' });
-    const session = await logIn(gateway);
-    const connections = proxy.connections;
-    // A replica of a master that does not exist, so it keeps its data.
-    await ask(redis, (client) => client.replicaof('127.0.0.1', String(1)));
-    await served(gateway, 20);
-    await failsClosed(gateway);
-    await until('it connects anew', () => proxy.connections > connections);
-    await isDown(gateway);
-    await until('it is said', () => events(gateway, 'redis-refuses').length > 0);
-    expect(events(gateway, 'redis-refuses')[0]).toContain('READONLY');
-    await served(gateway, 20);
-    await serves(gateway, session);
-    expect(await errors(gateway, 'readonly')).toBeGreaterThan(0);
-    // A server that stays read-only does not cost a connection for each write.
-    expect(proxy.connections - connections).toBeLessThan(10);
-    await ask(redis, (client) => client.replicaof('NO', 'ONE'));
-    await serves(gateway, await logIn(gateway));
   });
 
   it('R16 full: degraded until there is room', async () => {
@@ -463,28 +393,6 @@ describe('Redis that refuses', () => {
     await isUp(gateway);
     await serves(gateway, await logIn(gateway));
   });
-
-  it('R16 cannot write its disk: existing values can be read, new sessions fail closed', async () => {
-    const redis = await newRedis();
-    const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '1000' });
-    const session = await logIn(gateway);
-    // A folder that is not empty is in place of the file.
-    mkdirSync(join(redis.folder, 'dump.rdb', 'full'), { recursive: true });
-    await ask(redis, async (client) => {
-      await client.config('SET', 'save', '3600 1');
-      await client.bgsave();
-      await until('it refuses writes', async () =>
-        client.set('x', 'y').then(
-          () => false,
-          (error: Error) => error.message.startsWith('MISCONF'),
-        ),
-      );
-    });
-    await served(gateway, 20);
-    await failsClosed(gateway);
-    await serves(gateway, session);
-    expect(await errors(gateway, 'other')).toBeGreaterThan(0);
-  });
 });
 
 describe('values that the gateway did not write', () => {
@@ -493,12 +401,7 @@ describe('values that the gateway did not write', () => {
     return value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1);
   };
   it.each<[string, ((value: string) => string) | undefined]>([
-    ['R13 emptied', () => ''],
-    ['R13 truncated', (value) => value.slice(0, -8)],
     ['R13 with a flipped bit', flip],
-    ['R13 of another version', (value) => `v2${value.slice(2)}`],
-    ['R13 under a key that is not known', (value) => value.replace('.k1.', '.k9.')],
-    ['R13 of something else', () => '{"value":{"body":"forged"}}'],
     ['R14 of another type', undefined],
   ])('%s, everything in Redis is missing: reads are served, sessions are over', async (_, spoil) => {
     const redis = await newRedis();
@@ -539,56 +442,26 @@ describe('values that the gateway did not write', () => {
 it('R17 responses cached at the same time do not expire at the same time', async () => {
   const redis = await newRedis();
   const gateway = await gatewayAt(redis.url, { CACHE_TTL_MS: '600000' });
-  const paths = Array.from({ length: 40 }, (_, index) => `${MEMBERS}?pageSize=${index + 1}`);
+  const paths = Array.from({ length: 25 }, (_, index) => `${MEMBERS}?pageSize=${index + 1}`);
   for (const path of paths) expect((await gateway.get(path)).status).toBe(200);
   const lives = await ask(redis, async (client) => {
     await until('they are kept', async () => (await client.keys('r3:*')).length === paths.length);
     return Promise.all((await client.keys('r3:*')).map((key) => client.pttl(key)));
   });
-  // 540 to 660 s: 40 draws within a third of that would be one chance in 10^17.
+  // 540 to 660 s: 25 draws within a third of that would be one chance in 10^10.
   expect(Math.max(...lives)).toBeLessThanOrEqual(660_000);
   expect(Math.max(...lives) - Math.min(...lives)).toBeGreaterThan(40_000);
 });
 
-describe('R10 the right credentials', () => {
-  it('R10 a user of an access list and a password that has to be encoded serve', async () => {
-    const redis = await newRedis();
-    const password = `${credential()}:@/%?#+é`;
-    await ask(redis, (client) =>
-      client.acl('SETUSER', 'the:gateway', 'on', `>${password}`, '~*', '&*', '+@all'),
-    );
-    await ask(redis, (client) => client.acl('SETUSER', 'default', 'off'));
-    const userinfo = `${encodeURIComponent('the:gateway')}:${encodeURIComponent(password)}`;
-    const gateway = await gatewayAt(`${redis.url.replace('//', `//${userinfo}@`)}/0`);
-    await serves(gateway, await logIn(gateway));
-    expect(gateway.logLines.join()).not.toContain(password);
-  });
-
-  it('R10 TLS works with a trusted authority, and does not connect without', async () => {
-    const { ca, good } = await makeCertificates();
-    const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
-    atEnd(async () => rmSync(folder, { recursive: true }));
-    const files = { ca, cert: good.cert, key: good.key };
-    for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
-    const port = String(await freePort());
-    await newRedis(
-      ...['--tls-port', port, '--tls-auth-clients', 'no', '--tls-ca-cert-file', join(folder, 'ca.pem')],
-      ...['--tls-cert-file', join(folder, 'cert.pem'), '--tls-key-file', join(folder, 'key.pem')],
-    );
-    const REDIS_URL = `rediss://localhost:${port}`;
-    // It trusts the authorities of this process: not that one.
-    const distrustful = await gatewayAt(REDIS_URL);
-    expect(await redisStatus(distrustful)).toBe('down');
-    await failsClosed(distrustful);
-    await served(distrustful, 2);
-    const environment = {
-      ...distrustful.environment(sandbox),
-      ...{ REDIS_URL, ENCRYPTION_KEYS, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') },
-    };
-    const trusting = ended(await startGatewayProcess(environment));
-    await until('Redis is up', async () => {
-      const ready = await fetch(`${trusting.url}/health/ready`);
-      return ((await ready.json()) as { redis: string }).redis === 'up';
-    });
-  });
+it('R10 a user of an access list and a password that has to be encoded serve', async () => {
+  const redis = await newRedis();
+  const password = `${credential()}:@/%?#+é`;
+  await ask(redis, (client) =>
+    client.acl('SETUSER', 'the:gateway', 'on', `>${password}`, '~*', '&*', '+@all'),
+  );
+  await ask(redis, (client) => client.acl('SETUSER', 'default', 'off'));
+  const userinfo = `${encodeURIComponent('the:gateway')}:${encodeURIComponent(password)}`;
+  const gateway = await gatewayAt(`${redis.url.replace('//', `//${userinfo}@`)}/0`);
+  await serves(gateway, await logIn(gateway));
+  expect(gateway.logLines.join()).not.toContain(password);
 });

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { UpstreamPools } from '../../src/transport/upstream-pools.ts';
 import { newTrace } from '../../src/observability/trace-context.ts';
 import type { CallContext } from '../../src/upstream/call-context.ts';
@@ -14,24 +13,22 @@ import { TestSandbox } from '../support/sandbox.ts';
 /** A call that must not be sent twice, from the upstream client to the platform and back. */
 
 let sandbox: TestSandbox;
-const gateways: GatewayInProcess[] = [];
+let gateway: GatewayInProcess;
+let hasty: GatewayInProcess;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
+  gateway = await startInProcess(sandbox);
+  hasty = await startInProcess(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '2500' });
+  // With a token already, so that the deadline is that of the order alone.
+  for (const each of [gateway, hasty]) expect((await send(each, read)).status).toBe(200);
 });
 beforeEach(() => sandbox.reset());
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.stop();
+afterAll(async () => {
+  await Promise.all([gateway.stop(), hasty.stop()]);
+  await sandbox.close();
 });
-afterAll(() => sandbox.close());
 
-async function start(environment: Record<string, string> = {}): Promise<GatewayInProcess> {
-  const gateway = await startInProcess(sandbox, environment);
-  gateways.push(gateway);
-  return gateway;
-}
-
-const HASTY = { UPSTREAM_ORDER_DEADLINE_MS: '3000' };
 const everything = new Set(['*']);
 
 const allowed = () => Promise.resolve(performance.now());
@@ -54,7 +51,7 @@ class Witness implements SendOnce {
   }
 }
 
-function place(gateway: GatewayInProcess, once: SendOnce): Promise<unknown> {
+function place(once: SendOnce, at = gateway): Promise<unknown> {
   const context: CallContext = {
     requestId: 'req-once',
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
@@ -69,7 +66,7 @@ function place(gateway: GatewayInProcess, once: SendOnce): Promise<unknown> {
     syncMode: 'sync',
     orderList: [{ sequence: 1, ...item }],
   };
-  return gateway.app
+  return at.app
     .get(UpstreamClient)
     .call('batchOrder', context, { query: { appKey: 'k' }, body, once }, (data) => JSON.stringify(data));
 }
@@ -82,27 +79,18 @@ const failureOf = (call: Promise<unknown>) =>
 
 const orders = () => sandbox.journal(order.upstream);
 
-it('is confirmed once, and gets its response, without faults', async () => {
-  const once = new Witness();
-  expect(await place(await start(), once)).toContain('licenseOrderId');
-  expect([once.confirmed, once.outcomes]).toEqual([1, []]);
-  expect(await sandbox.commits()).toHaveLength(1);
-});
-
 it('fails with the refusal, and nothing is sent to the platform', async () => {
-  const gateway = await start();
   const once = new Witness();
   const refusal = new Error('in doubt already');
   once.onConfirm = () => Promise.reject(refusal);
-  expect(await failureOf(place(gateway, once))).toBe(refusal);
+  expect(await failureOf(place(once))).toBe(refusal);
   expect(await orders()).toEqual([]);
 });
 
 it('is confirmed again for the further attempt after 60000, which has another token', async () => {
-  const gateway = await start();
   await sandbox.fault({ operation: order.upstream, times: 1, action: { code: '60000' } });
   const once = new Witness();
-  expect(await place(gateway, once)).toContain('licenseOrderId');
+  expect(await place(once)).toContain('licenseOrderId');
   expect(once.confirmed).toBe(2);
   const attempts = await orders();
   expect(new Set(attempts.map(({ headers }) => headers['authorization'])).size).toBe(2);
@@ -110,12 +98,11 @@ it('is confirmed again for the further attempt after 60000, which has another to
 });
 
 it('may be refused for the further attempt', async () => {
-  const gateway = await start();
   await sandbox.fault({ operation: order.upstream, action: { code: '60000' } });
   const once = new Witness();
   const refusal = new Error('lost the lease');
   once.onConfirm = () => (once.confirmed === 1 ? allowed() : Promise.reject(refusal));
-  expect(await failureOf(place(gateway, once))).toBe(refusal);
+  expect(await failureOf(place(once))).toBe(refusal);
   expect(await orders()).toHaveLength(1);
 });
 
@@ -132,102 +119,38 @@ function paused(): Promise<number> {
 }
 
 it('P8 is confirmed again when the process was paused after the confirmation, and sent once', async () => {
-  const gateway = await start();
   const once = new Witness();
   once.onConfirm = () => (once.confirmed === 1 ? paused() : allowed());
-  expect(await place(gateway, once)).toContain('licenseOrderId');
+  expect(await place(once)).toContain('licenseOrderId');
   expect(once.confirmed).toBe(2);
   expect(await orders()).toHaveLength(1);
   expect(await sandbox.commits()).toHaveLength(1);
 });
 
 it('P8 is not sent when the process was paused after the further confirmation too: 503, and nothing happened', async () => {
-  const gateway = await start();
-  await place(gateway, new Witness());
   const once = new Witness();
   once.onConfirm = paused;
-  expect(await failureOf(place(gateway, once))).toMatchObject({ kind: 'delayed', sent: false });
+  expect(await failureOf(place(once))).toMatchObject({ kind: 'delayed', sent: false });
   expect(once.confirmed).toBe(2);
-  expect(await sandbox.commits()).toHaveLength(1);
-});
-
-it('P8 may be refused when it is confirmed again', async () => {
-  const gateway = await start();
-  const once = new Witness();
-  const refusal = new Error('lost the lease');
-  once.onConfirm = () => (once.confirmed === 1 ? paused() : Promise.reject(refusal));
-  expect(await failureOf(place(gateway, once))).toBe(refusal);
   expect(await orders()).toEqual([]);
 });
 
-describe('a response after the deadline', () => {
-  /** With a token already, so that the deadline is that of the order alone. */
-  async function startHasty(): Promise<GatewayInProcess> {
-    const gateway = await start(HASTY);
-    expect((await send(gateway, read)).status).toBe(200);
-    return gateway;
-  }
-
-  it('U15 is reported decoded, once, after the call has failed', async () => {
-    const gateway = await startHasty();
-    await sandbox.fault({ operation: order.upstream, action: { delayMs: 5_500 } });
-    const once = new Witness();
-    expect(await failureOf(place(gateway, once))).toMatchObject({ kind: 'timeout', sent: true });
-    expect(once.outcomes).toEqual([]);
-    expect(await once.told.promise).toEqual({ data: expect.stringContaining('licenseOrderId') });
-    expect(once.outcomes).toHaveLength(1);
-    expect(await sandbox.commits()).toHaveLength(1);
-    expect(await orders()).toHaveLength(1);
-  });
-
-  it('U15 may be a refusal, which causes no further attempt', async () => {
-    const gateway = await startHasty();
-    await sandbox.fault({ operation: order.upstream, action: { delayMs: 5_500, code: '60000' } });
-    const once = new Witness();
-    await failureOf(place(gateway, once));
-    const { failure } = (await once.told.promise) as { failure: UpstreamFailure };
-    expect(failure).toBeInstanceOf(UpstreamFailure);
-    expect(failure).toMatchObject({ kind: 'refused', details: { code: '60000' } });
-    expect(once.confirmed).toBe(1);
-    expect(await orders()).toHaveLength(1);
-  });
-
-  it('does not delay the end of the process', async () => {
-    const gateway = await startHasty();
-    await sandbox.fault({ operation: order.upstream, action: { hang: true } });
-    const once = new Witness();
-    await failureOf(place(gateway, once));
-    gateway.app.get(UpstreamPools).endExchanges();
-    expect(await once.told.promise).toMatchObject({ failure: { kind: 'timeout', sent: true } });
-  });
+it('U15 reports a response after the deadline once, which may be a refusal, and causes no further attempt', async () => {
+  await sandbox.fault({ operation: order.upstream, action: { delayMs: 4_000, code: '60000' } });
+  const once = new Witness();
+  expect(await failureOf(place(once, hasty))).toMatchObject({ kind: 'timeout', sent: true });
+  expect(once.outcomes).toEqual([]);
+  const { failure } = (await once.told.promise) as { failure: UpstreamFailure };
+  expect(failure).toBeInstanceOf(UpstreamFailure);
+  expect(failure).toMatchObject({ kind: 'refused', details: { code: '60000' } });
+  expect([once.confirmed, once.outcomes.length]).toEqual([1, 1]);
+  expect(await orders()).toHaveLength(1);
 });
 
-it('K23 fifty callers that hang up on their orders: each is placed exactly once', async () => {
-  const gateway = await start();
-  await sandbox.fault({ operation: order.upstream, action: { delayMs: 3_000 } });
-  const callers = new AbortController();
-  const ids = Array.from({ length: 50 }, (_, index) => `SO-gone-${index}`);
-  const calls = ids.map(async (channelOrderId) => {
-    for (;;) {
-      const { status } = await fetch(gateway.url + order.path, {
-        method: 'POST',
-        headers: { 'x-api-key': gateway.key, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...order.body, channelOrderId }),
-        signal: callers.signal,
-      });
-      // A busy gateway sends no order whose confirmation is old.
-      if (status !== 503) return;
-      await sleep(100);
-    }
-  });
-  const settled = Promise.allSettled(calls);
-  while ((await orders()).length < ids.length) await sleep(20);
-  callers.abort();
-  expect((await settled).some(({ status }) => status === 'rejected')).toBe(true);
-  while ((await sandbox.commits()).length < ids.length) await sleep(20);
-  // Later effects would be visible by then: no call is under way.
-  while (gateway.app.get(UpstreamPools).exchanges.size > 0) await sleep(20);
-  const placed = (await sandbox.commits()).map(({ channelOrderId }) => channelOrderId);
-  expect(placed.sort()).toEqual(ids.sort());
-  expect(await orders()).toHaveLength(ids.length);
+it('does not delay the end of the process for a response after the deadline', async () => {
+  await sandbox.fault({ operation: order.upstream, action: { hang: true } });
+  const once = new Witness();
+  await failureOf(place(once, hasty));
+  hasty.app.get(UpstreamPools).endExchanges();
+  expect(await once.told.promise).toMatchObject({ failure: { kind: 'timeout', sent: true } });
 });
