@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../../test/support/canary.ts';
@@ -133,13 +133,6 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect((await ledger.claim(keys, 'one', '')).kind).toBe('permit');
   });
 
-  it('keeps principals apart', async () => {
-    await permitFrom(ledger, keys);
-    const permit = await permitFrom(ledger, others);
-    await ledger.save(others, permit, newToken());
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
-  });
-
   it('gives no stale token to an owner that asks for its successor', async () => {
     const token = newToken();
     await ledger.save(keys, await permitFrom(ledger), token);
@@ -256,10 +249,6 @@ describe.each<[string, () => Promise<TokenLedger>]>([
       expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
     });
 
-    it('allows another attempt where it holds no token', async () => {
-      expect(await ledger.refuse(keys, 'any', false)).toBe(true);
-    });
-
     it('holds off where the renewed token is refused as well: it stays and is not renewed', async () => {
       const token = newToken();
       await ledger.save(keys, await permitFrom(ledger), token);
@@ -314,23 +303,12 @@ describe('time', () => {
 });
 
 describe('a value in Redis', () => {
-  it('is sealed, under a name without secrets', async () => {
-    const ledger = await redisLedger();
-    const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger), token);
-    expect(await direct.get(keys.token)).not.toContain(token.value);
-  });
-
-  it.each<[string, (valid: string) => string | Buffer]>([
+  it.each<[string, (valid: string) => string]>([
     ['text', () => 'text'],
-    ['nothing', () => ''],
     ['JSON of a token', () => JSON.stringify(newToken())],
-    ['bytes', () => randomBytes(100)],
     ['a token without its seal', (valid) => valid.slice(0, valid.lastIndexOf(':') + 1)],
-    ['a token cut short', (valid) => valid.slice(0, -5)],
     ['a token with a changed bit', (valid) => flipped(valid)],
     ['a token under an unknown key', (valid) => valid.replace('v1.k1.', 'v1.k9.')],
-    ['a token of another form', (valid) => valid.replace(':v1.', ':v2.')],
   ])('is a miss where it is %s', async (_, change) => {
     const metrics = new Metrics();
     const ledger = await redisLedger({}, metrics);
@@ -358,16 +336,6 @@ describe('a value in Redis', () => {
     await direct.copy(others.token, keys.token, 'REPLACE');
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
     expect((await ledger.claim(others, 'two', '')).kind).toBe('token');
-  });
-
-  it('opens under a key of the list that no longer encrypts', async () => {
-    const token = newToken();
-    const ledger = await redisLedger();
-    await ledger.save(keys, await permitFrom(ledger), token);
-    const rotated = await redisLedger({
-      ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${encryptionKeys}`,
-    });
-    expect(await rotated.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
   });
 
   it('of another type is a miss at every key, and is replaced', async () => {
