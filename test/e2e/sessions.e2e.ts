@@ -36,8 +36,8 @@ afterAll(async () => {
   await Promise.all([redis.stop(), sandbox.close()]);
 });
 
-async function logIn(on = gateway, username = 'anna@harbour'): Promise<{ 'x-session-id': string }> {
-  const login = { username, password: sandbox.seedPassword };
+async function logIn(on = gateway): Promise<{ 'x-session-id': string }> {
+  const login = { username: 'anna@harbour', password: sandbox.seedPassword };
   const answer = await on.post('/v1/sessions', login, { key: gateway.key });
   expect(answer.status).toBe(201);
   return { 'x-session-id': answer.body['sessionId'] as string };
