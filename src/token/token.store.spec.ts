@@ -419,8 +419,8 @@ describe('a token in the store of a process', () => {
     // One script needs all keys: in a cluster they are in one slot.
     const tags = [order, member].flatMap((each) => Object.values(store.keysOf(each)) as string[]);
     expect(new Set(tags.map((key) => /\{(.+?)\}/.exec(key)?.[1])).size).toBe(1);
-    const keys = await direct.keys('*');
-    const dump = keys.join() + (await direct.mget(keys)).join();
+    const names = await direct.keys('*');
+    const dump = names.join() + (await direct.mget(names)).join();
     const secrets = [token.value, shared.UPSTREAM_APP_KEY, shared.UPSTREAM_APP_SECRET, password];
     for (const secret of [...secrets, user.username, upstream.tokenUrl.href]) {
       const encoded = (['base64', 'hex'] as const).map((as) => Buffer.from(secret).toString(as));
