@@ -33,7 +33,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   tenancy: ['test/security/reach', 'test/security/tenancy', 'test/e2e/order-area', 'test/e2e/lookups'],
   upstream: ['test/e2e/upstream-failures', 'test/faults/upstream-content', 'test/e2e/member-lists'],
-  token: ['test/e2e/tokens', 'test/faults/token-endpoint', 'test/e2e/sessions'],
+  token: ['test/faults/token-endpoint', 'test/e2e/sessions'],
   'read-cache': ['test/e2e/read-cache', 'test/e2e/pages'],
 };
 

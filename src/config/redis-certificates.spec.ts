@@ -46,33 +46,28 @@ describe('the certificates for Redis', () => {
     expect(Object.keys(apart.orderStore.certificates)).toEqual(['ca']);
   });
 
+  const pem = 'must be the path of a readable certificate in PEM';
   it.each([
-    [
-      'a file that is not there',
-      'REDIS_TLS_CA_FILE must be the path of a readable certificate in PEM',
-      () => ({ REDIS_TLS_CA_FILE: file('none') }),
-    ],
-    [
-      'a file of something else',
-      'REDIS_TLS_CERT_FILE must be the path of a readable certificate in PEM',
-      () => ({ REDIS_TLS_CERT_FILE: file('broken'), REDIS_TLS_KEY_FILE: file('key') }),
-    ],
+    ['a file that is not there', `REDIS_TLS_CA_FILE ${pem}`, { CA: 'none' }],
+    ['a file of something else', `REDIS_TLS_CERT_FILE ${pem}`, { CERT: 'broken', KEY: 'key' }],
     [
       'a certificate without its key',
       'REDIS_TLS_CERT_FILE and REDIS_TLS_KEY_FILE must be set together',
-      () => ({ REDIS_TLS_CERT_FILE: file('cert') }),
+      { CERT: 'cert' },
     ],
     [
       'the key of another certificate',
       'REDIS_TLS_KEY_FILE must be the private key of REDIS_TLS_CERT_FILE',
-      () => ({ REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('otherKey') }),
+      { CERT: 'cert', KEY: 'otherKey' },
     ],
-    [
-      'a URL without TLS',
+  ])('are refused at the start: %s', (_, fault, files) => {
+    const named = Object.entries(files).map(([name, pemOf]) => [`REDIS_TLS_${name}_FILE`, file(pemOf)]);
+    expect(faultsOf(Object.fromEntries(named) as Record<string, string>)).toEqual([fault]);
+  });
+
+  it('are refused where the URL is without TLS', () => {
+    expect(faultsOf({ REDIS_URL: 'redis://localhost', REDIS_TLS_CA_FILE: file('ca') })).toEqual([
       'REDIS_TLS_CA_FILE must go with a REDIS_URL that begins with rediss',
-      () => ({ REDIS_URL: 'redis://localhost', REDIS_TLS_CA_FILE: file('ca') }),
-    ],
-  ])('are refused at the start: %s', (_, fault, environment) => {
-    expect(faultsOf(environment())).toEqual([fault]);
+    ]);
   });
 });

@@ -3,47 +3,26 @@ import fc from 'fast-check';
 import { parseRedisUrl } from './redis-url.ts';
 
 describe('an address of Redis', () => {
+  const nodes = (...at: [string, number][]) => ({ nodes: at.map(([host, port]) => ({ host, port })) });
   it.each([
-    ['redis://h', { kind: 'single', tls: false, nodes: [{ host: 'h', port: 6379 }], db: 0 }],
-    ['redis://h/', { db: 0 }],
-    ['redis://h:1/3', { nodes: [{ host: 'h', port: 1 }], db: 3 }],
-    ['redis://[::1]:7000', { nodes: [{ host: '::1', port: 7000 }] }],
-    ['redis://:p%40ss@h', { password: 'p@ss', nodes: [{ host: 'h', port: 6379 }] }],
+    ['redis://h', { kind: 'single', tls: false, ...nodes(['h', 6379]), db: 0 }],
+    ['redis://h:1/3', { ...nodes(['h', 1]), db: 3 }],
+    ['redis://[::1]:7000/', { ...nodes(['::1', 7000]), db: 0 }],
+    ['redis://:p%40ss@h', { password: 'p@ss', ...nodes(['h', 6379]) }],
     ['redis://us%3Aer:p%2Fw@h', { username: 'us:er', password: 'p/w' }],
     ['redis://user:a:b+c@h', { username: 'user', password: 'a:b+c' }],
     ['rediss://redis.example.com:6380/1', { kind: 'single', tls: true, db: 1 }],
     [
       'redis-sentinel://u:p@a,b:26380,[::1]/2?sentinelMasterId=main&sentinelUsername=s&sentinelPassword=x%26+y',
       {
-        kind: 'sentinel',
-        tls: false,
-        nodes: [
-          { host: 'a', port: 26379 },
-          { host: 'b', port: 26380 },
-          { host: '::1', port: 26379 },
-        ],
-        username: 'u',
-        password: 'p',
-        db: 2,
-        master: 'main',
-        sentinelUsername: 's',
-        sentinelPassword: 'x&+y',
+        ...{ kind: 'sentinel', tls: false, username: 'u', password: 'p', db: 2 },
+        ...nodes(['a', 26379], ['b', 26380], ['::1', 26379]),
+        ...{ master: 'main', sentinelUsername: 's', sentinelPassword: 'x&+y' },
       },
     ],
     ['rediss+sentinel://a?sentinelMasterId=main', { kind: 'sentinel', tls: true, master: 'main' }],
     ['redis+sentinel://a/?sentinelMasterId=main', { kind: 'sentinel', db: 0 }],
-    [
-      'rediss-cluster://:p@a:7000,b',
-      {
-        kind: 'cluster',
-        tls: true,
-        password: 'p',
-        nodes: [
-          { host: 'a', port: 7000 },
-          { host: 'b', port: 6379 },
-        ],
-      },
-    ],
+    ['rediss-cluster://:p@a:7000,b', { kind: 'cluster', tls: true, ...nodes(['a', 7000], ['b', 6379]) }],
     ['redis+cluster://a/0', { kind: 'cluster', tls: false }],
   ])('%s', (text, address) => {
     expect(parseRedisUrl(text)).toMatchObject(address);
@@ -54,6 +33,7 @@ describe('an address of Redis', () => {
     expect(address && Object.keys(address)).toEqual(['kind', 'tls', 'nodes', 'db']);
   });
 
+  const sentinel = 'redis-sentinel://h?sentinelMasterId=';
   it.each([
     ...[
       '',
@@ -68,19 +48,15 @@ describe('an address of Redis', () => {
     ],
     ...['redis://h:0', 'redis://h:65536', 'redis://h:x', 'redis://h/one', 'redis://h/1/2', 'redis://h#1'],
     ...['redis://a,b', 'redis://a b', 'redis://user@h', 'redis://user:@h', 'redis://:@h', 'redis://:50%@h'],
+    ...['redis://h?tls=off', 'redis-cluster://h?x=1', 'redis-cluster://h/1'],
+    ...['redis-cluster://h,', 'redis-cluster://,h', 'redis-sentinel://h', 'redis-sentinel://h?name=main'],
     ...[
-      'redis://h?tls=off',
-      'redis-cluster://h?x=1',
-      'redis-cluster://h/1',
-      'redis-cluster://h,',
-      'redis-cluster://,h',
+      sentinel,
+      `${sentinel}a&sentinelMasterId=b`,
+      `${sentinel}a&x=1`,
+      `${sentinel}50%`,
+      `${sentinel}a&__proto__=b`,
     ],
-    ...['redis-sentinel://h', 'redis-sentinel://h?sentinelMasterId=', 'redis-sentinel://h?name=main'],
-    ...[
-      'redis-sentinel://h?sentinelMasterId=a&sentinelMasterId=b',
-      'redis-sentinel://h?sentinelMasterId=a&x=1',
-    ],
-    ...['redis-sentinel://h?sentinelMasterId=50%', 'redis-sentinel://h?sentinelMasterId=a&__proto__=b'],
   ])('is not %j', (text) => {
     expect(parseRedisUrl(text)).toBeUndefined();
   });

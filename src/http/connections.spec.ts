@@ -124,31 +124,19 @@ describe('K21 the connection that makes room for a new one', () => {
   });
 });
 
-describe('K40 requests of strangers that are under way', () => {
-  beforeEach(() => start(2_000));
-
-  it('are a thousand at most: one more closes the connection of the first', async () => {
-    const first = await open('/0');
-    const caller = await open('/known');
-    for (let count = 1; count < 1_000; count++) await open(`/${count}`);
-    expect(first.closed).toBe(false);
-    const gone = once(first, 'close');
-    await open('/1000');
-    await gone;
-    expect(caller.closed).toBe(false);
-  });
-});
-
-it('K38 a thousand requests whose body is not read wait at most, and take no place of other strangers', async () => {
+it.each([
+  ['K40 requests of strangers', '/'],
+  ['K38 requests whose body is not read', '/unread/'],
+])('%s that are under way are a thousand at most: one more closes the first', async (_, path) => {
   await start(3_000);
-  const stranger = await open('/stranger');
-  const first = await open('/unread/0');
-  for (let count = 1; count < 1_000; count++) await open(`/unread/${count}`);
+  const others = [await open('/known'), await open(path === '/' ? '/unread' : '/stranger')];
+  const first = await open(`${path}0`);
+  for (let count = 1; count < 1_000; count++) await open(path + count);
   expect(first.closed).toBe(false);
   const gone = once(first, 'close');
-  await open('/unread/1000');
+  await open(`${path}1000`);
   await gone;
-  expect(stranger.closed).toBe(false);
+  expect(others.map(({ closed }) => closed)).toEqual([false, false]);
 });
 
 describe('K42 requests at once on one connection', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { newTrace, traceContext, traceHeaders } from './trace-context.ts';
+import { traceContext, traceHeaders } from './trace-context.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
@@ -20,9 +20,7 @@ describe("the caller's trace", () => {
   });
 
   it.each([
-    ['a member without a value', 'rojo'],
     ['a key in capitals', 'Rojo=1'],
-    ['another control character', 'rojo=a\u0007b'],
     ['letters beyond ASCII', 'rojo=ä'],
     ['more than 512 characters', `rojo=${'x'.repeat(250)},congo=${'x'.repeat(250)},third=${'x'.repeat(20)}`],
     ['more than 32 members', Array.from({ length: 33 }, (_, index) => `k${index}=1`).join(',')],
@@ -42,9 +40,7 @@ describe("the caller's trace", () => {
     ['has another part', `${PARENT}-more`],
     ['has a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
     ['has a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
-    ['is cut', PARENT.slice(0, -1)],
     ['stands twice', `${PARENT}, ${PARENT}`],
-    ['is empty', ''],
   ])('begins anew where it %s', (_, traceparent) => {
     const { traceId, state } = traceContext({ traceparent, tracestate: 'rojo=1' });
     expect(traceId).not.toBe(TRACE);
@@ -53,9 +49,4 @@ describe("the caller's trace", () => {
     );
     expect(state).toBeUndefined();
   });
-});
-
-it('each new trace has another id', () => {
-  const ids = Array.from({ length: 1_000 }, () => newTrace().traceId);
-  expect(new Set(ids).size).toBe(1_000);
 });

@@ -1,12 +1,9 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { freePort } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, raw, TokenServer } from '../../test/support/token-server.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -74,17 +71,6 @@ describe('a token request', () => {
     ]);
   });
 
-  it('carries key and secret in the header, each form-encoded (RFC 6749 2.3.1)', async () => {
-    await request(
-      endpoint({ UPSTREAM_TOKEN_AUTH: 'basic', UPSTREAM_APP_KEY: key, UPSTREAM_APP_SECRET: secret }),
-    );
-    const [sent] = server.requests;
-    const [, encoded = ''] = /^Basic (\S+)$/.exec(sent?.headers.authorization ?? '') ?? [];
-    const credentials = Buffer.from(encoded, 'base64').toString('latin1').split(':');
-    expect(credentials.map((each) => new URLSearchParams(`a=${each}`).get('a'))).toEqual([key, secret]);
-    expect(sent?.form.has('client_secret')).toBe(false);
-  });
-
   it('carries them in the body where that is configured, and in no header', async () => {
     await request(
       endpoint({ UPSTREAM_TOKEN_AUTH: 'body', UPSTREAM_APP_KEY: key, UPSTREAM_APP_SECRET: secret }),
@@ -99,40 +85,20 @@ describe('a token request', () => {
 describe('a token that arrives', () => {
   it.each<[string, object]>([
     ['without a type', {}],
-    ['as bearer', { token_type: 'bearer' }],
     ['as Bearer', { token_type: 'Bearer' }],
     ['with members of its own', { uid: 12345678901234567n.toString(), nested: { a: [1.5] } }],
     ['with members that are null', { token_type: null, scope: null, refresh_token: null, id_token: null }],
-    ['with a scope', { scope: 'auth_order' }],
   ])('%s is accepted', async (_, members) => {
     server.answer = (response) =>
       json(response, { access_token: 'access_token_9', expires_in: 3600, ...members });
     expect(await request()).toMatchObject({ value: 'access_token_9', usableMs: 3_240_000 });
   });
 
-  it('is accepted with any content type, as long as it is JSON', async () => {
-    for (const type of ['application/json;charset=UTF-8', 'application/json; charset=utf-8']) {
-      server.answer = (response) => raw(response, '{"access_token":"a"}', 200, { 'content-type': type });
-      expect((await request()).value).toBe('a');
-    }
-  });
-
-  it('is accepted compressed too', async () => {
-    const body = gzipSync('{"access_token":"a"}');
-    server.answer = (response) =>
-      raw(response, body, 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-    expect((await request()).value).toBe('a');
-  });
-
   it.each<[string, json: string, usableMs: number]>([
     ['missing', '', 240_000],
     ['null', ',"expires_in":null', 240_000],
-    ['0', ',"expires_in":0', 0],
-    ['negative', ',"expires_in":-1', 0],
     ['text', ',"expires_in":"3600"', 3_240_000],
-    ['a fraction', ',"expires_in":3600.5', 3_240_450],
     ['a float', ',"expires_in":3600.0', 3_240_000],
-    ['10^12', ',"expires_in":1000000000000', 77_760_000],
     ['1e12', ',"expires_in":1e12', 77_760_000],
     ['30 digits', `,"expires_in":${'9'.repeat(30)}`, 77_760_000],
   ])('T8 with its life %s is used as long as it may be', async (_, life, usableMs) => {
@@ -146,7 +112,6 @@ describe('credentials that are refused', () => {
     ['invalid_client', 400],
     ['invalid_client', 401],
     ['invalid_grant', 400],
-    ['unauthorized_client', 400],
     ['invalid_scope', 400],
   ])('as %s with HTTP %i are rejected', async (error, status) => {
     server.answer = (response) => json(response, { error, error_description: `no, ${secret}` }, status);
@@ -168,22 +133,14 @@ describe('an endpoint that gives no token', () => {
     ['an error that may pass', 400, '{"error":"temporarily_unavailable"}', jsonType],
     ['an error of its own', 400, '{"error":"E-500"}', jsonType],
     ['an envelope', 200, '{"code":"500","message":"retry"}', jsonType],
-    ['an error without a word', 400, '{}', jsonType],
-    ['HTTP 500', 500, '{"error":"server_error"}', jsonType],
     ['HTTP 502 in HTML', 502, '<html>', { 'content-type': 'text/html' }],
     ['HTML', 200, '<html>', { 'content-type': 'text/html' }],
-    ['HTML called JSON', 200, '<html>', jsonType],
     ['nothing', 200, '', jsonType],
-    ['HTTP 204', 204, '', {}],
     ['null', 200, 'null', jsonType],
     ['a list', 200, '[]', jsonType],
-    ['text', 200, '"token"', jsonType],
-    ['a token without a value', 200, '{"access_token":""}', jsonType],
     ['a token that is a number', 200, '{"access_token":5}', jsonType],
-    ['a token that is null', 200, '{"access_token":null}', jsonType],
     ['a token of 20 kB', 200, `{"access_token":"${'x'.repeat(20_000)}"}`, jsonType],
     ['a token of two lines', 200, String.raw`{"access_token":"a\r\nb: c"}`, jsonType],
-    ['a token not in ASCII', 200, '{"access_token":"é"}', jsonType],
     ['two tokens', 200, '{"access_token":"a","access_token":"b"}', jsonType],
     ['too deep an answer', 200, `{"access_token":"a","x":${'['.repeat(9)}${']'.repeat(9)}}`, jsonType],
     ['too large an answer', 200, `{"access_token":"a","x":"${'x'.repeat(64 * 1024)}"}`, jsonType],
@@ -218,7 +175,7 @@ describe('an endpoint that gives no token', () => {
     await gone.promise;
   });
 
-  it.each([301, 302, 303, 307, 308])(
+  it.each([302, 307])(
     'T18 a redirect (%i) is unavailable and not followed, since the body holds the secret',
     async (status) => {
       server.answer = (response) => raw(response, '', status, { location: elsewhere.url });
@@ -234,32 +191,13 @@ describe('an endpoint that gives no token', () => {
     expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter: 30 });
   });
 
-  it('may ask for up to an hour', async () => {
-    server.answer = (response) => raw(response, '', 429, { 'retry-after': '600' });
-    expect((await failureOf()).retryAfter).toBe(600);
-    server.answer = (response) => raw(response, '', 429, { 'retry-after': '1000000000' });
-    expect((await failureOf()).retryAfter).toBe(3_600);
-  });
-
-  it('a refused connection is unavailable', async () => {
-    const nobody = `http://127.0.0.1:${await freePort()}/token`;
-    expect(await failureOf(endpoint({ UPSTREAM_TOKEN_URL: nobody }))).toMatchObject({
-      kind: 'unavailable',
-      reason: 'no_answer',
-    });
-  });
-
-  it('a connection that breaks is unavailable', async () => {
-    const breaking = createServer((socket) => socket.once('data', () => socket.resetAndDestroy())).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(breaking, 'listening');
-    const { port } = breaking.address() as { port: number };
-    const failure = await failureOf(endpoint({ UPSTREAM_TOKEN_URL: `http://127.0.0.1:${port}/` }));
-    expect(failure).toMatchObject({ kind: 'unavailable', reason: 'no_answer' });
-    breaking.close();
-    await once(breaking, 'close');
+  it.each([
+    ['up to an hour', '600', 600],
+    ['no longer than an hour', '1000000000', 3_600],
+    ['a minute with a 429 that says nothing', undefined, 60],
+  ])('is left alone for %s', async (_, given, retryAfter) => {
+    server.answer = (response) => raw(response, '', 429, given === undefined ? {} : { 'retry-after': given });
+    expect(await failureOf()).toMatchObject({ retryAfter });
   });
 });
 
@@ -274,11 +212,6 @@ describe('a failure of the endpoint, or of one principal', () => {
   ])("%s: the endpoint's is %s", async (_, ofEndpoint, answer) => {
     server.answer = answer;
     expect(await failureOf()).toMatchObject({ ofEndpoint });
-  });
-
-  it('a 429 without a time means a minute', async () => {
-    server.answer = (response) => raw(response, '', 429, {});
-    expect((await failureOf()).retryAfter).toBe(60);
   });
 });
 
@@ -321,18 +254,6 @@ describe("an application's secret in a file", () => {
     writeFileSync(file, content);
     await told;
   };
-
-  it('is re-read when it changes, and in no log', async () => {
-    const [before, after] = [credential(), credential()];
-    const { endpoint: of, recorded } = await watched(before);
-    accept(before);
-    await request(of);
-    accept(after);
-    expect(await failureOf(of)).toMatchObject({ reason: 'invalid_client' });
-    await rewritten(recorded, after);
-    expect((await request(of)).value).toBe('access_token_3');
-    for (const each of [before, after]) expect(recorded.text).not.toContain(each);
-  });
 
   it('that changed before the platform knows it: the old one is tried as well, once', async () => {
     const [before, after] = [credential(), credential()];

@@ -1,29 +1,74 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { type Scope, scopes } from '../../src/caller/scopes.ts';
+import { newApiKey, newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
-import { Fleet } from '../support/fleet.ts';
-import { startInProcess } from '../support/gateway-in-process.ts';
-import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { caseOf } from '../support/expected.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { operationCases, send } from '../support/operations.ts';
+import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
-import { newApiKey } from '../support/canary.ts';
+import { useStack } from '../support/stack.ts';
 
-/** What callers may do to the gateway with their keys, grants and floods. Orders sent again: test/e2e/orders.e2e.ts. */
+/** What callers may do to the gateway with their keys, scopes, grants and floods. Orders sent again: test/e2e/orders.e2e.ts. */
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const QUOTA = 50;
+const FLOOD = 400;
 
-let sandbox: TestSandbox;
+const ENCRYPTION_KEYS = newEncryptionKey();
+
+const all = { enterprises: ['*'], channels: ['*'] };
+/** For each scope that an operation needs, a caller with every other one. */
+const incomplete = [...new Set(operationCases.map(({ scopes: [scope] }) => scope as Scope))].map(
+  (missing) => ({
+    name: `without-${missing.replace(':', '-')}`,
+    scopes: scopes.filter((scope) => scope !== missing),
+    ...all,
+  }),
+);
+const limited = (name: string, requests: number, perSeconds = 3_600) => ({
+  name,
+  scopes: ['orders:read', 'orders:write'],
+  enterprises: ['ent-harbour'],
+  channels: ['crm'],
+  rateLimit: { requests, perSeconds },
+});
+
+const stack = useStack({
+  redis: ['REDIS_URL'],
+  environment: { ENCRYPTION_KEYS },
+  callers: [
+    ...incomplete,
+    { name: 'buyer', scopes: ['orders:write'], ...all },
+    { name: 'leaver', scopes: ['orders:read'], ...all },
+    { name: 'renewed', scopes: ['orders:read'], ...all },
+    {
+      name: 'harbour',
+      scopes: ['orders:read', 'orders:write'],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+    },
+    limited('five', 5),
+    limited('brief', 1, 1),
+    limited('one', 1),
+    limited('changed', 1),
+    limited('flooder', QUOTA),
+    limited('neighbour', 1_000_000),
+  ],
+});
+const { sandbox, gateway } = stack;
 const { ended } = endings();
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
-beforeEach(() => sandbox.reset({ tokens: true }));
-afterAll(() => sandbox.close());
+const ask = (caller: string, path = ASSETS, at: TestGateway = gateway) =>
+  at.get(path, { key: gateway.keys[caller] as string });
 
-const keyed = async (gateway: TestGateway, key: string | null) => gateway.get(ASSETS, { key });
+/** Writes the callers file, and resolves when the gateway has read it. */
+async function callersChanged(): Promise<void> {
+  const reloaded = gateway.logged('callers-reloaded');
+  gateway.writeCallers();
+  await reloaded;
+}
 
 /** Everything that a caller can see of a refusal, except the parts that differ in every response. */
 function seen({ status, headers, text, body }: TestAnswer): unknown {
@@ -32,35 +77,22 @@ function seen({ status, headers, text, body }: TestAnswer): unknown {
 }
 
 describe('K29 a key that is not valid', () => {
-  it.each([
+  it.each<[string, (key: string) => Record<string, string>, string]>([
+    ['a key after Bearer', (key) => ({ authorization: `Bearer ${key}` }), 'X-Api-Key`, without `Bearer'],
+    ['Bearer before a key', (key) => ({ 'x-api-key': `Bearer ${key}` }), 'in the header `Authorization`'],
+    ['a token for a key', () => ({ 'x-api-key': 'aaaa.bbbb.cccc' }), 'in the header `Authorization`'],
+    ['a token', () => ({ authorization: 'Bearer aaaa.bbbb.cccc' }), 'no issuer is configured'],
+    ['another scheme', (key) => ({ authorization: `Basic ${key}` }), 'must be `Bearer` and a token'],
+    ['two', (key) => ({ 'x-api-key': key, authorization: 'Bearer a.b.c' }), 'Send one of them'],
+    ['no credential', () => ({}), 'neither `X-Api-Key` nor `Authorization`'],
+    ['an empty key', () => ({ 'x-api-key': '' }), 'is empty'],
+    ['a key of no caller', () => ({ 'x-api-key': newApiKey().key }), 'no caller of this gateway has it'],
     [
-      'a key after Bearer',
-      (key: string) => ({ authorization: `Bearer ${key}` }),
-      'X-Api-Key`, without `Bearer',
+      "a key of no caller beside a proxy's password",
+      () => ({ 'x-api-key': newApiKey().key, authorization: 'Basic cHJveHk6eA==' }),
+      'no caller of this gateway has it',
     ],
-    [
-      'Bearer in the header of keys',
-      (key: string) => ({ 'x-api-key': `Bearer ${key}` }),
-      'in the header `Authorization`',
-    ],
-    [
-      'a token in the header of keys',
-      () => ({ 'x-api-key': 'aaaa.bbbb.cccc' }),
-      'in the header `Authorization`',
-    ],
-    [
-      'a token where no issuer is configured',
-      () => ({ authorization: 'Bearer aaaa.bbbb.cccc' }),
-      'no issuer is configured',
-    ],
-    ['another scheme', (key: string) => ({ authorization: `Basic ${key}` }), 'must be `Bearer` and a token'],
-    [
-      'a key and a token',
-      (key: string) => ({ 'x-api-key': key, authorization: 'Bearer a.b.c' }),
-      'Send one of them',
-    ],
-  ])('tells %s apart', async (_, headersOf, detail) => {
-    const gateway = ended(await startInProcess(sandbox));
+  ])('is told from others: %s', async (_, headersOf, detail) => {
     // Known or not: only the form counts.
     for (const key of [gateway.key, newApiKey().key]) {
       const { status, body } = await gateway.get(ASSETS, { key: null, headers: headersOf(key) });
@@ -72,153 +104,207 @@ describe('K29 a key that is not valid', () => {
     }
   });
 
-  it.each([
-    ['no credential', {}, 'neither `X-Api-Key` nor `Authorization`'],
-    ['an empty key', { 'x-api-key': '' }, 'is empty'],
-    ['a key that no caller has', { 'x-api-key': newApiKey().key }, 'no caller of this gateway has it'],
-    [
-      'such a key beside the password of a proxy',
-      { 'x-api-key': newApiKey().key, authorization: 'Basic cHJveHk6eA==' },
-      'no caller of this gateway has it',
-    ],
-  ])('says that there is %s', async (_, headers, detail) => {
-    const gateway = ended(await startInProcess(sandbox));
-    const { status, body } = await gateway.get(ASSETS, { key: null, headers });
-    expect([status, body['detail']]).toEqual([401, expect.stringContaining(detail)]);
-  });
-
-  it('is 401, with the same response whether a key was ever valid or not', async () => {
-    const elsewhere = ended(await startInProcess(sandbox));
-    const gateway = ended(await startInProcess(sandbox, {}, [{ name: 'leaver', enterprises: ['*'] }]));
+  it('is 401, with the same response whether it was ever valid or not', async () => {
     const revoked = gateway.keys['leaver'] as string;
-    const reloaded = gateway.logged('callers-reloaded');
+    expect((await ask('leaver')).status).toBe(200);
     gateway.callers = gateway.callers.filter(({ name }) => name !== 'leaver');
-    gateway.writeCallers();
-    await reloaded;
+    await callersChanged();
+    await sandbox.reset();
+    const own = gateway.key;
     const hash = gateway.callers[0]?.keys[0] as string;
-    const keys = [
-      'x',
-      newApiKey().key,
-      revoked,
-      elsewhere.key,
-      hash,
-      gateway.key.slice(0, -1),
-      `${gateway.key}x`,
-      gateway.key.toUpperCase(),
-      `${gateway.key}, ${gateway.key}`,
-    ];
-    const answers = [];
-    for (const key of keys) answers.push(await keyed(gateway, key));
-    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 401));
+    const unknown = ['x', newApiKey().key, revoked, hash, own.slice(0, -1), `${own}x`, own.toUpperCase()];
+    const answers: TestAnswer[] = [];
+    for (const key of [...unknown, `${own}, ${own}`]) answers.push(await gateway.get(ASSETS, { key }));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
     for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as TestAnswer));
     expect(await sandbox.calls()).toEqual([]);
-    const printed = (await gateway.log()).join('\n');
-    for (const key of [revoked, elsewhere.key, gateway.key]) expect(printed).not.toContain(key);
-    expect((await keyed(gateway, gateway.key)).status).toBe(200);
+  });
+
+  it('is the first problem, before every other, at every operation', async () => {
+    const answers = await Promise.all([
+      ...operationCases.map((each) => send(gateway, each, { key: null })),
+      ...['', '{', { nonsense: true }].map((body) => gateway.post('/v1/customers', body, { key: null })),
+      gateway.get('/v1/enterprises/a%2fb/assets?x=1', { key: null }),
+    ]);
+    const codes = answers.map(({ status, body }) => `${status} ${String(body['code'])}`);
+    expect(new Set(codes)).toEqual(new Set(['401 unauthenticated']));
+    expect(await sandbox.calls()).toEqual([]);
   });
 });
 
-describe('K30 a valid key', () => {
-  it.each(
-    operationCases.filter(({ path, body }) => /ent-|channelCode/.test(path + JSON.stringify(body ?? {}))),
-  )("with another tenant's enterprise or channel is 403 at $id", async (operation) => {
-    const foreign = { enterprises: ['ent-meridian'], channels: ['partner'], users: ['*'] };
-    const gateway = ended(
-      await startInProcess(sandbox, {}, [
-        { name: 'meridian', scopes: operation.scopes as string[], ...foreign },
-      ]),
+describe('a valid key', () => {
+  it('without a scope is refused each operation of it, with the name of the scope', async () => {
+    const refusals = await Promise.all(
+      operationCases.map(async (each) => {
+        const key = gateway.keys[`without-${each.scopes[0]?.replace(':', '-')}`] as string;
+        const { status, body } = await send(gateway, each, { key });
+        return [each.id, status, body['code'], body['detail']];
+      }),
     );
-    const answer = await send(gateway, operation, { key: gateway.keys['meridian'] as string });
-    expect([answer.status, answer.body['outcome']]).toEqual([403, 'not_processed']);
-    expect(await sandbox.journal()).toEqual([]);
+    expect(refusals).toEqual(
+      operationCases.map((each) => [each.id, 403, 'forbidden', `The scope ${each.scopes[0]} is needed.`]),
+    );
+    expect(await sandbox.calls()).toEqual([]);
   });
-});
 
-describe('K31 a flood of one caller', () => {
-  const QUOTA = 100;
-  const FLOOD_S = 3;
-  const RATE = 1_000;
-
-  const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
-
-  it('of 1,000 requests a second is 429 for it, exactly beyond its limit, and affects no other caller', async () => {
-    const flooder = { name: 'flooder', rateLimit: { requests: QUOTA, perSeconds: 3_600 } };
-    const neighbour = { name: 'neighbour', rateLimit: { requests: 1_000_000, perSeconds: 3_600 } };
-    const fleet = ended(await Fleet.start(sandbox, 2, { callers: [flooder, neighbour] }));
-    const ask = async (name: string, index: number) => {
-      const sentAt = performance.now();
-      const answer = await fleet.get(index % 2, ASSETS, { 'x-api-key': fleet.keys[name] as string });
-      return { ...answer, ms: performance.now() - sentAt };
+  it('that may order, but not revoke, is refused a batch with a deletion in it', async () => {
+    const deletion = {
+      orderType: 'delete_asset',
+      licenseType: 'softkey',
+      allOrders: true,
+      customer: {},
+      assets: [{ assetNums: ['8000001001'] }],
     };
-    /** The neighbour's requests, a few at a time, until the promise is settled. */
-    const neighbourDuring = async (during: Promise<unknown>): Promise<Awaited<ReturnType<typeof ask>>[]> => {
-      const over = new AbortController();
-      void during.finally(() => over.abort());
-      const answers = [];
-      while (!over.signal.aborted) {
-        answers.push(await ask('neighbour', answers.length));
-        await wait(10);
-      }
-      return answers;
-    };
-
-    const alone = await neighbourDuring(wait(2_000));
-    const flood: ReturnType<typeof ask>[] = [];
-    const flooding = (async () => {
-      const from = performance.now();
-      while (flood.length < FLOOD_S * RATE) {
-        const due = Math.min(((performance.now() - from) / 1_000) * RATE, FLOOD_S * RATE);
-        while (flood.length < due) flood.push(ask('flooder', flood.length));
-        await wait(5);
-      }
-      return Promise.all(flood);
-    })();
-    const beside = await neighbourDuring(flooding);
-    const answers = await flooding;
-
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(QUOTA);
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(FLOOD_S * RATE - QUOTA);
-    expect(refused[0]?.body).toMatchObject({ code: 'too-many-requests', outcome: 'not_processed' });
-    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3_000);
-    expect(new Set([...alone, ...beside].map(({ status }) => status))).toEqual(new Set([200]));
-    const [before, during] = [alone, beside].map((each) => median(each.map(({ ms }) => ms))) as [
-      number,
-      number,
-    ];
-    // Client, platform and gateways share the machine with the flood, so this is only an alarm.
-    expect(during).toBeLessThan(Math.max(20 * before, 2_000));
-    expect(await sandbox.journal('listAssets')).toHaveLength(QUOTA + alone.length + beside.length);
+    const body = orderOf('SO-1', { items: [...orderOf('SO-1').items, deletion] });
+    const answer = await gateway.post('/v1/license-orders', body, { key: gateway.keys['buyer'] as string });
+    expect([answer.status, answer.body['detail']]).toEqual([403, 'The scope orders:revoke is needed.']);
+    expect((await gateway.post('/v1/license-orders?validateOnly=true', body)).status).toBe(200);
+    expect(await sandbox.calls()).toEqual([]);
   });
-});
 
-describe('O3 a key is replaced by another', () => {
-  it('without a gap: both are valid while both are in the file, and the old one no longer afterwards', async () => {
-    const gateway = ended(await startInProcess(sandbox));
-    const old = gateway.key;
+  // Every field of every operation: test/security/tenancy.e2e.ts.
+  it.each<[string, string, string, object | undefined]>([
+    ['an enterprise in the path', 'GET', '/v1/enterprises/ent-meridian/assets', undefined],
+    [
+      'a channel in the query',
+      'GET',
+      '/v1/customers?channelCode=partner&channelCustomerId=PT-2001',
+      undefined,
+    ],
+    ['a channel in the body', 'POST', '/v1/license-orders', orderOf('SO-1', { channelCode: 'partner' })],
+  ])('K30 is refused %s that is not its own', async (_, method, path, body) => {
+    const answer = await gateway.request(method, path, { body, key: gateway.keys['harbour'] as string });
+    expect(answer.status).toBe(403);
+    expect(answer.body).toMatchObject({ code: 'forbidden', outcome: 'not_processed' });
+    expect(await sandbox.calls()).toEqual([]);
+  });
+
+  it('O3 is replaced without a gap: both are valid while both are in the file, the old one is not afterwards', async () => {
+    const old = gateway.keys['renewed'] as string;
     const renewed = newApiKey();
-    const entry = gateway.callers[0] as { keys: string[] };
+    const entry = gateway.callers.find(({ name }) => name === 'renewed') as { keys: string[] };
     const change = async (keys: string[]) => {
-      const reloaded = gateway.logged('callers-reloaded');
       entry.keys = keys;
-      gateway.writeCallers();
-      await reloaded;
+      await callersChanged();
     };
-    const statuses = async () => [
-      (await keyed(gateway, old)).status,
-      (await keyed(gateway, renewed.key)).status,
-    ];
+    const get = (key: string) => gateway.get(ASSETS, { key });
+    const statuses = async () => [(await get(old)).status, (await get(renewed.key)).status];
     const [oldHash = ''] = entry.keys;
 
     expect(await statuses()).toEqual([200, 401]);
     await change([oldHash, renewed.hash]);
     expect(await statuses()).toEqual([200, 200]);
     await sandbox.fault({ operation: caseOf('listAssets').upstream, action: { delayMs: 2_000 }, times: 1 });
-    const underWay = keyed(gateway, old);
+    const underWay = get(old);
     await until('it is under way', async () => (await sandbox.spoiled()) === 1);
     await change([renewed.hash]);
     expect(await statuses()).toEqual([401, 200]);
     // An admitted request gets its response.
     expect((await underWay).status).toBe(200);
+  });
+});
+
+function standing({ headers }: TestAnswer): { policy: string | null; left: number; ends: number } {
+  const [, left, ends] = /^"default";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
+  return { policy: headers.get('ratelimit-policy'), left: Number(left), ends: Number(ends) };
+}
+
+describe("a caller's rate limit", () => {
+  it('is counted down on every response, of any status, and ends in 429 before the gateway acts', async () => {
+    const key = gateway.keys['five'] as string;
+    const answers = [
+      await ask('five'),
+      await ask('five', '/v1/enterprises/ent-meridian/assets'),
+      await ask('five', `${ASSETS}?nonsense=1`),
+      await ask('five', '/v1/nothing'),
+      await gateway.post('/v1/license-orders', '{', { key }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 400, 404, 400]);
+    for (const [index, answer] of answers.entries()) {
+      const { policy, left, ends } = standing(answer);
+      expect({ policy, left }).toEqual({ policy: '"default";q=5;w=3600', left: 4 - index });
+      expect(ends).toBeGreaterThan(3_000);
+      expect(ends).toBeLessThanOrEqual(3_600);
+    }
+    const calls = await sandbox.calls();
+    for (const refused of [
+      await ask('five'),
+      await gateway.post('/v1/license-orders', orderOf('SO-1'), { key }),
+    ]) {
+      expect(refused.status).toBe(429);
+      expect(refused.body).toMatchObject({
+        code: 'too-many-requests',
+        outcome: 'not_processed',
+        retryable: true,
+        requestId: refused.headers.get('x-request-id'),
+      });
+      expect(standing(refused)).toMatchObject({ policy: '"default";q=5;w=3600', left: 0 });
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000);
+    }
+    expect(await sandbox.calls()).toEqual(calls);
+    expect(await gateway.metrics()).toContain('gateway_requests_refused_total{reason="caller-rate"} 2');
+  });
+
+  it('ends when it says so', async () => {
+    let refused: TestAnswer | undefined;
+    await until('the limit is used up', async () => (refused = await ask('brief')).status === 429);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    await until('it has ended', async () => (await ask('brief')).status === 200);
+  });
+
+  it('does not count what is public, and requests of unknown callers; without a limit it is in no response', async () => {
+    for (const path of [
+      '/health/live',
+      '/health/ready',
+      '/problems',
+      '/problems/forbidden',
+      '/openapi.json',
+    ]) {
+      const answer = await ask('one', path);
+      expect([path, answer.status, answer.headers.get('ratelimit')]).toEqual([path, 200, null]);
+    }
+    const unknown = await gateway.get(ASSETS, { key: 'lgw_nobody' });
+    expect([unknown.status, unknown.headers.get('ratelimit-policy')]).toEqual([401, null]);
+    expect(standing(await ask('one'))).toMatchObject({ left: 0 });
+    const { status, headers } = await gateway.get(ASSETS);
+    expect([status, headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([200, null, null]);
+  });
+
+  it('follows the callers file', async () => {
+    expect((await ask('changed')).status).toBe(200);
+    expect((await ask('changed')).status).toBe(429);
+    const entry = gateway.callers.find(({ name }) => name === 'changed');
+    if (entry) entry.rateLimit = { requests: 2, perSeconds: 60 };
+    await callersChanged();
+    const answer = await ask('changed');
+    expect([answer.status, standing(answer).policy]).toEqual([200, '"default";q=2;w=60']);
+    expect(standing(answer).ends).toBeLessThanOrEqual(60);
+  });
+});
+
+describe('K31 a flood of one caller', () => {
+  it('is 429 for it on all replicas, exactly beyond its limit, and the others are served', async () => {
+    const shared = { CALLERS_FILE: gateway.callersFile, REDIS_URL: stack.redis().url, ENCRYPTION_KEYS };
+    const both = [gateway, ended(await TestGateway.start(sandbox, shared))];
+    const over = new AbortController();
+    const flooding = Promise.all(
+      Array.from({ length: FLOOD }, async (_, index) => {
+        await wait(index * 2);
+        return ask('flooder', ASSETS, both[index % 2]);
+      }),
+    ).finally(() => over.abort());
+    const beside: TestAnswer[] = [];
+    while (!over.signal.aborted) beside.push(await ask('neighbour', ASSETS, both[beside.length % 2]));
+    const answers = await flooding;
+
+    const served = answers.filter(({ status }) => status === 200);
+    const places = served.map((answer) => standing(answer).left).sort((a, b) => a - b);
+    expect(places).toEqual(Array.from({ length: QUOTA }, (_, place) => place));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(FLOOD - QUOTA);
+    expect(refused[0]?.body).toMatchObject({ code: 'too-many-requests', outcome: 'not_processed' });
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(3_000);
+    expect(new Set(beside.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await sandbox.journal('listAssets')).toHaveLength(QUOTA + beside.length);
   });
 });

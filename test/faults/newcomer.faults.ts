@@ -1,127 +1,74 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Fleet } from '../support/fleet.ts';
-import { operationCases } from '../support/operations.ts';
+import { describe, expect, it } from '@jest/globals';
+import { caseOf } from '../support/expected.ts';
+import { send } from '../support/operations.ts';
+import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
-/** What the shipped gateway tells a newcomer who sent something wrong: where it is, and what is allowed there. */
+/**
+ * What the shipped gateway tells a newcomer who sent something wrong (where it is, and what is allowed there), what its problems mean, and
+ * what its log and its metrics tell of a request.
+ */
 
-const JSON_TYPE = { 'content-type': 'application/json' };
 const CUSTOMERS = '/v1/customers';
-const IMPORTS = '/v1/enterprises/ent-harbour/member-imports?validateOnly=true';
+const HARBOUR = '/v1/enterprises/ent-harbour';
 
-let sandbox: TestSandbox;
-let fleet: Fleet;
+const { sandbox, gateway } = useStack({ redis: ['REDIS_URL'] });
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  fleet = await Fleet.start(sandbox, 1);
-});
-afterAll(async () => {
-  await fleet.stop();
-  await sandbox.close();
-});
-
-interface Seen {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly body: {
-    readonly code?: string;
-    readonly detail?: string;
-    readonly errors?: readonly { readonly detail: string }[];
-    readonly items?: readonly unknown[];
-  };
-}
-
-async function ask(
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  body?: string,
-): Promise<Seen> {
-  const response = await fetch(`${fleet.gateways[0]?.url}${path}`, {
-    method,
-    headers: { 'x-api-key': fleet.key, ...headers },
-    ...(body !== undefined && { body }),
-  });
-  const text = await response.text();
-  const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: isJson ? (JSON.parse(text) as Seen['body']) : {},
-  };
-}
-
-it('K51 a body that is not JSON: the response says where and what is expected, and repeats nothing of it', async () => {
-  const cut = await ask('POST', CUSTOMERS, JSON_TYPE, '{\n  "channelCode": "s3cret-word",\n  "x" 1\n}');
-  expect(cut.body.errors).toEqual([
-    { pointer: '', detail: 'must be JSON: at line 3, column 7 there must be `:`' },
-  ]);
-  expect(cut.text).not.toContain('s3cret-word');
-  const ended = await ask('POST', CUSTOMERS, JSON_TYPE, '{"channelCode": "crm",');
-  expect(ended.body.errors).toEqual([
-    {
-      pointer: '',
-      detail: 'must be JSON: where it ends (column 23) there must be the name of a field, in `"`',
-    },
-  ]);
-});
-
-describe('K52 a body of another type', () => {
-  it.each<[string, string, Readonly<Record<string, string>>, object]>([
-    [
-      'text',
-      CUSTOMERS,
-      { 'content-type': 'text/plain' },
-      { parameter: 'Content-Type', detail: 'must be `application/json` in UTF-8, and is `text/plain`' },
-    ],
-    [
-      'a type that is none, which the response does not repeat',
-      CUSTOMERS,
-      { 'content-type': 'Bearer s3cret-word' },
-      {
-        parameter: 'Content-Type',
-        detail: 'must be `application/json` in UTF-8, and has not the form of a type',
-      },
-    ],
-    [
-      'a compressed one',
-      CUSTOMERS,
-      { ...JSON_TYPE, 'content-encoding': 'gzip' },
-      {
-        parameter: 'Content-Encoding',
-        detail: 'must be left out: the body is sent without compression',
-      },
-    ],
-    [
-      'a file in Latin-1',
-      IMPORTS,
-      { 'content-type': 'text/csv; charset=iso-8859-1' },
-      {
-        parameter: 'Content-Type',
-        detail:
-          'must be `text/csv` or `application/x-ndjson` in UTF-8, and is `text/csv; charset=iso-8859-1`',
-      },
-    ],
-  ])('%s is 415 with what came and what there is', async (_, path, headers, fault) => {
-    const { status, body } = await ask('POST', path, headers, 'x');
-    expect([status, body.errors]).toEqual([415, [fault]]);
-  });
-});
+const get = (path: string, headers = {}) => gateway.get(path, { headers });
 
 it.each([
-  ['/v1/enterprises/ent-harbour/assets', 'text/csv', 'must allow `application/json`, and is `text/csv`'],
+  ['{\n  "channelCode": "s3cret-word",\n  "x" 1\n}', 'at line 3, column 7 there must be `:`'],
+  ['{"channelCode": "crm",', 'where it ends (column 23) there must be the name of a field, in `"`'],
+])('K51 a body that is not JSON: the response says where, and repeats nothing of it', async (text, place) => {
+  const answer = await gateway.post(CUSTOMERS, text);
+  expect(answer.body['errors']).toEqual([{ pointer: '', detail: `must be JSON: ${place}` }]);
+  expect(answer.text).not.toContain('s3cret-word');
+});
+
+it.each<[string, Readonly<Record<string, string>>, string, string]>([
   [
-    '/v1/enterprises/ent-harbour/members/export',
+    CUSTOMERS,
+    { 'content-type': 'text/plain' },
+    'Content-Type',
+    '`application/json` in UTF-8, and is `text/plain`',
+  ],
+  [
+    CUSTOMERS,
+    { 'content-type': 'Bearer s3cret-word' },
+    'Content-Type',
+    '`application/json` in UTF-8, and has not the form of a type',
+  ],
+  [
+    CUSTOMERS,
+    { 'content-encoding': 'gzip' },
+    'Content-Encoding',
+    'left out: the body is sent without compression',
+  ],
+  [
+    `${HARBOUR}/member-imports?validateOnly=true`,
+    { 'content-type': 'text/csv; charset=iso-8859-1' },
+    'Content-Type',
+    '`text/csv` or `application/x-ndjson` in UTF-8, and is `text/csv; charset=iso-8859-1`',
+  ],
+])(
+  'K52 %s of another type (%j) is 415 with what came and what there is',
+  async (path, headers, parameter, must) => {
+    const { status, body } = await gateway.post(path, 'x', { headers });
+    expect([status, body['errors']]).toEqual([415, [{ parameter, detail: `must be ${must}` }]]);
+  },
+);
+
+it.each([
+  ['assets', 'text/csv', 'must allow `application/json`, and is `text/csv`'],
+  [
+    'members/export',
     'application/json',
     'must allow `text/csv` or `application/x-ndjson`, and is `application/json`',
   ],
 ])('K53 %s with Accept: %s is 406 with what there is', async (path, accept, detail) => {
-  const { status, body } = await ask('GET', path, { accept });
-  expect([status, body.errors]).toEqual([406, [{ parameter: 'Accept', detail }]]);
+  const { status, body } = await get(`${HARBOUR}/${path}`, { accept });
+  expect([status, body['errors']]).toEqual([406, [{ parameter: 'Accept', detail }]]);
 });
 
 describe('K54 a path that no operation has', () => {
@@ -129,13 +76,11 @@ describe('K54 a path that no operation has', () => {
     ['/v1/enterprise/ent-harbour/assets', '/v1/enterprises/{enterpriseGlobalId}/assets'],
     ['/v1/enterprises/ent-harbour/assets/', '/v1/enterprises/{enterpriseGlobalId}/assets'],
     ['/enterprises/ent-harbour/assets', '/v1/enterprises/{enterpriseGlobalId}/assets'],
-    ['/v1/enterprises/ent-harbour/member', '/v1/enterprises/{enterpriseGlobalId}/members'],
-    ['/v1/licence-orders', '/v1/license-orders'],
     ['/v1/licenseOrders/crm/SO-1', '/v1/license-orders/{channelCode}/{channelOrderId}'],
     ['/v1/custmers?x=1', '/v1/customers'],
   ])('%s: the response names %s', async (path, nearest) => {
-    const { status, body } = await ask('GET', path);
-    expect([status, body.code, body.detail]).toEqual([
+    const { status, body } = await get(path);
+    expect([status, body['code'], body['detail']]).toEqual([
       404,
       'not-found',
       expect.stringContaining(`The nearest one is \`${nearest}\`.`),
@@ -147,21 +92,21 @@ describe('K54 a path that no operation has', () => {
     ['of many parts', '/v1/a/b/c/d/e/f/g/h/i/j'],
     ['of many letters', `/v1/${'a'.repeat(2_000)}`],
   ])('%s is like none, and the response says where they are', async (_, path) => {
-    const { status, body } = await ask('GET', path);
-    expect([status, body.detail]).toEqual([
+    const { status, body } = await get(path);
+    expect([status, body['detail']]).toEqual([
       404,
       expect.stringMatching(/^No operation has this path. `\/docs`/),
     ]);
   });
 
   it('names no path to a stranger, for whom it costs nothing', async () => {
-    const { status, body } = await ask('GET', '/v1/custmers', { 'x-api-key': 'wrong' });
-    expect([status, body.detail]).toEqual([404, expect.not.stringContaining('nearest')]);
+    const { status, body } = await gateway.get('/v1/custmers', { key: 'wrong' });
+    expect([status, body['detail']]).toEqual([404, expect.not.stringContaining('nearest')]);
   });
 
   it('with another method says which ones it has', async () => {
-    const { status, headers, body } = await ask('PUT', CUSTOMERS, JSON_TYPE, '{}');
-    expect([status, headers.get('allow'), body.detail]).toEqual([
+    const { status, headers, body } = await gateway.request('PUT', CUSTOMERS, { body: {} });
+    expect([status, headers.get('allow'), body['detail']]).toEqual([
       405,
       'GET, HEAD, POST',
       'The path exists, but not with PUT. It has GET, HEAD, POST.',
@@ -170,48 +115,35 @@ describe('K54 a path that no operation has', () => {
 });
 
 describe('K55 an enterprise that the platform does not know', () => {
-  it.each(['assets', 'members', 'asset-nums', 'lent-locks'])('has no %s: an empty list', async (list) => {
-    const { status, body } = await ask('GET', `/v1/enterprises/ent-nowhere/${list}`);
-    expect([status, body]).toEqual([200, expect.objectContaining({ items: [], total: 0 })]);
-  });
+  const NOWHERE = '/v1/enterprises/ent-nowhere';
 
-  it('has no asset and no member with any id', async () => {
-    const codes = await Promise.all(
-      ['assets/1', 'members/1'].map(async (path) => {
-        const { status, body } = await ask('GET', `/v1/enterprises/ent-nowhere/${path}`);
-        return [status, body.code];
-      }),
-    );
-    expect(codes).toEqual([
-      [404, 'asset-not-found'],
-      [404, 'member-not-found'],
-    ]);
-  });
-
-  it('has an overview of zeros', async () => {
-    const { status, body } = await ask('GET', '/v1/enterprises/ent-nowhere/overview');
-    expect([status, body]).toEqual([
+  it('has empty lists, an overview of zeros, and no asset or member with any id', async () => {
+    for (const list of ['assets', 'members', 'asset-nums', 'lent-locks']) {
+      const { status, body } = await get(`${NOWHERE}/${list}`);
+      expect([list, status, body]).toEqual([list, 200, expect.objectContaining({ items: [], total: 0 })]);
+    }
+    const overview = await get(`${NOWHERE}/overview`);
+    expect([overview.status, overview.body]).toEqual([
       200,
       expect.objectContaining({ members: { total: 0 }, assets: expect.anything(), unreachable: [] }),
     ]);
+    for (const one of ['asset', 'member']) {
+      const { status, body } = await get(`${NOWHERE}/${one}s/1`);
+      expect([status, body['code']]).toEqual([404, `${one}-not-found`]);
+    }
   });
 
   it('is no empty list where the platform refuses for another reason', async () => {
     const action = { code: '13004', message: 'extendCode is wrong' };
     await sandbox.fault({ operation: 'listAssets', times: 1, action });
-    const { status, body } = await ask('GET', '/v1/enterprises/ent-harbour/assets');
-    expect([status, body.code]).toEqual([422, 'upstream-rejected']);
-    await sandbox.reset();
+    const { status, body } = await get(`${HARBOUR}/assets`);
+    expect([status, body['code']]).toEqual([422, 'upstream-rejected']);
   });
 
   it('a CRM customer that it does not know: the fault is at the parameter of the path', async () => {
-    const { status, body } = await ask(
-      'PATCH',
-      '/v1/crm-customers/CRM-none',
-      JSON_TYPE,
-      '{"customerName":"x"}',
-    );
-    expect([status, body.errors]).toEqual([
+    const change = { body: { customerName: 'x' } };
+    const { status, body } = await gateway.request('PATCH', '/v1/crm-customers/CRM-none', change);
+    expect([status, body['errors']]).toEqual([
       422,
       [{ parameter: 'crmCustomerId', detail: 'crmCustomerId is unknown' }],
     ]);
@@ -219,21 +151,16 @@ describe('K55 an enterprise that the platform does not know', () => {
 });
 
 it('K56 an order whose outcome is unknown: the response says what not to do, and where to look', async () => {
-  const order = operationCases.find(({ id }) => id === 'placeOrder')?.body as object;
-  await sandbox.fault({
-    operation: 'batchOrder',
-    phase: 'after',
-    times: 1,
-    action: { reset: 'before-headers' },
-  });
-  const body = JSON.stringify({ ...order, channelOrderId: 'SO-K56' });
-  for (const _ of ['at once', 'sent again']) {
-    const answer = await ask('POST', '/v1/license-orders', JSON_TYPE, body);
-    expect([answer.body.code, answer.headers.get('location')]).toEqual([
+  const action = { reset: 'before-headers' };
+  await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
+  for (const when of ['at once', 'sent again']) {
+    const { headers, body } = await gateway.post('/v1/license-orders', orderOf('SO-K56'));
+    expect([when, body['code'], headers.get('location')]).toEqual([
+      when,
       'outcome-unknown',
       '/v1/license-orders/crm/SO-K56',
     ]);
-    expect(answer.body.detail).toMatch(/Do not send it under another number.*`Location`/);
+    expect(body['detail']).toMatch(/Do not send it under another number.*`Location`/);
   }
 });
 
@@ -244,9 +171,7 @@ describe('K57 cells that begin like a formula', () => {
     ...FORMULAS.map((remark, index) => `cell${index},first-login-1,Cell,"${remark.replaceAll('"', '""')}"`),
   ].join('\n');
   const remarks = async (query: string): Promise<readonly string[]> => {
-    const { text } = await ask('GET', `/v1/enterprises/ent-harbour/members/export?keyword=cell${query}`, {
-      accept: 'text/csv',
-    });
+    const { text } = await get(`${HARBOUR}/members/export?keyword=cell${query}`, { accept: 'text/csv' });
     return text
       .split('\r\n')
       .slice(1, -1)
@@ -254,29 +179,83 @@ describe('K57 cells that begin like a formula', () => {
   };
 
   it('are text on demand in exports and rows, and else as they were', async () => {
-    await sandbox.reset();
-    const path = '/v1/enterprises/ent-harbour/member-imports';
-    const made = await ask('POST', path, { 'content-type': 'text/csv', 'x-acting-user': 'default' }, file);
+    const headers = { 'content-type': 'text/csv', 'x-acting-user': 'default' };
+    const made = await gateway.post(`${HARBOUR}/member-imports`, file, { headers });
     expect(made.status).toBe(202);
     const job = made.headers.get('location') ?? '';
-    await until('the job has ended', async () =>
-      (await ask('GET', job)).text.includes('"state":"succeeded"'),
-    );
+    await until('the job has ended', async () => (await get(job)).body['state'] === 'succeeded');
     const exact = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '"=""x"",1"'];
     expect((await remarks('')).toSorted()).toEqual(exact.toSorted());
     expect((await remarks('&cells=exact')).toSorted()).toEqual(exact.toSorted());
     const asText = ["'=1+1", "'+49", "'-5", "'@SUM(A1)", 'a=b', `"'=""x"",1"`];
     expect((await remarks('&cells=text')).toSorted()).toEqual(asText.toSorted());
-    const rows = [await ask('GET', `${job}/rows`), await ask('GET', `${job}/rows?cells=text`)];
+    const rows = [await get(`${job}/rows`), await get(`${job}/rows?cells=text`)];
     expect(rows.map(({ status }) => status)).toEqual([200, 200]);
     expect(rows[1]?.text).toBe(rows[0]?.text);
   });
 
   it('take no other word', async () => {
-    const { status, body } = await ask('GET', '/v1/enterprises/ent-harbour/members/export?cells=excel');
-    expect([status, body.errors]).toEqual([
+    const { status, body } = await get(`${HARBOUR}/members/export?cells=excel`);
+    expect([status, body['errors']]).toEqual([
       400,
       [{ parameter: 'cells', detail: 'must be one of exact, text' }],
     ]);
+  });
+});
+
+it('the catalogue lists every problem and explains each, as JSON and as a page', async () => {
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const show = (path: string, headers = {}) => gateway.get(path, { key: null, headers });
+  const list = (await show('/problems')).body['items'] as { type: string; code: string; title: string }[];
+  expect(list.length).toBeGreaterThan(30);
+  for (const { type, code, title } of list) {
+    expect((await show(type)).body).toMatchObject({ type, code, title });
+    const page = await show(type, { accept });
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(page.text).toContain(`<code>${code}</code>`);
+  }
+  expect((await show('/problems/no-such')).status).toBe(404);
+});
+
+describe('logs and metrics', () => {
+  it('and the response show the time that the platform took', async () => {
+    await sandbox.fault({ operation: 'listAssets', action: { delayMs: 60 } });
+    const answer = await get(`${HARBOUR}/assets`);
+    const [, duration] = /^upstream;dur=([\d.]+)$/.exec(answer.headers.get('server-timing') ?? '') ?? [];
+    expect(Number(duration)).toBeGreaterThanOrEqual(55);
+  });
+
+  it('have one line for each request, of chosen fields, without key, path, query or body', async () => {
+    const { path } = caseOf('findCustomers');
+    await get(path, { 'x-request-id': 'find-me' });
+    const lines = (await gateway.log()).filter((line) => line.includes('find-me'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] as string)).toEqual({
+      level: 'info',
+      time: expect.any(String),
+      event: 'request',
+      requestId: 'find-me',
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      operation: 'findCustomers',
+      status: 200,
+      durationMs: expect.any(Number),
+      upstreamMs: expect.any(Number),
+      caller: 'tester',
+      msg: 'findCustomers 200',
+    });
+  });
+
+  it('count requests, upstream attempts by outcome, and tokens, on the management port only', async () => {
+    await sandbox.fault({ operation: 'bindCustomer', action: { code: '13004' } });
+    await send(gateway, caseOf('bindCustomer'));
+    const text = await gateway.metrics();
+    for (const line of [
+      /gateway_requests_total\{operation="bindCustomer",status="422"\} \d+/,
+      /gateway_upstream_attempts_total\{operation="bindCustomer",outcome="refused"\} \d+/,
+      /gateway_upstream_attempt_duration_seconds_bucket\{le="0.1",operation="bindCustomer"\} \d+/,
+      /gateway_token_events_total\{principal="application",event="renewed"\} \d+/,
+    ])
+      expect(text).toMatch(line);
+    expect((await gateway.get('/metrics')).status).toBe(404);
   });
 });
