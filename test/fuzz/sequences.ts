@@ -116,7 +116,6 @@ const steps: Readonly<Record<string, Step>> = {
       });
       const before = { ...member };
       Object.assign(member, { account, name, login: `${account}${suffixOf(world)}` });
-      end(world, before.login);
       await world.seeMembers();
       await world.seeNoLogin(before);
     },
@@ -130,9 +129,8 @@ const steps: Readonly<Record<string, Step>> = {
       await world.expect(204, 'PUT', `${world.place}/members/${member.id}/password`, { body: { password } });
       const before = { ...member };
       member.password = password;
-      end(world, member.login);
       await world.seeNoLogin(before);
-      world.sessions.push(await world.login(member));
+      await world.login(member);
     },
   },
 
@@ -145,7 +143,6 @@ const steps: Readonly<Record<string, Step>> = {
       world.members.delete(member.id);
       world.gone.push(member);
       for (const [assetNum, owner] of world.assets) if (owner === member.id) world.assets.set(assetNum, null);
-      end(world, member.login);
       await world.seeMembers();
       await world.seeAssets();
     },
@@ -217,41 +214,6 @@ const steps: Readonly<Record<string, Step>> = {
     },
   },
 
-  'log in': {
-    weight: 3,
-    run: async (world, { of }) => {
-      const session = await world.login(of(world.members.values()));
-      world.sessions.push(session);
-      const headers = { 'x-session-id': session.id };
-      const found = await world.expect(200, 'GET', '/v1/sessions/current', { headers });
-      world.same('who is logged in', found.body['username'], session.user);
-    },
-  },
-
-  'use a session': {
-    weight: 2,
-    may: ({ sessions }) => sessions.length > 0,
-    run: async (world, { of }) => world.seeMembers({ 'x-session-id': of(world.sessions).id }),
-  },
-
-  'log out': {
-    weight: 1,
-    may: ({ sessions }) => sessions.length > 0,
-    run: async (world, { of }) => {
-      const session = of(world.sessions);
-      await world.expect(204, 'DELETE', '/v1/sessions/current', { headers: { 'x-session-id': session.id } });
-      world.sessions.splice(world.sessions.indexOf(session), 1);
-      world.ended.push(session);
-      await world.seeDead(session);
-    },
-  },
-
-  'use a session that was ended': {
-    weight: 2,
-    may: ({ ended }) => ended.length > 0,
-    run: async (world, { of }) => world.seeDead(of(world.ended)),
-  },
-
   'read with what is known': {
     weight: 1,
     run: async (world, { text }) => {
@@ -284,12 +246,6 @@ function revocation(world: World, { licenseOrderId, assetNum }: Order): object {
 function suffixOf(world: World): string {
   const [{ login } = { login: '' }] = world.members.values();
   return login.slice(login.indexOf('@'));
-}
-
-/** Sessions of a user who was renamed, deleted or given another password are over. */
-function end(world: World, user: string): void {
-  for (const session of world.sessions.filter((each) => each.user === user))
-    world.sessions.splice(world.sessions.indexOf(session), 1);
 }
 
 /** What a step does: which of those that have a target, which target, and a text. */

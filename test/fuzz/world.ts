@@ -22,11 +22,6 @@ export interface Order {
   readonly assetNum: string;
 }
 
-interface Session {
-  readonly id: string;
-  readonly user: string;
-}
-
 interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -40,10 +35,8 @@ let worlds = 0;
  */
 export class World {
   readonly members = new Map<string, Member>();
-  /** Deleted members, ended sessions, revoked assets: none of them may be used. */
+  /** Deleted members, and revoked assets: none of them may be used. */
   readonly gone: Member[] = [];
-  readonly sessions: Session[] = [];
-  readonly ended: Session[] = [];
   readonly orders: Order[] = [];
   readonly revoked: Order[] = [];
   /** Live assets, and the member each is assigned to. */
@@ -122,14 +115,14 @@ export class World {
       throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
   }
 
-  async listMembers(headers: Record<string, string> = {}): Promise<readonly Body[]> {
-    const { body } = await this.expect(200, 'GET', `${this.place}/members?pageSize=200`, { headers });
+  async listMembers(): Promise<readonly Body[]> {
+    const { body } = await this.expect(200, 'GET', `${this.place}/members?pageSize=200`);
     return body['items'] as Body[];
   }
 
-  /** The listed members must be those of this record, by every path that leads to them. */
-  async seeMembers(headers: Record<string, string> = {}): Promise<void> {
-    const found = (await this.listMembers(headers)).map(({ memberGlobalId, userName, name }) => [
+  /** The listed members must be those of this record. */
+  async seeMembers(): Promise<void> {
+    const found = (await this.listMembers()).map(({ memberGlobalId, userName, name }) => [
       memberGlobalId,
       userName,
       name,
@@ -164,22 +157,13 @@ export class World {
     this.same('the record of the order', found, expected);
   }
 
-  async login({ login, password }: Member): Promise<Session> {
-    const { body } = await this.expect(201, 'POST', '/v1/sessions', { body: { username: login, password } });
-    return { id: body['sessionId'] as string, user: login };
+  async login({ login, password }: Member): Promise<void> {
+    await this.expect(201, 'POST', '/v1/sessions', { body: { username: login, password } });
   }
 
   async seeNoLogin({ login, password }: Member): Promise<void> {
     const body = { username: login, password };
     await this.expect([401, 'login-failed'], 'POST', '/v1/sessions', { body });
-  }
-
-  /** An ended session must not work. */
-  async seeDead({ id }: Session): Promise<void> {
-    const headers = { 'x-session-id': id };
-    for (const method of ['GET', 'DELETE'])
-      await this.expect([401, 'session-expired'], method, '/v1/sessions/current', { headers });
-    await this.expect([401, 'session-expired'], 'GET', `${this.place}/members`, { headers });
   }
 
   purchase(): Body {

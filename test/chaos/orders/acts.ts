@@ -222,15 +222,15 @@ export const acts = {
   },
 
   /**
-   * A replica of the store is promoted while the old master goes on, and the same orders are submitted on both sides: first at the old
-   * master, before the gateways can see that the replica has gone.
+   * A replica of the store that lags behind is promoted while the old master goes on, and the same orders are submitted on both sides: first
+   * at the old master, while no gateway can see that the replica lags.
    */
   'split-brain': async (stage) => {
     const names = numbered('split', 20);
     const old = stage.all;
-    await stage.promoteReplica();
+    await stage.lagReplica();
     await inParallel(names, AT_ONCE, (name, index) => stage.desk.place(index % old.length, name));
-    const promoted = await stage.startAtPromoted();
+    const promoted = await stage.promoteReplica();
     const answers = await Promise.all(names.map((name) => stage.desk.insist(promoted, name)));
     if (!answers.some(isSuccess)) throw new Error('the promoted server took no order');
     const found = await judged(stage, { lost: true });
