@@ -99,8 +99,9 @@ export class OrderStage extends ChaosStage {
 
   /** The replica is the master for a gateway that starts, while the old master goes on, as after a failover between two networks. */
   async promoteReplica(): Promise<number> {
-    const { port, folder, kill9 } = this.#replica as RunningRedis;
-    await kill9();
+    const replica = this.#replica as RunningRedis;
+    const { port, folder } = replica;
+    await replica.kill9();
     const promoted = await startRedis([...LOGGED, '--port', String(port), '--dir', folder]);
     // Without a replica of its own it would count as one that was left behind.
     this.#promoted = [promoted, await startRedis(['--replicaof', '127.0.0.1', String(port)])];
