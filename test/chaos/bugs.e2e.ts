@@ -7,7 +7,7 @@ import type { ChaosStage } from './stage.ts';
 /* Each deliberate bug of a gateway, with the acts that find it. Needs the build. */
 
 describe('The orders of a broken gateway', () => {
-  const sizes = { seed: 1, orders: 0, submits: 3, processes: 1, kills: 0, redisKills: 0 };
+  const sizes = { seed: 1, ofEach: 1, orders: 0, submits: 3, processes: 1, kills: 0, redisKills: 0 };
   findsAll(orders, sizes);
 });
 

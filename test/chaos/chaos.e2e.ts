@@ -11,7 +11,7 @@ const seed = Number(process.env['CHAOS_SEED'] ?? randomInt(2 ** 31));
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
 describe('Orders while gateways and the order store are killed, and the platform fails', () => {
-  const sizes = { seed, orders: 100, submits: 3, processes: 3, kills: 2, redisKills: 1 };
+  const sizes = { seed, ofEach: 1, orders: 60, submits: 3, processes: 3, kills: 2, redisKills: 1 };
   const only = ['each-fault', 'store-killed', 'crowd', 'split-brain', 'gone-back', 'emptied'];
   let report: Report;
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe('Orders while gateways and the order store are killed, and the platform
 });
 
 it('J5 imports add no member twice and give every row a true result while gateways and the store are killed', async () => {
-  const sizes = { seed: seed | 1, imports: 2, rows: 200, processes: 3, kills: 2, redisKills: 1 };
+  const sizes = { seed: seed | 1, imports: 2, rows: 150, processes: 3, kills: 2, redisKills: 1 };
   const { faults, figures, text } = await play(imports, sizes, { only: ['crowd'] });
   say(text);
   expect(faults).toEqual([]);
@@ -42,7 +42,7 @@ it('J5 imports add no member twice and give every row a true result while gatewa
 }, 300_000);
 
 it('K44 orders by the client, while the gateway is killed and started again, are placed once or in doubt', async () => {
-  const sizes = { seed, orders: 40, processes: 1, kills: 2, atOnce: 8, waitMs: 12_000 };
+  const sizes = { seed, orders: 24, processes: 1, kills: 1, atOnce: 8, waitMs: 6_000 };
   const { faults, figures, text } = await play(client, sizes);
   say(text);
   expect(faults).toEqual([]);

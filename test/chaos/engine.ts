@@ -1,29 +1,37 @@
-import type { ChaosStage } from './stage.ts';
-
 /** The sizes of a run, all of them numbers, so that the command line can give each; the seed is among them. */
 export interface Sizes {
   readonly seed: number;
-  readonly processes: number;
+}
+
+/** Where a story is played, with all that it needs. */
+interface Stage {
+  /** For the report. */
+  readonly figures: Readonly<Record<string, number>>;
+  /** Returns what does not hold after all acts. */
+  atLast(): Promise<readonly string[]>;
+  clear(): Promise<void>;
 }
 
 export interface Variant {
-  /** Acts that find it. */
-  readonly acts: readonly string[];
+  /** The act that finds it. */
+  readonly act: string;
   /** Where one gateway is not enough to find it. */
   readonly processes?: number;
   /** Applied to a gateway before it starts. */
   readonly apply: () => Promise<void>;
 }
 
-/** Something happens to gateways while their callers work. Returns what should not have come of it. */
+/** Something happens while callers work. Returns what should not have come of it. */
 export type Act<S, Z> = (stage: S, sizes: Z) => Promise<readonly string[]>;
 
-export interface Story<S extends ChaosStage, Z extends Sizes> {
+export interface Story<S extends Stage, Z extends Sizes> {
   /** The command that plays it. */
   readonly command: string;
   /** Of its long form. */
   readonly sizes: Omit<Z, 'seed'>;
-  readonly set: (sizes: Z, variant?: string) => Promise<S>;
+  readonly set: (sizes: Z, setting: { readonly variant?: string | undefined; place: string }) => Promise<S>;
+  /** Acts of different places do not share a stage. */
+  readonly placeOf?: (act: string) => string;
   /** They are played in this order. */
   readonly acts: Readonly<Record<string, Act<S, Z>>>;
   /** Deliberate bugs: a story that passes with one of them proves nothing. */
@@ -41,37 +49,42 @@ export interface Report {
 export interface Choice {
   /** Then the run ends at the first finding. */
   readonly variant?: string | undefined;
+  /** Acts with one of these in their names. */
   readonly only?: readonly string[] | undefined;
 }
 
 /** The same seed gives the same plan; its timing depends on the machine. */
-export async function play<S extends ChaosStage, Z extends Sizes>(
+export async function play<S extends Stage, Z extends Sizes>(
   story: Story<S, Z>,
   sizes: Z,
-  { variant, only }: Choice = {},
+  { variant, only = variant === undefined ? undefined : [story.variants[variant]?.act ?? ''] }: Choice = {},
 ): Promise<Report> {
-  const chosen = only ?? (variant === undefined ? undefined : story.variants[variant]?.acts);
-  const repeat = `to repeat: ${commandOf(story, sizes, { variant, only: chosen })}`;
+  const repeat = `to repeat: ${commandOf(story, sizes, { variant, only })}`;
   const began = performance.now();
   const took: string[] = [];
   const faults: string[] = [];
-  const stage = await story.set(sizes, variant);
-  try {
-    for (const name of chosen ?? Object.keys(story.acts)) {
-      const from = performance.now();
-      const found = await story.acts[name]?.(stage, sizes).catch((error: unknown) => {
-        throw new Error(`${name}: ${String(error)}; ${repeat}`, { cause: error });
-      });
-      took.push(`${name} ${secondsSince(from)}`);
-      faults.push(...(found ?? [`there is no act ${name}`]).map((what) => `${name}: ${what}`));
-      if (variant !== undefined && faults.length > 0) break;
+  const figures: Record<string, number> = {};
+  const acts = Object.keys(story.acts).filter((name) => only?.some((part) => name.includes(part)) ?? true);
+  if (acts.length === 0) faults.push(`there is no act ${only?.join()}`);
+  const places = Map.groupBy(acts, (name) => story.placeOf?.(name) ?? '');
+  for (const [place, names] of places) {
+    const stage = await story.set(sizes, { variant, place });
+    try {
+      for (const name of names) {
+        const from = performance.now();
+        const found = await story.acts[name]?.(stage, sizes).catch((error: unknown) => {
+          throw new Error(`${name}: ${String(error)}; ${repeat}`, { cause: error });
+        });
+        took.push(`${name} ${secondsSince(from)}`);
+        faults.push(...(found ?? []).map((what) => `${name}: ${what}`));
+      }
+      if (variant === undefined || faults.length === 0) faults.push(...(await stage.atLast()));
+    } finally {
+      await stage.clear();
+      Object.assign(figures, stage.figures);
     }
-    if (variant === undefined || faults.length === 0) faults.push(...(await stage.atLast()));
-  } finally {
-    await stage.clear();
   }
   const some = faults.length > 0 ? [...faults.slice(0, 20), `${faults.length} in all; ${repeat}`] : [];
-  const { figures } = stage;
   const text = [
     `${story.command}, seed ${sizes.seed}${variant === undefined ? '' : `, ${variant}`}`,
     ...Object.entries(figures).map(([name, value]) => `  ${name.padEnd(34)} ${value}`),
@@ -82,12 +95,11 @@ export async function play<S extends ChaosStage, Z extends Sizes>(
 }
 
 /** Plays each deliberate bug; several at once, since they mostly wait for leases and deadlines. Resolves to what found it. */
-export function playVariants<S extends ChaosStage, Z extends Sizes>(
+export function playVariants<S extends Stage, Z extends Sizes>(
   story: Story<S, Z>,
   sizes: Z,
-  names: readonly string[] = Object.keys(story.variants),
 ): ReadonlyMap<string, Promise<Report>> {
-  const runs = new Map(names.map((name) => [name, Promise.withResolvers<Report>()]));
+  const runs = new Map(Object.keys(story.variants).map((name) => [name, Promise.withResolvers<Report>()]));
   const left = runs.entries();
   const lane = async () => {
     for (const [variant, { resolve, reject }] of left)
@@ -107,16 +119,14 @@ export function optionOf(name: string): string {
 }
 
 function commandOf(
-  story: { readonly command: string },
+  { command }: { readonly command: string },
   sizes: object,
-  { variant, only = [] }: Choice,
+  { variant, only }: Choice,
 ): string {
   const options = Object.entries(sizes).map(([name, value]) => `--${optionOf(name)} ${value}`);
-  const named = [
-    ...only.map((act) => `--act ${act}`),
-    ...(variant === undefined ? [] : [`--variant ${variant}`]),
-  ];
-  return [story.command, '--', ...options, ...named].join(' ');
+  const named =
+    variant === undefined ? (only ?? []).map((act) => `--act '${act}'`) : [`--variant ${variant}`];
+  return [command, '--', ...options, ...named].join(' ');
 }
 
 function secondsSince(from: number): string {

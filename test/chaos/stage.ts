@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { SteppedClock } from '../support/clock-shim.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { freePort, type RunningRedis, startRedis } from '../support/redis.ts';
@@ -15,6 +16,8 @@ const LOG = 'appendonlydir';
 export class DurableStore {
   readonly folder = mkdtempSync(join(tmpdir(), 'order-store-'));
   running!: RunningRedis;
+  readonly #clock = SteppedClock.make();
+  #aheadMs = 0;
   #port = 0;
   readonly #isLogged: boolean;
 
@@ -39,10 +42,17 @@ export class DurableStore {
 
   async restart(): Promise<void> {
     const log = this.#isLogged ? ['yes', 'always'] : ['no', 'no'];
-    this.running = await startRedis([
+    const settings = [
       ...['--port', String(this.#port), '--dir', this.folder],
       ...['--appendonly', log[0] as string, '--appendfsync', log[1] as string],
-    ]);
+    ];
+    this.running = await startRedis(settings, undefined, this.#clock.environment);
+  }
+
+  /** For the store, whose clock all leases go by, this time passes at once. */
+  pass(ms: number): void {
+    this.#aheadMs += ms;
+    this.#clock.step(this.#aheadMs);
   }
 
   /** As a copy of the folder is made while Redis runs. */
@@ -60,6 +70,7 @@ export class DurableStore {
 
   async stop(): Promise<void> {
     await this.running.stop();
+    this.#clock.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -107,23 +118,15 @@ export async function partsOf(setting: Setting): Promise<Parts> {
   return { sandbox, fleet, store, environment, launch };
 }
 
-/** A platform, gateways, and a store that survives kills. */
-export class ChaosStage {
+/** A platform and gateways. */
+export class Stage {
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;
-  readonly store: DurableStore;
-  protected readonly environment: Readonly<Record<string, string>>;
-  protected readonly launch: Parts['launch'];
-  /** Gateways that were killed, and when. */
-  protected readonly killed = new Map<GatewayProcess, number>();
   readonly figures: Record<string, number> = {};
 
-  constructor({ sandbox, fleet, store, environment, launch }: Parts) {
+  constructor(sandbox: TestSandbox, fleet: Fleet) {
     this.sandbox = sandbox;
     this.fleet = fleet;
-    this.store = store;
-    this.environment = environment;
-    this.launch = launch;
   }
 
   count(what: string, number = 1): void {
@@ -132,6 +135,39 @@ export class ChaosStage {
 
   gateway(index: number): GatewayProcess {
     return this.fleet.gateways[index] as GatewayProcess;
+  }
+
+  /** kill -9. */
+  async end(gateway: GatewayProcess): Promise<void> {
+    gateway.child.kill('SIGKILL');
+    await gateway.ended;
+  }
+
+  /** What must hold after all acts. */
+  atLast(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all(this.fleet.gateways.map((gateway) => this.end(gateway)));
+    await this.fleet.stop();
+    await this.sandbox.close();
+  }
+}
+
+/** With a store that survives kills. */
+export class ChaosStage extends Stage {
+  readonly store: DurableStore;
+  protected readonly environment: Readonly<Record<string, string>>;
+  protected readonly launch: Parts['launch'];
+  /** Gateways that were killed, and when. */
+  protected readonly killed = new Map<GatewayProcess, number>();
+
+  constructor({ sandbox, fleet, store, environment, launch }: Parts) {
+    super(sandbox, fleet);
+    this.store = store;
+    this.environment = environment;
+    this.launch = launch;
   }
 
   /** kill -9, and a new one in its place. */
@@ -146,26 +182,18 @@ export class ChaosStage {
     this.count('stores killed');
   }
 
+  override async end(gateway: GatewayProcess): Promise<void> {
+    this.killed.set(gateway, performance.now());
+    await super.end(gateway);
+  }
+
   /** Of all gateways, those that were killed too. */
   outputs(): string[] {
     return [...this.killed.keys(), ...this.fleet.gateways].map((gateway) => gateway.output());
   }
 
-  /** What must hold after all acts. */
-  atLast(): Promise<readonly string[]> {
-    return Promise.resolve([]);
-  }
-
-  async clear(): Promise<void> {
-    await Promise.all(this.fleet.gateways.map((gateway) => this.end(gateway)));
-    await this.fleet.stop();
+  override async clear(): Promise<void> {
+    await super.clear();
     await this.store.stop();
-    await this.sandbox.close();
-  }
-
-  protected async end(gateway: GatewayProcess): Promise<void> {
-    this.killed.set(gateway, performance.now());
-    gateway.child.kill('SIGKILL');
-    await gateway.ended;
   }
 }

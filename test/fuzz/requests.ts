@@ -3,13 +3,9 @@ import type { DocumentedRoute } from '../support/contract.ts';
 import { fitting, type Known, type Schema } from './generate.ts';
 import type { Sent } from './stage.ts';
 
-/** The caller of the stage whose key the request carries; null for none. */
-export type Who = 'fleet' | 'powerless' | 'stranger' | 'meridian' | null;
-
 /** A request before it is text, so that its parts can be replaced. */
 export interface Draft {
   readonly route: DocumentedRoute;
-  readonly who: Who;
   readonly path: Readonly<Record<string, string>>;
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +29,7 @@ export function bodySchemaOf({ operation }: DocumentedRoute): Schema | undefined
 }
 
 /** Whether the body is a file. */
-export function takesFile({ operation }: DocumentedRoute): boolean {
+function takesFile({ operation }: DocumentedRoute): boolean {
   return operation.requestBody?.content['text/csv'] !== undefined;
 }
 
@@ -85,12 +81,12 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
   const body = bodySchemaOf(route);
   const query = parametersOf(route, 'query').filter(({ name }) => !TOGETHER.has(name));
   const text = ({ name, schema = { type: 'string' } }: Parameter) => fitting(schema, known, name).map(String);
-  const both = 'X-Session-Id' in HEADER_VALUES ? parametersOf(route, 'header') : [];
-  // Both together are a contradiction.
-  const headers = both.filter(({ name, required }) => name !== 'X-Session-Id' || required);
+  // An acting user beside a session is a contradiction.
+  const headers = parametersOf(route, 'header').filter(
+    ({ name, required }) => name !== 'X-Session-Id' || required,
+  );
   return fc.record({
     route: fc.constant(route),
-    who: fc.constant('fleet' as const),
     path: fc.record(Object.fromEntries(parametersOf(route, 'path').map((each) => [each.name, text(each)]))),
     query: fc
       .record(Object.fromEntries(query.map((each) => [each.name, text(each)])), {
@@ -110,30 +106,22 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
   }) as fc.Arbitrary<Draft>;
 }
 
-/** The sent form; a body given as text or bytes replaces the draft's. */
-export function toSent(draft: Draft, raw?: string | Buffer): Sent {
-  const path = draft.route.template.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(draft.path[name] ?? ''),
+/** The sent form. */
+export function toSent({ route, path, query, headers, body }: Draft): Sent {
+  const place = route.template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(path[name] ?? ''),
   );
-  const query = draft.query
-    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
-    .join('&');
-  const isFile = takesFile(draft.route) && typeof draft.body === 'string';
-  const body =
-    raw ??
-    (draft.body === undefined || isFile ? (draft.body as string | undefined) : JSON.stringify(draft.body));
+  const search = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+  const isFile = takesFile(route) && typeof body === 'string';
+  // Names in lower case, so that one replaces another.
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
-    method: draft.route.method,
-    target: query === '' ? path : `${path}?${query}`,
+    method: route.method,
+    target: [place, ...(search.length > 0 ? [search.join('&')] : [])].join('?'),
     headers: {
       ...(body !== undefined && { 'content-type': isFile ? 'text/csv' : 'application/json' }),
-      ...lowerCased(draft.headers),
+      ...Object.fromEntries(given),
     },
-    body,
+    body: body === undefined || isFile ? (body as string | undefined) : JSON.stringify(body),
   };
-}
-
-/** Names in lower case, so that one replaces another; values as bytes of Latin-1. */
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

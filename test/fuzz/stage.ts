@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Pool } from 'undici';
+import { Stage } from '../chaos/stage.ts';
 import type { Answer } from '../support/contract.ts';
 import { Fleet } from '../support/fleet.ts';
-import type { GatewayProcess } from '../support/gateway-process.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** The sent form of a request: nothing is encoded or normalised afterwards. */
@@ -11,80 +13,67 @@ export interface Sent {
   /** Path and query, percent-encoded. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer | undefined;
+  readonly body?: string | undefined;
 }
 
-interface StageOptions {
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly how?: NonNullable<Parameters<typeof Fleet.start>[2]>['how'];
+export interface Reply extends Answer {
+  /** Empty where it is no JSON. */
+  readonly body: Readonly<Record<string, unknown>>;
 }
+
+const MEASURE = pathToFileURL(resolve('test/fuzz/measure.ts')).href;
+/** Failures in the gateway's own log. */
+const FAILURE = /"event":"(?:internal-error|uncaught|unhandled)/;
 
 /** The sandbox over real HTTP, Redis, and the built gateway in a process of its own. */
-export class Stage {
-  readonly sandbox: TestSandbox;
-  readonly fleet: Fleet;
+export class FuzzStage extends Stage {
   /** Addresses that no caller may see. */
   readonly inside: readonly string[];
   #pool: Pool;
 
   private constructor(sandbox: TestSandbox, fleet: Fleet) {
-    this.sandbox = sandbox;
-    this.fleet = fleet;
+    super(sandbox, fleet);
     const { host, port } = new URL(sandbox.url);
     this.inside = [host, `:${port}`, `:${fleet.redis.port}`, process.cwd(), fleet.folder];
-    this.#pool = poolOf(this.gateway.url);
+    this.#pool = poolOf(this.gateway(0).url);
   }
 
-  static async set({ environment, how }: StageOptions = {}): Promise<Stage> {
+  static async set(): Promise<FuzzStage> {
     // The sequences know what an order made as soon as it is answered.
     const sandbox = await TestSandbox.start({ asyncOrderMs: 0, profile: { products: 'any' } });
     const login = (username: string) => ({ username, password: sandbox.seedPassword });
-    const fleet = await Fleet.start(sandbox, 1, {
-      // Long times here come from the machine.
-      environment: {
-        UPSTREAM_DEADLINE_MS: '60000',
-        UPSTREAM_ORDER_DEADLINE_MS: '60000',
-        CACHE_TTL_MS: '5000',
-        ...environment,
-      },
-      how,
+    const fleet = await Fleet.start(sandbox, 0, {
       users: {
         default: login('admin@harbour'),
         anna: login('anna@harbour'),
         meridian: login('admin@meridian'),
       },
-      callers: [
-        { name: 'powerless', scopes: [] },
-        { name: 'stranger', enterprises: [], channels: [], users: [] },
-        { name: 'meridian', enterprises: ['ent-meridian'], channels: ['partner'], users: ['meridian'] },
-      ],
     });
-    return new Stage(sandbox, fleet);
+    await launch(fleet);
+    return new FuzzStage(sandbox, fleet);
   }
 
-  get gateway(): GatewayProcess {
-    return this.fleet.gateways[0] as GatewayProcess;
+  /** A gateway without a past. */
+  async restart(): Promise<void> {
+    await this.end(this.gateway(0));
+    await launch(this.fleet);
+    await this.hangUp();
   }
 
-  /** The key of the caller with all rights. */
-  get key(): string {
-    return this.fleet.key;
-  }
-
-  keyOf(caller: string): string {
-    return this.fleet.keys[caller] as string;
-  }
-
-  send(sent: Sent): Promise<Answer> {
-    // 503 says that nothing happened.
-    return onceNotBusy(() => this.#sendOnce(sent));
+  /** 503 says that nothing happened: asks again while the machine is busy, since its load is no finding; load that lasts would be one. */
+  async send(sent: Sent): Promise<Answer> {
+    for (let times = 1; ; times++) {
+      const answer = await this.#sendOnce(sent);
+      if (times === 30 || answer.status !== 503 || !BUSY.test(answer.text)) return answer;
+      await sleep(1_000);
+    }
   }
 
   async #sendOnce({ method, target, headers, body }: Sent): Promise<Answer> {
     const response = await this.#pool.request({
       method: method as 'GET',
       path: target,
-      headers: { ...headers },
+      headers: { 'x-api-key': this.fleet.key, ...headers },
       body: body ?? null,
     });
     const text = await response.body.text();
@@ -92,52 +81,58 @@ export class Stage {
     return { status: response.statusCode, headers: new Headers(pairs as [string, string][]), text };
   }
 
-  async json(
-    method: string,
-    target: string,
-    {
-      key = this.key,
-      headers = {},
-      body,
-    }: { key?: string; headers?: Record<string, string>; body?: unknown } = {},
-  ): Promise<Answer & { readonly body: Record<string, unknown> }> {
-    const answer = await this.send({
-      method,
-      target,
-      headers: {
-        'x-api-key': key,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    const isJson = answer.text !== '' && /json/.test(answer.headers.get('content-type') ?? '');
-    return { ...answer, body: isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : {} };
+  async reply(sent: Sent): Promise<Reply> {
+    const answer = await this.send(sent);
+    return { ...answer, body: bodyOf(answer) };
   }
 
   /** Ends every connection of ours. */
   async hangUp(): Promise<void> {
     await this.#pool.destroy();
-    this.#pool = poolOf(this.gateway.url);
+    this.#pool = poolOf(this.gateway(0).url);
   }
 
-  async clear(): Promise<void> {
-    await this.#pool.destroy();
-    await this.fleet.stop();
-    await this.sandbox.close();
+  override atLast(): Promise<readonly string[]> {
+    const lines = this.gateway(0)
+      .output()
+      .split('\n')
+      .filter((line) => FAILURE.test(line));
+    return Promise.resolve(lines.map((line) => `an internal error in the log: ${line}`));
   }
+
+  override async clear(): Promise<void> {
+    await this.#pool.destroy();
+    await super.clear();
+  }
+}
+
+/** The form of a request whose body is JSON. */
+export function sentOf(
+  method: string,
+  target: string,
+  { headers = {}, body }: { readonly headers?: Sent['headers']; readonly body?: unknown } = {},
+): Sent {
+  if (body === undefined) return { method, target, headers };
+  const typed = { 'content-type': 'application/json', ...headers };
+  return { method, target, headers: typed, body: JSON.stringify(body) };
+}
+
+export function bodyOf({ text, headers }: Answer): Reply['body'] {
+  const isJson = text !== '' && /json/.test(headers.get('content-type') ?? '');
+  return isJson ? (JSON.parse(text) as Reply['body']) : {};
 }
 
 /** Overload, or a store that does not reply in time. */
 const BUSY = /"code":"(?:overloaded|dependency-unavailable)","outcome":"not_processed"/;
 
-/** Asks again while the machine is busy, since its load is no finding; load that lasts would be one. */
-async function onceNotBusy(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let times = 1; ; times++) {
-    const answer = await ask();
-    if (times === 30 || answer.status !== 503 || !BUSY.test(answer.text)) return answer;
-    await sleep(1_000);
-  }
+async function launch(fleet: Fleet): Promise<void> {
+  // Long times here come from the machine.
+  const patient = {
+    UPSTREAM_DEADLINE_MS: '60000',
+    UPSTREAM_ORDER_DEADLINE_MS: '60000',
+    CACHE_TTL_MS: '5000',
+  };
+  await fleet.launch(patient, { nodeOptions: `--expose-gc --import ${MEASURE} --no-warnings` }, 0);
 }
 
 function poolOf(url: string): Pool {

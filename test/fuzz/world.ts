@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Answer } from '../support/contract.ts';
 import { wrongWith } from './cases.ts';
-import type { Who } from './requests.ts';
-import type { Stage } from './stage.ts';
+import { type FuzzStage, type Reply, sentOf } from './stage.ts';
 
 type Body = Record<string, unknown>;
-
-export interface Reply extends Answer {
-  readonly body: Body;
-}
 
 export interface Member {
   readonly id: string;
@@ -28,13 +22,7 @@ export interface Order {
   readonly assetNum: string;
 }
 
-export interface Session {
-  readonly id: string;
-  readonly user: string;
-}
-
 interface Request {
-  readonly who?: Who;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
@@ -47,35 +35,31 @@ let worlds = 0;
  */
 export class World {
   readonly members = new Map<string, Member>();
-  /** Deleted members, ended sessions, revoked assets: none of them may be used. */
+  /** Deleted members, and revoked assets: none of them may be used. */
   readonly gone: Member[] = [];
-  readonly sessions: Session[] = [];
-  readonly ended: Session[] = [];
   readonly orders: Order[] = [];
   readonly revoked: Order[] = [];
   /** Live assets, and the member each is assigned to. */
   readonly assets = new Map<string, string | null>();
-  readonly channel = 'crm';
   readonly crm: string;
   readonly customerName: string;
   enterprise = '';
   requests = 0;
-  /** The acts so far. */
-  readonly acted: string[] = [];
+  /** The steps so far. */
+  readonly taken: string[] = [];
   #made = 0;
-  readonly #stage: Stage;
+  readonly #stage: FuzzStage;
 
-  private constructor(stage: Stage) {
+  private constructor(stage: FuzzStage) {
     this.#stage = stage;
     this.crm = `W-${process.pid}-${++worlds}`;
     this.customerName = `World ${this.crm}`;
   }
 
-  static async make(stage: Stage): Promise<World> {
+  static async make(stage: FuzzStage): Promise<World> {
     const world = new World(stage);
     const body = { crmCustomerId: world.crm, customerName: world.customerName };
-    const made = await world.ask('POST', '/v1/enterprises', { body });
-    world.must(made, 201);
+    const made = await world.expect(201, 'POST', '/v1/enterprises', { body });
     world.enterprise = made.body['enterpriseGlobalId'] as string;
     for (const item of await world.listMembers()) {
       const { memberGlobalId: id, userName: login, name } = item as Record<string, string>;
@@ -97,33 +81,13 @@ export class World {
   }
 
   /** Sends the request, and makes the checks that hold for every response. */
-  async ask(
-    method: string,
-    target: string,
-    { who = 'fleet', headers = {}, body }: Request = {},
-  ): Promise<Reply> {
+  async ask(method: string, target: string, request: Request = {}): Promise<Reply> {
     this.requests++;
-    const key = who === 'fleet' ? this.#stage.key : who && this.#stage.keyOf(who);
-    const sent = {
-      method,
-      target,
-      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    };
-    const answer = await this.#stage.send({
-      ...sent,
-      headers: { ...(key !== null && { 'x-api-key': key }), ...sent.headers },
-    });
-    const wrong = wrongWith(this.#stage, { why: '', who, sent, expected: 'anything' }, answer);
+    const sent = sentOf(method, target, request);
+    const reply = await this.#stage.reply(sent);
+    const wrong = wrongWith(this.#stage, { why: '', sent, expected: 'anything' }, reply);
     if (wrong) throw new Error(`${method} ${target}: ${wrong}`);
-    const isJson = answer.text !== '' && /json/.test(answer.headers.get('content-type') ?? '');
-    return { ...answer, body: isJson ? (JSON.parse(answer.text) as Body) : {} };
-  }
-
-  /** Throws for another response. */
-  must({ status, text, body }: Reply, expected: number, code?: string): void {
-    if (status !== expected || (code !== undefined && body['code'] !== code))
-      throw new Error(`${status} instead of ${expected} ${code ?? ''}: ${text.slice(0, 600)}`);
+    return reply;
   }
 
   /** Sends the request, and throws for another response. */
@@ -135,7 +99,8 @@ export class World {
   ): Promise<Reply> {
     const answer = await this.ask(method, target, request);
     const [status, code] = typeof expected === 'number' ? [expected, undefined] : expected;
-    this.must(answer, status, code);
+    if (answer.status !== status || (code !== undefined && answer.body['code'] !== code))
+      throw new Error(`${answer.status} instead of ${status} ${code ?? ''}: ${answer.text.slice(0, 600)}`);
     return answer;
   }
 
@@ -150,14 +115,14 @@ export class World {
       throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
   }
 
-  async listMembers(headers: Record<string, string> = {}): Promise<readonly Body[]> {
-    const { body } = await this.expect(200, 'GET', `${this.place}/members?pageSize=200`, { headers });
+  async listMembers(): Promise<readonly Body[]> {
+    const { body } = await this.expect(200, 'GET', `${this.place}/members?pageSize=200`);
     return body['items'] as Body[];
   }
 
-  /** The listed members must be those of this record, by every path that leads to them. */
-  async seeMembers(headers: Record<string, string> = {}): Promise<void> {
-    const found = (await this.listMembers(headers)).map(({ memberGlobalId, userName, name }) => [
+  /** The listed members must be those of this record. */
+  async seeMembers(): Promise<void> {
+    const found = (await this.listMembers()).map(({ memberGlobalId, userName, name }) => [
       memberGlobalId,
       userName,
       name,
@@ -183,7 +148,7 @@ export class World {
   }
 
   async seeOrder(channelOrderId: string, expected: Body): Promise<void> {
-    const { body } = await this.expect(200, 'GET', `/v1/license-orders/${this.channel}/${channelOrderId}`);
+    const { body } = await this.expect(200, 'GET', `/v1/license-orders/crm/${channelOrderId}`);
     this.sameOrder(body, expected);
   }
 
@@ -192,28 +157,24 @@ export class World {
     this.same('the record of the order', found, expected);
   }
 
-  async login({ login, password }: Member): Promise<Session> {
-    const { body } = await this.expect(201, 'POST', '/v1/sessions', { body: { username: login, password } });
-    return { id: body['sessionId'] as string, user: login };
+  async login({ login, password }: Member): Promise<void> {
+    await this.expect(201, 'POST', '/v1/sessions', { body: { username: login, password } });
   }
 
-  /** An ended session must not work. */
-  async seeDead({ id }: Session): Promise<void> {
-    const headers = { 'x-session-id': id };
-    for (const method of ['GET', 'DELETE'])
-      await this.expect([401, 'session-expired'], method, '/v1/sessions/current', { headers });
-    await this.expect([401, 'session-expired'], 'GET', `${this.place}/members`, { headers });
+  async seeNoLogin({ login, password }: Member): Promise<void> {
+    const body = { username: login, password };
+    await this.expect([401, 'login-failed'], 'POST', '/v1/sessions', { body });
   }
 
-  purchase(customer: object = { crmCustomerId: this.crm }): Body {
+  purchase(): Body {
     return {
-      channelCode: this.channel,
+      channelCode: 'crm',
       channelOrderId: this.fresh(`${this.crm}-`),
       items: [
         {
           orderType: 'new_buy',
           licenseType: 'cloud_account',
-          customer,
+          customer: { crmCustomerId: this.crm },
           assets: [{ products: [{ productUri: 'cloud.model', limitConcurrent: 3 }] }],
         },
       ],

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Stage } from '../chaos/stage.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Collector } from '../support/collector.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -18,7 +19,7 @@ interface Attention {
 const VOLUME = '2m';
 
 /** One gateway with all that it needs, each part breakable: the platform, both Redis with users of their own, files, a collector. */
-export class Site {
+export class Site extends Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'night-'));
   readonly secretFile = join(this.folder, 'app-secret');
   readonly volume = join(this.folder, 'volume');
@@ -32,14 +33,11 @@ export class Site {
   #log = '';
   readonly #password = newSecret('r');
 
-  readonly sandbox: TestSandbox;
   readonly collector: Collector;
-  readonly fleet: Fleet;
 
   private constructor(sandbox: TestSandbox, collector: Collector, fleet: Fleet) {
-    this.sandbox = sandbox;
+    super(sandbox, fleet);
     this.collector = collector;
-    this.fleet = fleet;
     this.shared = fleet.redis;
     this.orders = fleet.redis;
   }
@@ -71,23 +69,19 @@ export class Site {
   /** Only root may mount a volume. */
   readonly hasVolume = process.getuid?.() === 0;
 
-  get managementUrl(): string {
-    return this.fleet.gateways[0]?.managementUrl ?? '';
-  }
-
   async startGateway(): Promise<void> {
     await this.fleet.launch(this.environment, {}, 0);
   }
 
   async restartGateway(): Promise<void> {
-    this.#log += this.fleet.gateways[0]?.output() ?? '';
-    await this.fleet.gateways[0]?.stop();
+    this.#log += this.gateway(0).output();
+    await this.gateway(0).stop();
     await this.startGateway();
   }
 
   /** All that the gateway has written. */
   log(): string {
-    return this.#log + (this.fleet.gateways[0]?.output() ?? '');
+    return this.#log + this.gateway(0).output();
   }
 
   /** Keeps what a gateway has written that did not start. */
@@ -150,16 +144,15 @@ export class Site {
   }
 
   async attention(): Promise<Attention[]> {
-    const state = await fetch(`${this.managementUrl}/console/state`);
+    const state = await fetch(`${this.gateway(0).managementUrl}/console/state`);
     return ((await state.json()) as { attention: Attention[] }).attention;
   }
 
-  async close(): Promise<void> {
-    await this.fleet.stop();
+  override async clear(): Promise<void> {
+    await super.clear();
     if (this.shared !== this.fleet.redis) await this.shared.stop();
     await this.orders.stop();
     this.collector.close();
-    await this.sandbox.close();
     if (this.hasVolume) run('umount', this.volume);
     rmSync(this.folder, { recursive: true, force: true });
   }

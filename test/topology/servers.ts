@@ -180,6 +180,12 @@ export class Node {
     }
   }
 
+  /** Replicas that follow it. */
+  async followers(): Promise<number> {
+    const info = await this.ask((client) => client.info('replication'));
+    return info.match(/state=online/g)?.length ?? 0;
+  }
+
   async isMaster(): Promise<boolean> {
     const [role] = (await this.ask((client) => client.call('ROLE')).catch(() => [''])) as [string];
     return role === 'master';
@@ -195,9 +201,11 @@ export class Node {
   }
 }
 
+export const kinds = ['sentinel', 'cluster', 'single'] as const;
+export type Kind = (typeof kinds)[number];
+
 /** An order store of several servers, in the form that gateways use. */
 export interface OrderStore {
-  readonly kind: 'sentinel' | 'cluster' | 'single';
   /** In the form of GUARD_REDIS_URL. */
   readonly url: string;
   readonly credentials: Credentials;
@@ -234,11 +242,11 @@ export async function startSentinelStore(network: Network): Promise<OrderStore> 
     ),
   );
   const nodes = [first, ...others];
-  await untilElected('the replicas follow', async () => (await followers(first)) === REPLICAS);
-  const sentinels: RunningSentinelProcess[] = [];
+  await untilElected('the replicas follow', async () => (await first.followers()) === REPLICAS);
   const machines = Array.from({ length: SENTINELS }, (_, index): Host => `127.0.3.${index + 1}`);
-  for (const host of machines)
-    sentinels.push(await startSentinelProcess(host, network, credentials, first.port));
+  const sentinels = await Promise.all(
+    machines.map((host) => startSentinelProcess(host, network, credentials, first.port)),
+  );
   await untilElected('the sentinels know each other and the replicas', async () => {
     const told = await Promise.all(sentinels.map((sentinel) => sentinel.status()));
     return told.every((text) => text.includes(`status=ok`) && text.includes(`slaves=2,sentinels=3`));
@@ -246,7 +254,6 @@ export async function startSentinelStore(network: Network): Promise<OrderStore> 
   const { userInfo, gateway } = credentials;
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join();
   const store: OrderStore = {
-    kind: 'sentinel',
     url: `rediss-sentinel://${userInfo}@${hosts}?sentinelMasterId=main&sentinelUsername=${gateway.user}&sentinelPassword=${gateway.password}`,
     credentials,
     nodes,
@@ -320,6 +327,8 @@ async function startSentinelProcess(
       client.disconnect();
     }
   };
+  // A sentinel finds the others, and takes a former master back, after some of these; as they are it takes 10 s.
+  await asked('SENTINEL', 'DEBUG', 'PUBLISH-PERIOD', '250', 'INFO-PERIOD', '1000', 'ASK-PERIOD', '250');
   return {
     port,
     status: () => asked<string>('INFO', 'sentinel'),
@@ -378,7 +387,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
     await node.ask((client) => client.call('CLUSTER', 'REPLICATE', id));
   }
   await untilElected('the replicas follow', async () => {
-    const counts = await Promise.all(nodes.slice(0, SHARDS).map(followers));
+    const counts = await Promise.all(nodes.slice(0, SHARDS).map((node) => node.followers()));
     return counts.every((count) => count === 1);
   });
   const slots = async (node: Node) =>
@@ -407,7 +416,6 @@ export async function startClusterStore(network: Network, key: string): Promise<
     return ports.map((port) => nodes.find((node) => node.port === port || node.plainPort === port) as Node);
   };
   const store: OrderStore = {
-    kind: 'cluster',
     url: `rediss-cluster://${credentials.userInfo}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`,
     credentials,
     nodes,
@@ -435,7 +443,6 @@ export async function startSingleStore(
   const credentials = await Credentials.make();
   const node = await Node.start('127.0.2.1', network, credentials, { environment });
   return {
-    kind: 'single',
     url: `rediss://${credentials.userInfo}@127.0.0.1:${node.port}`,
     credentials,
     nodes: [node],
@@ -448,11 +455,6 @@ export async function startSingleStore(
       credentials.remove();
     },
   };
-}
-
-async function followers(node: Node): Promise<number> {
-  const info = await node.ask((client) => client.info('replication'));
-  return info.match(/state=online/g)?.length ?? 0;
 }
 
 function sha256(text: string): string {

@@ -5,13 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { isSuccess } from '../chaos/orders/check.ts';
 import { OrderDesk } from '../chaos/orders/desk.ts';
 import { DEADLINE_MS, faultRules } from '../chaos/orders/plan.ts';
+import { Stage } from '../chaos/stage.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { Fleet } from '../support/fleet.ts';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { type Host, Network } from './network.ts';
 import {
+  type Kind,
   type OrderStore,
   startClusterStore,
   startSentinelStore,
@@ -19,7 +20,6 @@ import {
   untilElected,
 } from './servers.ts';
 
-const GATEWAYS = 3;
 /** A caller pauses an order after so many attempts; the end of a scene submits it once more. */
 const TRIES = 100;
 const READY_EVERY_MS = 50;
@@ -32,33 +32,40 @@ interface ReadyChange {
   readonly at: number;
 }
 
-/** A platform, three gateways on machines of their own, and an order store of several servers. */
-export class Site {
+/** A platform, gateways on machines of their own, and an order store of several servers. */
+export class Site extends Stage {
   readonly network: Network;
   readonly store: OrderStore;
-  readonly sandbox: TestSandbox;
-  readonly fleet: Fleet;
   /** For the store of one server. */
   readonly clock: SteppedClock | undefined;
   readonly readyChanges: ReadyChange[] = [];
   readonly desk: OrderDesk;
+  /** Their indexes. */
+  readonly gateways: readonly number[];
   readonly #environment: Record<string, string>;
   readonly #watching = new AbortController();
 
   private constructor(
-    parts: Pick<Site, 'network' | 'store' | 'sandbox' | 'fleet' | 'clock'>,
-    environment: Record<string, string>,
+    { network, store, clock }: Pick<Site, 'network' | 'store' | 'clock'>,
+    sandbox: TestSandbox,
+    fleet: Fleet,
+    gateways: number,
   ) {
-    this.network = parts.network;
-    this.store = parts.store;
-    this.sandbox = parts.sandbox;
-    this.fleet = parts.fleet;
-    this.clock = parts.clock;
-    this.desk = new OrderDesk(parts.fleet, parts.sandbox, TRIES);
-    this.#environment = environment;
+    super(sandbox, fleet);
+    this.network = network;
+    this.store = store;
+    this.clock = clock;
+    this.gateways = [...Array(gateways).keys()];
+    this.desk = new OrderDesk(fleet, sandbox, TRIES);
+    this.#environment = {
+      ...fleet.environment,
+      GUARD_REDIS_URL: store.url,
+      NODE_EXTRA_CA_CERTS: store.credentials.caFile,
+      UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
+    };
   }
 
-  static async open(kind: OrderStore['kind']): Promise<Site> {
+  static async open(kind: Kind, gateways: number): Promise<Site> {
     const sandbox = await TestSandbox.start();
     await sandbox.fault(faultRules());
     const network = new Network();
@@ -69,18 +76,9 @@ export class Site {
       cluster: () => startClusterStore(network, `{${environmentOf(sandbox.url)}:guard}:`),
       single: () => startSingleStore(network, clock?.environment),
     };
-    const store = await starters[kind]();
-    const fleet = await Fleet.start(sandbox, 0, {});
-    const site = new Site(
-      { network, store, sandbox, fleet, clock },
-      {
-        ...fleet.environment,
-        GUARD_REDIS_URL: store.url,
-        NODE_EXTRA_CA_CERTS: store.credentials.caFile,
-        UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
-      },
-    );
-    await Promise.all(Array.from({ length: GATEWAYS }, (_, index) => site.startGateway(index)));
+    const [store, fleet] = await Promise.all([starters[kind](), Fleet.start(sandbox, 0)]);
+    const site = new Site({ network, store, clock }, sandbox, fleet, gateways);
+    await Promise.all(site.gateways.map((index) => site.startGateway(index)));
     for (const index of site.gateways) void site.#watch(index);
     await untilElected('every gateway places orders', async () => {
       const first = await Promise.all(site.gateways.map((index) => site.desk.place(index, `first-${index}`)));
@@ -89,31 +87,19 @@ export class Site {
     return site;
   }
 
-  get gateways(): readonly number[] {
-    return Array.from({ length: GATEWAYS }, (_, index) => index);
-  }
-
   hostOf(gateway: number): Host {
     return `127.0.1.${gateway + 1}`;
   }
 
-  gateway(index: number): GatewayProcess {
-    return this.fleet.gateways[index] as GatewayProcess;
-  }
-
   async startGateway(index: number): Promise<void> {
     const preload = pathToFileURL(resolve('test/topology/source-address.ts')).href;
-    this.fleet.gateways[index] = await startGatewayProcess(
-      { ...this.#environment, SOURCE_ADDRESS: this.hostOf(index) },
-      { nodeOptions: `--import ${preload} --no-warnings` },
-    );
+    const environment = { ...this.#environment, SOURCE_ADDRESS: this.hostOf(index) };
+    await this.fleet.launch(environment, { nodeOptions: `--import ${preload} --no-warnings` }, index);
   }
 
   /** kill -9, and a new one in its place. */
   async replaceGateway(index: number): Promise<void> {
-    const { child, ended } = this.gateway(index);
-    child.kill('SIGKILL');
-    await ended;
+    await this.end(this.gateway(index));
     await this.startGateway(index);
   }
 
@@ -171,11 +157,11 @@ export class Site {
     return Number(told?.at(-1)?.split(':').at(-1) ?? Number.NaN);
   }
 
-  /** Of the line that begins with this text; NaN without one. */
-  async metric(gateway: number, line: string): Promise<number> {
+  /** 1 while orders stop for that reason; `none`: while they are admitted. */
+  async stopped(gateway: number, reason: 'none' | 'count'): Promise<number> {
     const response = await fetch(`${this.gateway(gateway).managementUrl}/metrics`);
-    const found = (await response.text()).split('\n').find((each) => each.startsWith(`${line} `));
-    return found === undefined ? Number.NaN : Number(found.slice(line.length + 1));
+    const line = new RegExp(`^gateway_order_store_stopped\\{reason="${reason}"\\} (\\d)`, 'm');
+    return Number(line.exec(await response.text())?.[1] ?? Number.NaN);
   }
 
   /** Confirms, as an operator, that the order store may be trusted (`npm run guard-init`); returns its output. */
@@ -183,17 +169,12 @@ export class Site {
     return confirmStore(this.#environment);
   }
 
-  async close(): Promise<void> {
+  override async clear(): Promise<void> {
     this.#watching.abort();
-    for (const { child, ended } of this.fleet.gateways) {
-      child.kill('SIGKILL');
-      await ended;
-    }
-    await this.fleet.stop();
+    await super.clear();
     await this.store.stop();
     await this.network.stop();
     this.clock?.stop();
-    await this.sandbox.close();
   }
 
   async #watch(gateway: number): Promise<void> {

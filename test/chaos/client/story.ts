@@ -14,6 +14,7 @@ import { DEADLINE_MS, type Fault, faultRules } from '../orders/plan.ts';
 import { ChaosStage, partsOf } from '../stage.ts';
 
 interface ClientSizes extends Sizes {
+  readonly processes: number;
   readonly orders: number;
   /** kill -9 of the gateway, which is started again on the same port. */
   readonly kills: number;

@@ -7,7 +7,7 @@ import { variants } from './variants.ts';
 export const imports: Story<ImportStage, ImportSizes> = {
   command: 'npm run chaos:imports',
   sizes: { imports: 20, rows: 1_000, processes: 3, kills: 20, redisKills: 5 },
-  set: ({ processes, seed }, variant) => ImportStage.set({ processes, seed, variant }),
+  set: ({ processes, seed }, { variant }) => ImportStage.set({ processes, seed, variant }),
   acts,
   variants,
 };

@@ -13,33 +13,33 @@ const SCRIPTS = 'jobs/job-scripts.js';
 
 export const variants = {
   'no-record-before-sending': {
-    acts: ['killed-before-the-record'],
+    act: 'killed-before-the-record',
     apply: async () => {
       const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
       around(RedisJobStore.prototype, 'begin', () => Promise.resolve('begun'));
     },
   },
   'no-lookup-after-a-lost-response': {
-    acts: ['lost-responses'],
+    act: 'lost-responses',
     apply: async () => {
       const { MemberDirectory } = await changed<typeof Directory>('jobs/member-directory');
       around(MemberDirectory.prototype, 'of', () => Promise.resolve(new Map()));
     },
   },
   'passwords-kept': {
-    acts: ['passwords'],
+    act: 'passwords',
     apply: async () => {
       await inScripts(SCRIPTS, "redis.call('DEL', KEYS[2], KEYS[3])", "redis.call('DEL', KEYS[3])");
       await inScripts(SCRIPTS, "redis.call('HDEL', KEYS[2], ARGV[2])\n", '');
     },
   },
   'two-imports-at-once': {
-    acts: ['second-import'],
+    act: 'second-import',
     apply: () =>
       inScripts(SCRIPTS, "if slot.enterprise == ARGV[2] then return {'in-progress', all[at]} end", ''),
   },
   'plan-not-bounded': {
-    acts: ['bounded-deletes'],
+    act: 'bounded-deletes',
     apply: async () => {
       const { ImportsService } = await changed<typeof Imports>('jobs/imports.service');
       around(ImportsService.prototype, 'importMembers', (goOn, [request, query]) =>
@@ -48,7 +48,7 @@ export const variants = {
     },
   },
   'plan-bounded-only-when-the-file-arrives': {
-    acts: ['bounded-deletes'],
+    act: 'bounded-deletes',
     apply: async () => {
       const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
       around(RedisJobStore.prototype, 'create', (goOn, [owner, definition, ...rest]) =>
@@ -56,5 +56,5 @@ export const variants = {
       );
     },
   },
-} satisfies Record<string, Variant & { readonly acts: readonly (keyof typeof acts)[] }>;
+} satisfies Record<string, Variant & { readonly act: keyof typeof acts }>;
 await applyChosen(variants);

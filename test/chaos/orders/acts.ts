@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../support/redis.ts';
 import type { Act } from '../engine.ts';
 import { isSuccess } from './check.ts';
-import { inParallel } from './desk.ts';
+import { inParallel, numbered } from './desk.ts';
 import { type Fault, faults, LATE_MS, LEASE_MS, type OrderSizes, type PlannedKill, planOf } from './plan.ts';
 import type { OrderStage } from './stage.ts';
 
@@ -17,9 +17,6 @@ const STORE_AWAY_MS = 400;
 const HANG_UPS = 10;
 const PAIRS = 5;
 const MOST_ROUNDS = 20;
-
-const numbered = (name: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${name}-${index}`);
 
 async function judged(
   stage: OrderStage,
@@ -59,9 +56,11 @@ async function carryOut(stage: OrderStage, { what }: PlannedKill): Promise<void>
 
 export const acts = {
   /** Every platform behaviour for orders, without any kills, and few at a time. */
-  'each-fault': async (stage) => {
-    const orders = (Object.keys(faults) as Fault[]).flatMap((fault) =>
-      numbered(`each-${fault}`, 3).map((name) => ({ name, fault })),
+  'each-fault': async (stage, { ofEach }) => {
+    // Another act has the one that is very late.
+    const kinds = (Object.keys(faults) as Fault[]).filter((fault) => fault !== 'very-late-commit');
+    const orders = kinds.flatMap((fault) =>
+      numbered(`each-${fault}`, ofEach).map((name) => ({ name, fault })),
     );
     const all = () =>
       inParallel(orders, FEW_AT_ONCE, ({ name, fault }) =>
@@ -69,7 +68,7 @@ export const acts = {
       );
     await all();
     const sent = new Set(await stage.desk.arrived());
-    const late = orders.filter(({ name, fault }) => fault.endsWith('late-commit') && sent.has(name));
+    const late = orders.filter(({ name, fault }) => fault === 'late-commit' && sent.has(name));
     await carriedOut(
       stage,
       late.map(({ name }) => name),
@@ -88,7 +87,7 @@ export const acts = {
     });
     await stage.killGateway(0);
     await Promise.all(placing);
-    await sleep(LEASE_MS);
+    stage.store.pass(LEASE_MS);
     await inParallel(names, AT_ONCE, (name) => stage.desk.submit(name, { fault: 'long' }));
     return judged(stage);
   },
@@ -211,6 +210,8 @@ export const acts = {
       );
     });
     await killing;
+    // Those of processes that were killed.
+    stage.store.pass(LEASE_MS);
     await stage.settled();
     await inParallel(orders, AT_ONCE, ({ channelOrderId, fault }) =>
       stage.desk.submit(channelOrderId, { fault }),
@@ -221,15 +222,15 @@ export const acts = {
   },
 
   /**
-   * A replica of the store is promoted while the old master goes on, and the same orders are submitted on both sides: first at the old
-   * master, before the gateways can see that the replica has gone.
+   * A replica of the store that lags behind is promoted while the old master goes on, and the same orders are submitted on both sides: first
+   * at the old master, while no gateway can see that the replica lags.
    */
   'split-brain': async (stage) => {
     const names = numbered('split', 20);
     const old = stage.all;
-    await stage.promoteReplica();
+    await stage.lagReplica();
     await inParallel(names, AT_ONCE, (name, index) => stage.desk.place(index % old.length, name));
-    const promoted = await stage.startAtPromoted();
+    const promoted = await stage.promoteReplica();
     const answers = await Promise.all(names.map((name) => stage.desk.insist(promoted, name)));
     if (!answers.some(isSuccess)) throw new Error('the promoted server took no order');
     const found = await judged(stage, { lost: true });

@@ -154,6 +154,10 @@ export class OrderDesk {
   }
 }
 
+export function numbered(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${name}-${index}`);
+}
+
 /** Runs all of them in their order, a bounded number at a time. */
 export async function inParallel<T>(
   all: readonly T[],

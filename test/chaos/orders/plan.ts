@@ -46,6 +46,9 @@ const shares: Readonly<Partial<Record<Fault, number>>> = {
 };
 
 export interface OrderSizes extends Sizes {
+  readonly processes: number;
+  /** Orders for each behaviour of the platform. */
+  readonly ofEach: number;
   readonly orders: number;
   /** Concurrent submits of each order. */
   readonly submits: number;

@@ -10,11 +10,16 @@ const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
 /** A killed process loses the line that it is writing, since a write does not wait for the log. */
 const KILLED_WITH_ITS_LINES_MS = 2_000;
 
+const LOGGED = ['--appendonly', 'yes', '--appendfsync', 'always'];
+/** A log that has to be written anew after the first copy. */
+const WRITTEN = /aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/;
+
 /** A platform that fails, gateways with short deadlines, and an order store that survives kills, unless the variant prevents that. */
 export class OrderStage extends ChaosStage {
   readonly desk: OrderDesk;
   readonly records: Records;
-  #promoted: RunningRedis | undefined;
+  #replica: RunningRedis | undefined;
+  #promoted: RunningRedis[] = [];
   #confirmed = 0;
 
   private constructor(parts: Parts, records: Records) {
@@ -72,11 +77,11 @@ export class OrderStage extends ChaosStage {
     return wrong().map((id) => `the response ${id} is not once in the trail of writes`);
   }
 
-  /** The store gets a replica, which is promoted while the old master goes on, as after a failover between two networks. */
-  async promoteReplica(): Promise<void> {
+  /** The store gets a replica, which from now on gets no more writes; the master cannot see that for a minute. */
+  async lagReplica(): Promise<void> {
     const { running: master } = this.store;
-    const log = ['--appendonly', 'yes', '--appendfsync', 'always'];
-    this.#promoted = await startRedis([...log, '--replicaof', '127.0.0.1', String(master.port)]);
+    const replica = await startRedis([...LOGGED, '--replicaof', '127.0.0.1', String(master.port)]);
+    this.#replica = replica;
     const isKnown = (gateway: GatewayProcess) =>
       gateway.output().includes('"event":"order-store-replicas","replicas":1');
     await until('every gateway knows of the replica', () => this.fleet.gateways.every(isKnown));
@@ -86,21 +91,35 @@ export class OrderStage extends ChaosStage {
         return (await client.wait(1, 200)) === 1;
       }),
     );
-    await ask(this.#promoted, (client) => client.replicaof('NO', 'ONE'));
+    await until('the replica has its data in its log', () =>
+      ask(replica, async (client) => WRITTEN.test(await client.info('persistence'))),
+    );
+    replica.freeze();
   }
 
-  /** Starts a gateway that is connected to the promoted server, and returns its index. */
-  async startAtPromoted(): Promise<number> {
-    const url = this.#promoted?.url ?? '';
-    return this.fleet.gateways.push(await this.launch({ GUARD_REDIS_URL: url })) - 1;
+  /** The replica is the master for a gateway that starts, while the old master goes on, as after a failover between two networks. */
+  async promoteReplica(): Promise<number> {
+    const replica = this.#replica as RunningRedis;
+    const { port, folder } = replica;
+    await replica.kill9();
+    const promoted = await startRedis([...LOGGED, '--port', String(port), '--dir', folder]);
+    // Without a replica of its own it would count as one that was left behind.
+    this.#promoted = [promoted, await startRedis(['--replicaof', '127.0.0.1', String(port)])];
+    return this.fleet.gateways.push(await this.launch({ GUARD_REDIS_URL: promoted.url })) - 1;
   }
 
   /** The promoted server ends, with the gateway that had it, and an operator says that there is no replica any more. */
   async dropPromoted(): Promise<void> {
     await this.end(this.fleet.gateways.pop() as GatewayProcess);
-    await this.#promoted?.stop();
-    this.#promoted = undefined;
+    this.records.close();
+    await this.#stopReplica();
     await this.confirm();
+  }
+
+  async #stopReplica(): Promise<void> {
+    for (const server of [...this.#promoted, this.#replica]) await server?.stop();
+    this.#promoted = [];
+    this.#replica = undefined;
   }
 
   /** An operator confirms the store as it is, and the gateways go on. */
@@ -126,8 +145,7 @@ export class OrderStage extends ChaosStage {
   }
 
   override async clear(): Promise<void> {
-    this.records.close();
-    await this.#promoted?.stop();
+    await this.#stopReplica();
     await super.clear();
   }
 }

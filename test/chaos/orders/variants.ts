@@ -40,7 +40,7 @@ async function inResults(change: (result: Result) => Result): Promise<void> {
 
 export const variants = {
   'expired-lease-taken-over': {
-    acts: ['orphans'],
+    act: 'orphans',
     apply: async () => {
       await inScripts(
         SCRIPTS,
@@ -51,7 +51,7 @@ export const variants = {
     },
   },
   'code-500-retried': {
-    acts: ['each-fault'],
+    act: 'each-fault',
     apply: async () => {
       const { UpstreamClient } = await load.client();
       around<Promise<unknown>>(UpstreamClient.prototype, 'call', (goOn, all) =>
@@ -63,14 +63,14 @@ export const variants = {
     },
   },
   'reset-taken-for-not-sent': {
-    acts: ['each-fault'],
+    act: 'each-fault',
     apply: () =>
       inResults((result) =>
         result.kind === 'lost' ? { ...result, kind: 'unreachable', sent: false } : result,
       ),
   },
   'timeout-taken-for-rejected': {
-    acts: ['each-fault'],
+    act: 'each-fault',
     apply: () =>
       inResults((result) =>
         result.kind === 'timeout'
@@ -80,7 +80,7 @@ export const variants = {
   },
   // The harness starts that Redis without a log. A gateway that remembers the store would notice.
   'store-without-persistence': {
-    acts: ['store-killed'],
+    act: 'store-killed',
     apply: async () => {
       const { StoreMemory } = await load.memory();
       around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
@@ -88,7 +88,7 @@ export const variants = {
     },
   },
   'on-without-the-store': {
-    acts: ['store-killed'],
+    act: 'store-killed',
     apply: async () => {
       const { RedisOrderLedger } = await load.orderLedger();
       around<Promise<unknown>>(RedisOrderLedger.prototype, 'begin', (goOn, all) =>
@@ -100,19 +100,19 @@ export const variants = {
     },
   },
   'emptied-store-without-canary': {
-    acts: ['emptied'],
+    act: 'emptied',
     apply: async () => {
       await inScripts(SCRIPTS, "if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", '');
       await inScripts(SCRIPTS, 'if count < expected then', 'if false then');
     },
   },
   'count-not-compared': {
-    acts: ['gone-back'],
+    act: 'gone-back',
     apply: () => inScripts(SCRIPTS, 'if count < expected then', 'if false then'),
   },
   // A gateway that remembers how many writes there were would notice the promoted server.
   'wait-left-out': {
-    acts: ['split-brain'],
+    act: 'split-brain',
     apply: async () => {
       const { StoreMemory } = await load.memory();
       around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
@@ -125,7 +125,7 @@ export const variants = {
     },
   },
   'hang-up-stops-the-send': {
-    acts: ['hang-ups'],
+    act: 'hang-ups',
     apply: async () => {
       const { CallerGuard } = await load.callers();
       around(CallerGuard.prototype, 'canActivate', (goOn, [context]) => {
@@ -146,17 +146,17 @@ export const variants = {
     },
   },
   'late-answer-overwrites-a-settlement': {
-    acts: ['settlement'],
+    act: 'settlement',
     apply: async () => {
       const { transitions } = await load.records();
       Object.assign(transitions.owner, { not_placed: ['succeeded', 'accepted'] });
     },
   },
   'finish-by-another-owner': {
-    acts: ['strangers'],
+    act: 'strangers',
     processes: 3,
     apply: () =>
       inScripts(SCRIPTS, "local allowed = owner == '' or owner == known[3]", 'local allowed = true'),
   },
-} satisfies Record<string, Variant & { readonly acts: readonly (keyof typeof acts)[] }>;
+} satisfies Record<string, Variant & { readonly act: keyof typeof acts }>;
 await applyChosen(variants);

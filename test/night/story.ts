@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Sizes, Story } from '../chaos/engine.ts';
 import { Recorder } from './recorder.ts';
-import type { Scene } from './scenes.ts';
+import { type Scene, scenes } from './scenes.ts';
 import { Site } from './site.ts';
 
 /** Scrapes of 15 s each: two minutes of a quiet night, ten of the break, and twenty after the repair. */
@@ -8,22 +9,30 @@ const QUIET = 8;
 const BROKEN = 40;
 const MENDED = 80;
 
-/** What did not hold; undefined where the scene cannot be played, since only root may mount a volume. */
-export async function playNight(scene: Scene): Promise<string[] | undefined> {
-  const site = await Site.open();
-  try {
-    if (scene.needsVolume && !site.hasVolume) return undefined;
-    const faults = await play(scene, site);
-    return faults.length > 0 ? [...faults, `to repeat: npm run night -- ${scene.name}`] : [];
-  } finally {
-    await site.close();
-  }
-}
+/**
+ * A night on call. In each scene one part breaks. The alert of the runbook has to fire on the metrics that were recorded meanwhile (by
+ * promtool), its section has to lead to the cause by the console, the log and a trace, and to end the alert when the operator does what
+ * it says.
+ */
+export const night: Story<Site, Sizes> = {
+  command: 'npm run night',
+  sizes: {},
+  set: () => Site.open(),
+  placeOf: (act) => act,
+  acts: Object.fromEntries(
+    scenes.map((scene) => [`${scene.alert}: ${scene.name}`, (site: Site) => play(scene, site)]),
+  ),
+  variants: {},
+};
 
-async function play(scene: Scene, site: Site): Promise<string[]> {
+async function play(scene: Scene, site: Site): Promise<readonly string[]> {
+  if (scene.needsVolume && !site.hasVolume) {
+    site.count('not played: only root may mount a volume');
+    return [];
+  }
   const faults: string[] = [];
   const holds = (isSo: boolean, fault: string) => void (isSo || faults.push(fault));
-  const recorder = new Recorder(() => site.managementUrl);
+  const recorder = new Recorder(() => site.gateway(0).managementUrl);
   const traffic = () => Promise.all([site.read(), site.order()]);
 
   await recorder.record(QUIET, traffic);
