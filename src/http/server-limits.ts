@@ -193,8 +193,12 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   socket.destroySoon = () => {
     socket.end();
     if (isStranger) return lingerUnread(socket);
-    // A reader that stopped in the midst of the body may still wait for more, and would keep it from flowing.
-    request.removeAllListeners('readable').once('end', destroySoon).resume();
+    // A reader that stopped in the midst of the body may still wait for more, and would keep it from flowing. A listener lets it flow:
+    // after the last one of a stopped reader, `resume` alone does not.
+    request
+      .removeAllListeners('readable')
+      .once('end', destroySoon)
+      .on('data', () => undefined);
     setTimeout(destroySoon, LINGER_BODY_MS).unref();
   };
 }

@@ -259,27 +259,30 @@ describe('another spelling of a route', () => {
 
 describe('HTTP', () => {
   const MIB = 1024 * 1024;
-  /** The last byte of a problem is its brace. The gateway ends a connection whose client stays with the rest of a body only later. */
-  const leavesWithAnswer = (socket: Socket) =>
-    socket.on('data', (bytes: Buffer) => bytes.at(-1) === 0x7d && socket.destroy());
 
   it.each([
     ['with its length', `Content-Length: ${10 * MIB}\r\n\r\n`, ''],
     ['without a length', `Transfer-Encoding: chunked\r\n\r\n${(10 * MIB).toString(16)}\r\n`, '\r\n0\r\n\r\n'],
-  ])('K1 a body of 10 MiB %s is 413, and its connection ends', async (_, head, end) => {
-    const start = `POST ${ASSET_NUMS} HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${gateway.key}\r\nContent-Type: application/json\r\n`;
-    const bytes = Buffer.from(start + head + ' '.repeat(10 * MIB) + end);
-    // Often enough to find a response that is sometimes lost to a client that is still sending.
-    for (let round = 0; round < 3; round++) {
-      const { answers } = await converse(gateway.url, bytes, { after: leavesWithAnswer });
-      expect(answers).toMatchObject([
-        {
-          ...{ status: 413, headers: { connection: 'close' } },
-          body: { code: 'payload-too-large', outcome: 'not_processed' },
-        },
-      ]);
-    }
-  });
+  ])(
+    'K1 a body of 10 MiB %s is 413 to a client that sends all of it first, and its connection ends',
+    async (_, head, end) => {
+      const start = `POST ${ASSET_NUMS} HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${gateway.key}\r\nContent-Type: application/json\r\n`;
+      const bytes = Buffer.from(start + head + ' '.repeat(10 * MIB) + end);
+      // Often enough to find a response that is sometimes lost to a client that is still sending.
+      for (let round = 0; round < 3; round++) {
+        let isTaken = false;
+        const after = (socket: Socket) => socket.once('finish', () => (isTaken = true));
+        const { answers } = await converse(gateway.url, bytes, { after });
+        expect(isTaken).toBe(true);
+        expect(answers).toMatchObject([
+          {
+            ...{ status: 413, headers: { connection: 'close' } },
+            body: { code: 'payload-too-large', outcome: 'not_processed' },
+          },
+        ]);
+      }
+    },
+  );
 
   it('K1 a body of exactly 1 MiB is read, one byte more is not', async () => {
     const body = `{"size":1}${' '.repeat(MIB - 10)}`;
