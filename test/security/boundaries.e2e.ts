@@ -200,9 +200,12 @@ describe('a prototype', () => {
       expect([0, 401, 500, 502, 503, clean.statuses[index]]).toContain(status);
     if (!statuses.includes(0)) return;
     // What fails in a callback of a library ends the process, for example when a collection of garbage is measured.
-    const { child, ended: end, output } = disturbed.gateways[0] as GatewayProcess;
-    await until(`the gateway has ended, after ${statuses.join()}`, () => child.exitCode !== null);
-    expect([await end, output()]).toEqual([1, expect.stringContaining('"event":"uncaught-exception"')]);
+    const polluted = disturbed.gateways[0] as GatewayProcess;
+    await until(`the gateway has ended, after ${statuses.join()}`, () => polluted.child.exitCode !== null);
+    expect([await polluted.ended, polluted.output()]).toEqual([
+      1,
+      expect.stringContaining('"event":"uncaught-exception"'),
+    ]);
   }
 
   const ORDER_NUMBER = /SO-\d/;

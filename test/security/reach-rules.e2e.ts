@@ -295,43 +295,6 @@ describe('S1 lookups', () => {
   });
 });
 
-it("S14 the platform's message about a field uses the gateway's name and path of the field", async () => {
-  const answer = await place([item({ customer: { customerId: 'cus-nowhere' } })], 'tester');
-  expect([answer.status, answer.body['code']]).toEqual([422, 'upstream-rejected']);
-  expect(answer.text).not.toContain('orderList');
-  expect(answer.body['errors']).toMatchObject([{ pointer: '/items/0/customer/customerId' }]);
-});
-
-describe('S1 the time that a refusal takes', () => {
-  const ROUNDS = 40;
-  const quantile = (times: readonly number[], share: number): number =>
-    times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))] ?? 0;
-  const rename = (id: string) =>
-    gateway.request('PATCH', `/v1/enterprises/ent-harbour/members/${id}`, {
-      body: { account: 'x', name: 'X' },
-      ...key('bound'),
-    });
-
-  it.each<[string, (id: string) => Promise<TestAnswer>, foreign: string, unknown: string]>([
-    ['a member', rename, 'mem-meridian-noor', 'mem-meridian-none'],
-    ['an asset number of an order', (id) => place([deletion(id)]), '8000002001', '8000009999'],
-  ])('does not tell whether %s is foreign or unknown', async (_, ask, other, unknown) => {
-    const times: Record<string, number[]> = { [other]: [], [unknown]: [] };
-    for (let round = -5; round < ROUNDS; round++) {
-      // In turns, each first as often as the other.
-      for (const id of round % 2 === 0 ? [other, unknown] : [unknown, other]) {
-        const startedAt = performance.now();
-        expect((await ask(id)).status).toBe(404);
-        if (round >= 0) times[id]?.push(performance.now() - startedAt);
-      }
-    }
-    const [ofOther = [], ofUnknown = []] = [times[other], times[unknown]];
-    // What is left between the medians is less than what each varies by itself.
-    const noise = Math.max(...[ofOther, ofUnknown].map((each) => quantile(each, 0.9) - quantile(each, 0.1)));
-    expect(Math.abs(quantile(ofOther, 0.5) - quantile(ofUnknown, 0.5))).toBeLessThan(noise);
-  });
-});
-
 // The last one: it ends the store.
 it('S1 reserved numbers are known to every process, and get a problem of the dependency while their store is down', async () => {
   const number = await reserve(one, 'bound');
