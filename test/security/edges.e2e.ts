@@ -152,13 +152,9 @@ describe('S22 what Node calls', () => {
       await upload();
     },
     jobs: upload,
-    'lingering connection': () => {
-      const head = `Host: x\r\nX-Api-Key: ${fleet.key}\r\nContent-Type: text/plain\r\nContent-Length: 2`;
-      return converse(gateway.url, `POST /v1/license-orders HTTP/1.1\r\n${head}\r\n\r\n{`, {
-        after: (socket) => socket.once('data', () => socket.write('}')),
-        patienceMs: 3_000,
-      });
-    },
+    // The gateway gives up a stranger that does not go on after two seconds.
+    'lingering connection': () =>
+      converse(gateway.url, 'POST /v1/license-orders HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{'),
     'log of a request': () => get('/health/live'),
     'management request': () => fetch(`${gateway.managementUrl}/console/console.js`),
     'order connection': order,
