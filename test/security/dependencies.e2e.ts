@@ -6,11 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 
 /** `npm run check:audit` with a registry of our own, and the content of the lock file. */
-
-jest.setTimeout(180_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'audit-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -22,7 +20,7 @@ afterEach(() => {
 });
 
 /** A registry that knows one advisory, knows none, or has no audit. */
-async function registryWith(severity: 'critical' | 'low' | undefined, status = 200): Promise<string> {
+async function registryWith(severity?: string, status = 200): Promise<string> {
   registry = createServer((request, response) => {
     request.resume();
     const [name, version] = ['prom-client', '15.1.3'];
@@ -43,10 +41,7 @@ async function registryWith(severity: 'critical' | 'low' | undefined, status = 2
   return `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
 }
 
-async function audit(
-  url: string,
-  environment: Record<string, string> = {},
-): Promise<{ code: number; output: string }> {
+async function audit(url: string, environment: Record<string, string>) {
   const child = spawn(process.execPath, ['scripts/audit.ts'], {
     // Its cache remembers advisories by their ids.
     env: {
@@ -55,43 +50,27 @@ async function audit(
       npm_config_registry: url,
       npm_config_cache: join(folder, String(count++)),
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [out, error, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close') as Promise<[number]>,
-  ]);
+  const ended = once(child, 'close') as Promise<[number]>;
+  const [out, error, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, output: out + error };
 }
 
 describe('S18 the audit of runtime dependencies', () => {
-  it('fails where one is critical, and names it', async () => {
-    const { code, output } = await audit(await registryWith('critical'));
-    expect(output).toContain('critical: prom-client: a hole');
-    expect(code).toBe(1);
-  });
-
-  it.each(['low', undefined] as const)('passes where the worst advisory is %s', async (severity) => {
-    const { code, output } = await audit(await registryWith(severity));
-    expect(output).toContain('no vulnerability');
-    expect(code).toBe(0);
-  });
-
-  it.each([405, 404, 500])('passes and says so where the registry responds with %i', async (status) => {
-    const { code, output } = await audit(await registryWith(undefined, status));
-    expect(output).toContain('NOT AUDITED');
-    expect(code).toBe(0);
-  });
-
-  it('fails where the registry does not respond in a CI that expects it to', async () => {
-    const url = await registryWith(undefined, 405);
-    const expected = await audit(url, { CI: 'true', AUDIT_NETWORK: 'expected' });
-    expect(expected.output).toContain('NOT AUDITED');
-    expect(expected.code).toBe(1);
-    const offline = await audit(url, { CI: 'true' });
-    expect(offline.output).toContain('NOT AUDITED');
-    expect(offline.code).toBe(0);
+  it.each<[string, Parameters<typeof registryWith>, Record<string, string>, number, string]>([
+    ['one is critical', ['critical'], {}, 1, 'critical: prom-client: a hole'],
+    ['the worst advisory is low', ['low'], {}, 0, 'no vulnerability'],
+    ['the registry has no audit', [undefined, 405], { CI: 'true' }, 0, 'NOT AUDITED'],
+    [
+      'the registry fails, and the CI expects it to answer',
+      [undefined, 500],
+      { CI: 'true', AUDIT_NETWORK: 'expected' },
+      1,
+      'NOT AUDITED',
+    ],
+  ])('where %s, ends with a code and says why', async (_, registryIs, environment, code, why) => {
+    const ended = await audit(await registryWith(...registryIs), environment);
+    expect(ended).toEqual({ code, output: expect.stringContaining(why) });
   });
 });
 
@@ -103,11 +82,8 @@ it('S18 every dependency has one exact version, and every package of the lock fi
   const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
   for (const path of ['package.json', 'bench/package.json']) {
     const { dependencies, devDependencies, optionalDependencies } = read(path);
-    for (const [name, version] of Object.entries({
-      ...dependencies,
-      ...devDependencies,
-      ...optionalDependencies,
-    }))
+    const all = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
+    for (const [name, version] of all)
       expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
   }
   const packages = Object.entries(read('package-lock.json')['packages'] as Record<string, Locked>);
@@ -152,28 +128,32 @@ describe('G7 the containers', () => {
     expect(dockerfile).toContain('FROM scratch AS runtime');
   });
 
-  it('have limits, and only the rights that they need', () => {
-    for (const line of [
-      'read_only: true',
-      'cap_drop: [ALL]',
-      "security_opt: ['no-new-privileges:true']",
-      'pids_limit: ',
-      'cpus: ',
-      'mem_limit: ',
-    ])
-      expect(partOf('x-hardened: &hardened')).toContain(line);
-    expect(partOf('x-redis: &redis')).toContain('<<: *hardened');
-    for (const name of ['redis', 'guard-redis']) {
-      expect(partOf(`  ${name}:`)).toContain('<<: *redis');
-      for (const setting of ['--protected-mode', '--bind', '--dir\n      - /data'])
-        expect(partOf(`  ${name}:`)).toContain(setting);
-    }
-    for (const name of ['gateway', 'sandbox']) {
-      expect(partOf(`  ${name}:`)).toContain('<<: *hardened');
-      expect(partOf(`  ${name}:`)).toMatch(/user: '\$\{SECRETS_UID:-1000\}/);
-    }
-    expect(partOf('x-redis: &redis')).toContain("user: '999:999'");
-    // Only the ports that people call are published, and only on this machine.
+  it.each([
+    [
+      'x-hardened: &hardened',
+      [
+        'read_only: true',
+        'cap_drop: [ALL]',
+        'no-new-privileges:true',
+        'pids_limit: ',
+        'cpus: ',
+        'mem_limit: ',
+      ],
+    ],
+    ['x-redis: &redis', ['<<: *hardened', "user: '999:999'"]],
+    ...['redis', 'guard-redis'].map((name): [string, string[]] => [
+      `  ${name}:`,
+      ['<<: *redis', '--protected-mode', '--bind', '--dir\n      - /data'],
+    ]),
+    ...['gateway', 'sandbox'].map((name): [string, string[]] => [
+      `  ${name}:`,
+      ['<<: *hardened', "user: '${SECRETS_UID:-1000}"],
+    ]),
+  ])('have limits, and only the rights that they need: %s', (part, lines) => {
+    for (const line of lines) expect(partOf(part)).toContain(line);
+  });
+
+  it('publish only the ports that people call, and only on this machine', () => {
     const published = [...compose.matchAll(/ports: \[(.+)\]/g)].flatMap(([, ports = '']) =>
       ports.split(', '),
     );
@@ -190,8 +170,7 @@ describe('G7 the containers', () => {
     expect(checks).toHaveLength(2);
     for (const [, timing, command] of checks) {
       expect(timing).toContain('--interval=30s');
-      expect(command).toMatch(/^\["bash", "-c", /);
-      expect(command).not.toContain('node');
+      expect(command).toMatch(/^\["bash", "-c", (?!.*node)/);
       // Podman 4 and Docker before 25 refuse it.
       expect(timing).not.toContain('start-interval');
     }

@@ -5,7 +5,6 @@ import ts from 'typescript';
 import { newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
-import { Issuer } from '../support/issuer.ts';
 import { orderOf } from '../support/order-body.ts';
 import { converse } from '../support/raw-client.ts';
 import { ask, until } from '../support/redis.ts';
@@ -74,186 +73,156 @@ function scan(): { callbacks: Callback[]; names: Set<string> } {
   return { callbacks, names };
 }
 
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+
 describe('S22 what Node calls', () => {
   const { callbacks, names } = scan();
+  let sandbox: TestSandbox;
+  let fleet: Fleet;
+  let gateway: GatewayProcess;
 
-  it('is an edge, everywhere in the product', () => {
+  beforeAll(async () => {
+    sandbox = await TestSandbox.start();
+    fleet = await Fleet.start(sandbox, 1, {
+      how: {
+        nodeOptions: `--no-warnings --import ${new URL('../support/fault-edges.ts', import.meta.url).href}`,
+      },
+      environment: { CACHE_TTL_MS: '1000', UPSTREAM_DEADLINE_MS: '3000' },
+      redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
+      caller: { rateLimit: { requests: 1_000_000, perSeconds: 3_600 } },
+    });
+    gateway = fleet.gateways[0] as GatewayProcess;
+  });
+  afterAll(async () => {
+    await fleet.stop();
+    await sandbox.close();
+  });
+
+  it('is an edge, everywhere in the product, and is excepted nowhere for nothing', () => {
     expect(callbacks.filter(({ isEdge }) => isEdge).length).toBeGreaterThan(40);
-    const bare = callbacks
-      .filter(({ isEdge, file, called }) => !isEdge && !NO_EDGE[file] && !NO_EDGE[`${file} ${called}`])
-      .map(({ file, called }) => `${file}: ${called}`);
+    const excepted = new Set<string>();
+    const bare = callbacks.flatMap(({ isEdge, file, called }) => {
+      const exception = [file, `${file} ${called}`].find((each) => each in NO_EDGE);
+      if (!isEdge && exception) excepted.add(exception);
+      return isEdge || exception ? [] : [`${file}: ${called}`];
+    });
     expect(bare).toEqual([]);
+    expect([...excepted].toSorted()).toEqual(Object.keys(NO_EDGE).toSorted());
   });
 
-  it('is excepted nowhere for nothing', () => {
-    const unused = Object.keys(NO_EDGE).filter(
-      (entry) =>
-        !callbacks.some(
-          ({ isEdge, file, called }) => !isEdge && (entry === file || entry === `${file} ${called}`),
-        ),
-    );
-    expect(unused).toEqual([]);
+  const arm = async (...edges: string[]): Promise<void> => {
+    const armed = once(gateway.child, 'message');
+    gateway.child.send(edges);
+    await armed;
+  };
+  const linesOf = (at: string): string[] =>
+    gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"event":"fault"') && line.includes(`"at":${JSON.stringify(at)}`));
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key, ...headers } });
+  const upload = () =>
+    fetch(`${gateway.url}/v1/enterprises/ent-harbour/member-imports`, {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key, 'content-type': 'text/csv' },
+      body: `account,password,name\nedge${Date.now()},${newSecret('m')},Edge`,
+    });
+  let orders = 0;
+  const order = () => fleet.post(0, '/v1/license-orders', orderOf(`SO-edge-${orders++}`));
+  const restartConnections = () =>
+    ask(fleet.redis, async (client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+
+  /** What brings the work of an edge about. */
+  const scenes: Readonly<Record<string, () => Promise<unknown>>> = {
+    'abandoned read': () => get('/v1/callers/me'),
+    admission: () => get(ASSETS),
+    'bad request': () => converse(gateway.url, 'NO HTTP\r\n\r\n', { patienceMs: 500 }),
+    body: order,
+    cache: () => get(ASSETS),
+    'caller limits': () => get(ASSETS),
+    connections: () => converse(gateway.url, '', { after: (socket) => socket.end() }),
+    deadline: async () => {
+      await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 3_500 } });
+      await get(ASSETS, { 'cache-control': 'no-cache' });
+    },
+    'end of a request': () => get(ASSETS),
+    'import lease': async () => {
+      await sandbox.fault({ operation: 'addMembers', times: 1, action: { delayMs: 3_000 } });
+      await upload();
+    },
+    jobs: upload,
+    // The gateway gives up a stranger that does not go on after two seconds.
+    'lingering connection': () =>
+      converse(gateway.url, 'POST /v1/license-orders HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{'),
+    'log of a request': () => get('/health/live'),
+    'management request': () => fetch(`${gateway.managementUrl}/console/console.js`),
+    'order connection': order,
+    'order store': order,
+    'order store count': order,
+    rates: () => get(ASSETS),
+    redis: restartConnections,
+    'redis commands': () => get(ASSETS),
+    'redis is back': restartConnections,
+    'redis timeouts': () => get(ASSETS),
+    request: () => get(ASSETS),
+  };
+  const BY_THEMSELVES = ['overload', 'reconciliation', 'redis check', 'replicas', 'traffic', 'watched file'];
+  /** At the end of a time limit, so while the others take their time. */
+  const SLOW = ['deadline'];
+  const QUICK = Object.keys(scenes).filter((at) => !SLOW.includes(at));
+  /** Rare; each is the same function around other work. */
+  const NOT_HERE =
+    'abandoned call, end of a watch, gaps, idle connection, issuer keys, late outcome, late response, library, ' +
+    'order carried out, outcome of a write, pace, pages, slow connection, span, turn of work, write not sent';
+
+  it('has its scene, each edge of it', () => {
+    const known = [...Object.keys(scenes), ...BY_THEMSELVES, ...NOT_HERE.split(', ')];
+    expect([...names].toSorted()).toEqual(known.toSorted());
   });
 
-  describe('may throw:', () => {
-    let sandbox: TestSandbox;
-    let issuer: Issuer;
-    let fleet: Fleet;
-    let gateway: GatewayProcess;
-
-    beforeAll(async () => {
-      [sandbox, issuer] = await Promise.all([TestSandbox.start(), Issuer.start()]);
-      fleet = await Fleet.start(sandbox, 1, {
-        how: {
-          nodeOptions: `--no-warnings --import ${new URL('../support/fault-edges.ts', import.meta.url).href}`,
-        },
-        environment: { ...issuer.environment, CACHE_TTL_MS: '1000' },
-        redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
-        caller: { rateLimit: { requests: 1_000_000, perSeconds: 3_600 } },
+  it.each([[...BY_THEMSELVES, ...SLOW], ...QUICK.map((at) => [at])].map((each) => [each]))(
+    'may throw: %j: one line of the log has the message, and the gateway goes on',
+    async (edges) => {
+      const before = edges.map((at) => linesOf(at).length);
+      await arm(...edges);
+      await until(`the edges have thrown: ${edges.join()}`, async () => {
+        // The fault may cost this request, or break its connection.
+        const left = () => edges.filter((at, index) => linesOf(at).length === before[index]);
+        for (const at of left()) await scenes[at]?.().catch(() => undefined);
+        return left().length === 0;
       });
-      gateway = fleet.gateways[0] as GatewayProcess;
-    });
-    afterAll(async () => {
-      await fleet.stop();
-      await Promise.all([sandbox.close(), issuer.close()]);
-    });
-
-    const ASSETS = '/v1/enterprises/ent-harbour/assets';
-    const arm = async (...edges: string[]): Promise<void> => {
-      const armed = once(gateway.child, 'message');
-      gateway.child.send(edges);
-      await armed;
-    };
-    const linesOf = (at: string): string[] =>
-      gateway
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('"event":"fault"') && line.includes(`"at":${JSON.stringify(at)}`));
-    const get = (path: string, headers: Record<string, string> = {}) =>
-      fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key, ...headers } });
-    const upload = () =>
-      fetch(`${gateway.url}/v1/enterprises/ent-harbour/member-imports`, {
-        method: 'POST',
-        headers: { 'x-api-key': fleet.key, 'content-type': 'text/csv' },
-        body: `account,password,name\nedge${Date.now()},${newSecret('m')},Edge`,
+      for (const [index, at] of edges.entries()) {
+        const lines = linesOf(at).slice(before[index]);
+        expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+          {
+            level: 'error',
+            error: 'RangeError',
+            message: `made at the edge: ${at}`,
+            stack: expect.stringContaining('    at '),
+          },
+        ]);
+      }
+      // At once, and not at the end of a time limit.
+      await until('the gateway is ready, and a read and an order succeed', async () => {
+        const signal = AbortSignal.timeout(5_000);
+        const read = await fetch(gateway.url + ASSETS, { headers: { 'x-api-key': fleet.key }, signal });
+        const statuses = [(await get('/health/ready')).status, read.status, (await order()).status];
+        return statuses.join() === '200,200,201';
       });
-    let orders = 0;
-    const order = () => fleet.post(0, '/v1/license-orders', orderOf(`SO-edge-${orders++}`));
-    const restartConnections = () =>
-      ask(fleet.redis, async (client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+      expect(gateway.child.exitCode).toBeNull();
+      expect(gateway.output()).not.toMatch(/"event":"(uncaught-exception|unhandled-rejection)"/);
+    },
+  );
 
-    /** What brings the work of an edge about; nothing for those that run by themselves. */
-    const scenes: Readonly<Record<string, () => Promise<unknown>>> = {
-      'abandoned read': () => get('/v1/callers/me'),
-      admission: () => get(ASSETS),
-      'bad request': () => converse(gateway.url, 'NO HTTP\r\n\r\n', { patienceMs: 500 }),
-      body: order,
-      cache: () => get(ASSETS),
-      'caller limits': () => get(ASSETS),
-      connections: () => converse(gateway.url, '', { after: (socket) => socket.end() }),
-      deadline: async () => {
-        await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 11_000 } });
-        await get(ASSETS, { 'cache-control': 'no-cache' });
-      },
-      'end of a request': () => get(ASSETS),
-      'import lease': async () => {
-        await sandbox.fault({ operation: 'addMembers', times: 1, action: { delayMs: 3_000 } });
-        await upload();
-      },
-      jobs: upload,
-      'lingering connection': () =>
-        converse(gateway.url, `POST /v1/license-orders HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{`, {
-          patienceMs: 3_000,
-        }),
-      'log of a request': () => get('/health/live'),
-      'management request': () => fetch(`${gateway.managementUrl}/console/console.js`),
-      'order connection': order,
-      'order store': order,
-      'order store count': order,
-      rates: () => get(ASSETS),
-      redis: restartConnections,
-      'redis commands': () => get(ASSETS),
-      'redis is back': restartConnections,
-      'redis timeouts': () => get(ASSETS),
-      request: () => get(ASSETS),
-    };
-    const BY_THEMSELVES = [
-      'overload',
-      'reconciliation',
-      'redis check',
-      'replicas',
-      'traffic',
-      'watched file',
-    ];
-    /** Rare; each is the same function around other work. */
-    const NOT_HERE = [
-      ...[
-        'abandoned call',
-        'gaps',
-        'idle connection',
-        'issuer keys',
-        'late outcome',
-        'late response',
-        'library',
-      ],
-      ...[
-        'order carried out',
-        'outcome of a write',
-        'pace',
-        'pages',
-        'slow connection',
-        'span',
-        'end of a watch',
-        'turn of work',
-        'write not sent',
-      ],
-    ];
-
-    it('every edge has its scene', () => {
-      expect([...names].toSorted()).toEqual(
-        [...Object.keys(scenes), ...BY_THEMSELVES, ...NOT_HERE].toSorted(),
-      );
-    });
-
-    it.each([...Object.keys(scenes), ...BY_THEMSELVES])(
-      '%s: one line of the log has the message, and the gateway goes on',
-      async (at) => {
-        const before = linesOf(at).length;
-        await arm(at);
-        await until(`the edge has thrown: ${at}`, async () => {
-          // The fault may cost this request, or break its connection.
-          await scenes[at]?.().catch(() => undefined);
-          return linesOf(at).length > before;
-        });
-        const [line = '', ...more] = linesOf(at).slice(before);
-        expect(more).toEqual([]);
-        expect(JSON.parse(line)).toMatchObject({
-          level: 'error',
-          error: 'RangeError',
-          message: `made at the edge: ${at}`,
-          stack: expect.stringContaining('    at '),
-        });
-        await until('the gateway is ready', async () => (await get('/health/ready')).status === 200);
-        // At once, and not at the end of a time limit.
-        await until('a read and an order succeed', async () => {
-          const signal = AbortSignal.timeout(5_000);
-          const read = await fetch(gateway.url + ASSETS, { headers: { 'x-api-key': fleet.key }, signal });
-          return read.status === 200 && (await order()).status === 201;
-        });
-        expect(gateway.child.exitCode).toBeNull();
-        expect(gateway.output()).not.toMatch(/"event":"(uncaught-exception|unhandled-rejection)"/);
-      },
-    );
-
-    it.each([
-      ['request', () => gateway.url + ASSETS],
-      ['management request', () => `${gateway.managementUrl}/metrics`],
-    ])('%s: it gets 500 in problem+json', async (at, url) => {
-      await arm(at);
-      const response = await fetch(url(), { headers: { 'x-api-key': fleet.key } });
-      expect(response.status).toBe(500);
-      expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/);
-      expect(await response.json()).toMatchObject({ code: 'internal-error', status: 500 });
-    });
+  it.each([
+    ['request', () => gateway.url + ASSETS],
+    ['management request', () => `${gateway.managementUrl}/metrics`],
+  ])('may throw: %s: it gets 500 in problem+json', async (at, url) => {
+    await arm(at);
+    const response = await fetch(url(), { headers: { 'x-api-key': fleet.key } });
+    expect(response.status).toBe(500);
+    expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    expect(await response.json()).toMatchObject({ code: 'internal-error', status: 500 });
   });
 });

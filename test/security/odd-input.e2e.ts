@@ -22,7 +22,7 @@ import { whenClosed } from '../support/socket.ts';
 
 /** What comes from outside and is not what it should be, at the shipped bundle: nothing of it may throw where nothing catches. */
 
-const { atEnd } = endings();
+const { atEnd, ended } = endings();
 let sandbox: TestSandbox;
 let fleet: Fleet;
 let gateway: GatewayProcess;
@@ -107,69 +107,23 @@ describe('S22 what is not what it should be:', () => {
     const url = gateway[listener];
     const key = `X-Api-Key: ${fleet.key}\r\n`;
     const lines = [
-      ...[
-        'GET / HTTP/1.1',
-        'HEAD / HTTP/1.1',
-        'OPTIONS * HTTP/1.1',
-        'OPTIONS / HTTP/1.1',
-        'TRACE / HTTP/1.1',
-      ],
-      ...[
-        'CONNECT x:1 HTTP/1.1',
-        'GET http://x/metrics HTTP/1.1',
-        'GET // HTTP/1.1',
-        'GET ///console HTTP/1.1',
-      ],
-      ...['GET /%', 'GET /%ff', 'GET /%00', 'GET /?%', 'GET /#', 'GET \\'].map((each) => `${each} HTTP/1.1`),
-      ...[
-        '',
-        '/',
-        '/.',
-        '/..',
-        '/%',
-        '/console.js',
-        '/console.js?%',
-        '/__proto__',
-        '/constructor',
-        '/toString',
-        '?',
-        '/?a',
-      ].flatMap((path) => [
-        `GET /console${path} HTTP/1.1`,
-        `GET /docs${path} HTTP/1.1`,
-        `HEAD /console${path} HTTP/1.1`,
+      ...['/', '*', '//', '///console', '/%', '/%ff', '/%00', '/?%', '/#', 'http://x/metrics'],
+      ...['', '/', '/..', '/%', '/console.js?%', '/__proto__', '/toString', '?'].flatMap((path) => [
+        `/console${path}`,
+        `/docs${path}`,
       ]),
-      ...[
-        'state?replica=%',
-        'state?replica=__proto__',
-        'jobs?rows=../x',
-        'jobs?rows=%00',
-        'jobs?rows=__proto__',
-        'orders?%',
-      ].map((path) => `GET /console/${path} HTTP/1.1`),
-      ...[
-        'DELETE /console/api/v1/jobs/%',
-        'DELETE /console/api/v1/jobs/%e0%a4%a',
-        'DELETE /console/api/v1/jobs/..',
-      ].map((each) => `${each} HTTP/1.1`),
-      ...[
-        'POST /console/api/v1/license-orders/%ff/x/settlement HTTP/1.1',
-        'GET /console/api/v1/callers/me?% HTTP/1.1',
-      ],
-      ...[
-        'PATCH /metrics HTTP/1.1',
-        'POST /metrics HTTP/1.1',
-        'GET /metrics HTTP/1.0',
-        'PRI * HTTP/2.0',
-        'GET /',
-        'PURGE / HTTP/1.1',
-      ],
-      ...['GET /problems/%', 'GET /problems/__proto__', 'GET /openapi.json/', 'GET /v1/jobs/%00/events'].map(
-        (each) => `${each} HTTP/1.1`,
+      ...['state?replica=%', 'state?replica=__proto__', 'jobs?rows=../x', 'jobs?rows=%00', 'orders?%'].map(
+        (path) => `/console/${path}`,
       ),
+      ...['/console/api/v1/callers/me?%', '/problems/%', '/problems/__proto__', '/v1/jobs/%00/events'],
+    ].map((path) => `GET ${path} HTTP/1.1`);
+    const others = [
+      ...['HEAD / HTTP/1.1', 'HEAD /console HTTP/1.1', 'OPTIONS * HTTP/1.1', 'TRACE / HTTP/1.1'],
+      ...['CONNECT x:1 HTTP/1.1', 'GET \\ HTTP/1.1', 'PURGE / HTTP/1.1', 'PATCH /metrics HTTP/1.1'],
+      ...['DELETE /console/api/v1/jobs/%', 'DELETE /console/api/v1/jobs/%e0%a4%a', 'GET /'],
+      ...['POST /console/api/v1/license-orders/%ff/x/settlement HTTP/1.1', 'GET /metrics HTTP/1.0'],
     ];
     const heads = [
-      '',
       'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n',
       'Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n',
       'Expect: 100-continue\r\nContent-Length: 5\r\n',
@@ -178,50 +132,48 @@ describe('S22 what is not what it should be:', () => {
       'Content-Length: -1\r\n',
       'Accept: \u00e9\r\nAccept-Encoding: \u00ff;q=\r\nIf-None-Match: "\r\nOrigin: \r\nSec-Fetch-Site: \r\n',
     ];
-    const asked = lines.flatMap((line) =>
-      heads.map((head) => `${line}\r\nHost: localhost\r\n${key}${head}Connection: close\r\n\r\n`),
-    );
-    const bytes = [
-      '\0\0\0\0',
-      '\x16\x03\x01\x02\x00\x01',
-      '\r\n\r\n\r\n',
-      'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
-      'a'.repeat(40_000),
-    ];
-    for (let from = 0; from < asked.length; from += 50)
-      await Promise.all(
-        [...asked.slice(from, from + 50), ...(from === 0 ? bytes : [])].map((each) => sendRaw(url, each)),
-      );
+    const pages = ['/', '/console', '/metrics', '/v1/jobs'].map((path) => `GET ${path} HTTP/1.1`);
+    const asked = [
+      ...[...lines, ...others].map((line) => [line, ''] as const),
+      ...[...pages, 'POST /v1/license-orders HTTP/1.1'].flatMap((line) =>
+        heads.map((head) => [line, head] as const),
+      ),
+    ].map(([line, head]) => `${line}\r\nHost: localhost\r\n${key}${head}Connection: close\r\n\r\n`);
+    const bytes = ['\0\0\0\0', '\x16\x03\x01\x02\x00\x01', '\r\n\r\n\r\n', 'a'.repeat(40_000)];
+    await Promise.all([...asked, ...bytes].map((each) => sendRaw(url, each)));
     await expectAlive();
   });
 
   it('connections that break at any moment of a request or a response', async () => {
     const rows = Array.from({ length: 400 }, (_, index) => `odd${index},${newSecret('m')},Odd`).join('\n');
-    const job = (await (await upload(rows)).json()) as { jobId: string };
+    const { jobId } = (await (await upload(rows)).json()) as { jobId: string };
     const head = `Host: localhost\r\nX-Api-Key: ${fleet.key}\r\n`;
-    const requests = [
+    const paths = [
+      ...PATHS,
       ...[
-        ...PATHS,
-        `/v1/jobs/${job.jobId}/events`,
-        `/v1/jobs/${job.jobId}/rows`,
+        `/v1/jobs/${jobId}/events`,
+        `/v1/jobs/${jobId}/rows`,
         '/openapi.json',
         '/docs/swagger-ui-bundle.js',
-      ].map((path) => [gateway.url, `GET ${path} HTTP/1.1\r\n${head}\r\n`] as const),
+      ],
+    ];
+    const post = (path: string, type: string, more: string) =>
+      `POST ${path} HTTP/1.1\r\n${head}Content-Type: ${type}\r\n${more}`;
+    const begun = 'Content-Length: 9000\r\n\r\n{"a"';
+    const requests: (readonly [url: string, text: string])[] = [
+      ...paths.map((path) => [gateway.url, `GET ${path} HTTP/1.1\r\n${head}\r\n`] as const),
       ...[...CONSOLE, '/console/console.js'].map(
         (path) => [gateway.managementUrl, `GET ${path} HTTP/1.1\r\n${head}\r\n`] as const,
       ),
+      [gateway.url, post('/v1/enterprises/ent-harbour/member-imports', 'text/csv', begun)],
       [
         gateway.url,
-        `POST /v1/enterprises/ent-harbour/member-imports HTTP/1.1\r\n${head}Content-Type: text/csv\r\nContent-Length: 90000\r\n\r\naccount,pass`,
-      ] as const,
-      [
-        gateway.url,
-        `POST /v1/license-orders HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"a":`,
-      ] as const,
+        post('/v1/license-orders', 'application/json', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":'),
+      ],
       [
         gateway.managementUrl,
-        `POST /console/api/v1/license-orders/crm/x/settlement HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{`,
-      ] as const,
+        post('/console/api/v1/license-orders/crm/x/settlement', 'application/json', begun),
+      ],
     ];
     const ways = ['resetAndDestroy', 'destroy', 'end'] as const;
     const breakOff = async (url: string, text: string, ending: (typeof ways)[number], afterMs: number) => {
@@ -231,140 +183,139 @@ describe('S22 what is not what it should be:', () => {
       socket.write(text);
       setTimeout(() => socket[ending](), afterMs);
       // One that is only ended at this side may stay open while the events of a job last.
-      setTimeout(() => socket.destroy(), 2_000);
+      setTimeout(() => socket.destroy(), 500);
       await whenClosed(socket);
     };
     for (const ending of ways)
       await Promise.all(
-        requests.flatMap(([url, text]) =>
-          [0, 1, 5, 20, 80].map((afterMs) => breakOff(url, text, ending, afterMs)),
-        ),
+        requests.flatMap(([url, text]) => [0, 5, 40].map((afterMs) => breakOff(url, text, ending, afterMs))),
       );
     await expectAlive();
   });
 
-  it.each(['callers.json', 'users.json'])(
-    '%s when it is read again: none, a folder, a circle of links, no folder',
-    async (name) => {
-      const path = `${fleet.folder}/${name}`;
-      const event = name === 'callers.json' ? '"event":"callers-rejected"' : '"event":"users-rejected"';
-      const times = () => gateway.output().split(event).length;
-      const states: (() => void)[] = [
-        () => undefined,
-        () => mkdirSync(path),
-        () => symlinkSync(path, path),
-        () => symlinkSync('/proc/self/mem', path),
-        () => symlinkSync(`${fleet.folder}/away/under`, path),
-      ];
-      renameSync(path, `${path}.away`);
-      for (const make of states) {
-        const before = times();
+  it('the files of callers and users when they are read again: none, a folder, a circle of links, no folder', async () => {
+    const files = ['callers', 'users'].map((name) => ({
+      path: `${fleet.folder}/${name}.json`,
+      times: (event: string) => gateway.output().split(`"event":"${name}-${event}"`).length,
+    }));
+    /** Changes both files, and waits until the gateway tells of both. */
+    const change = async (event: string, make: (path: string) => void) => {
+      const before = files.map(({ times }) => times(event));
+      for (const { path } of files) make(path);
+      await until(`the gateway has told: ${event}`, () =>
+        files.every(({ times }, index) => times(event) > (before[index] ?? 0)),
+      );
+      expect((await fleet.get(0, '/v1/callers/me')).status).toBe(200);
+    };
+    await change('rejected', (path) => renameSync(path, `${path}.away`));
+    for (const make of [
+      mkdirSync,
+      (path: string) => symlinkSync(path, path),
+      (path: string) => symlinkSync('/proc/self/mem', path),
+      (path: string) => symlinkSync(`${fleet.folder}/away/under`, path),
+    ])
+      await change('rejected', (path) => {
         rmSync(path, { recursive: true, force: true });
-        make();
-        await until('the gateway has told of it', () => times() > before);
-        expect((await fleet.get(0, '/v1/callers/me')).status).toBe(200);
-      }
-      rmSync(path, { recursive: true, force: true });
+        make(path);
+      });
+    await change('reloaded', (path) => {
+      rmSync(path);
       renameSync(`${path}.away`, path);
-      const readAgain = name === 'callers.json' ? '"event":"callers-reloaded"' : '"event":"users-reloaded"';
-      await until('it is read again', () => gateway.output().includes(readAgain));
-      await expectAlive();
-    },
-  );
+    });
+    await expectAlive();
+  });
 
   it('what the issuer publishes', async () => {
     for (const odd of [
       '',
       'null',
-      '[]',
-      '{}',
-      '{"keys":null}',
       '{"keys":[null]}',
-      '{"keys":[{}]}',
       '{"keys":{"length":1}}',
       '{"keys":[{"kid":1}]}',
-      '{"keys":[{"kid":"odd","kty":"EC"}]}',
       '['.repeat(9_000),
     ]) {
       keys = odd;
-      const response = await fetch(`${gateway.url}/v1/callers/me`, {
-        headers: { authorization: `Bearer ${ODD_JWT}` },
-      });
-      expect([401, 503]).toContain(response.status);
+      const headers = { authorization: `Bearer ${ODD_JWT}` };
+      expect([401, 503]).toContain((await fetch(`${gateway.url}/v1/callers/me`, { headers })).status);
     }
     await expectAlive();
   });
 
-  it.each(['string', 'list', 'hash', 'set', 'garbage in its own type'])(
-    'what stands in Redis: %s',
-    async (kind) => {
-      await fleet.post(0, '/v1/license-orders', orderOf(`SO-odd-${kind.length}`));
-      await upload(`kind${kind.length},${newSecret('m')},Kind`);
+  it.each(['another type', 'garbage in its own type'])('what stands in Redis: %s', async (kind) => {
+    const use = async (name: string) => {
+      await fleet.post(0, '/v1/license-orders', orderOf(`SO-odd-${name}`));
+      await upload(`${name},${newSecret('m')},Kind`);
       for (const path of PATHS)
-        await fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key } }).then((each) => each.text());
-      const spoilt = await ask(fleet.redis, async (client) => {
-        const names = await client.keys('*');
-        for (const name of names) {
-          const type = kind === 'garbage in its own type' ? await client.type(name) : kind;
-          const fields = type === 'hash' ? await client.hkeys(name).catch(() => []) : [];
-          await client.del(name);
-          if (type === 'string') await client.set(name, '\u0000{"garbage":');
-          else if (type === 'list') await client.rpush(name, 'garbage');
-          else if (type === 'hash')
-            for (const field of [...fields, 'garbage']) await client.hset(name, field, '\u0000{"garbage":');
-          else if (type === 'zset') await client.zadd(name, 1, 'garbage');
-          else await client.sadd(name, 'garbage');
-        }
-        return names.length;
-      });
-      expect(spoilt).toBeGreaterThan(5);
-      const from = performance.now();
-      // Longer than the longest pause of what runs by itself.
-      await until('every timer has run', async () => {
-        for (const path of PATHS)
-          await fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key } }).then((each) =>
-            each.text(),
-          );
-        for (const path of CONSOLE)
-          expect([200, 503]).toContain((await fetch(gateway.managementUrl + path)).status);
-        await upload(`more${kind.length},${newSecret('m')},More`);
-        await fleet.post(0, '/v1/license-orders', orderOf('SO-odd'));
-        return performance.now() - from > 3_000;
-      });
-      await ask(fleet.redis, (client) => client.flushall());
-      await expectAlive();
-    },
-  );
+        await (await fetch(gateway.url + path, { headers: { 'x-api-key': fleet.key } })).text();
+    };
+    await use(`before${kind.length}`);
+    const OTHER = {
+      string: 'list',
+      list: 'hash',
+      hash: 'set',
+      set: 'string',
+      zset: 'hash',
+      stream: 'string',
+    };
+    const spoilt = await ask(fleet.redis, async (client) => {
+      const names = await client.keys('*');
+      for (const name of names) {
+        const own = (await client.type(name)) as keyof typeof OTHER;
+        const type = kind === 'another type' ? OTHER[own] : own;
+        const fields = type === 'hash' && own === 'hash' ? await client.hkeys(name) : [];
+        await client.del(name);
+        if (type === 'string') await client.set(name, '\u0000{"garbage":');
+        else if (type === 'list') await client.rpush(name, 'garbage');
+        else if (type === 'hash')
+          for (const field of [...fields, 'garbage']) await client.hset(name, field, '\u0000{"garbage":');
+        else if (type === 'zset') await client.zadd(name, 1, 'garbage');
+        else await client.sadd(name, 'garbage');
+      }
+      return names.length;
+    });
+    expect(spoilt).toBeGreaterThan(5);
+    const from = performance.now();
+    // Longer than the longest pause of what runs by itself.
+    await until('every timer has run', async () => {
+      await use(`after${kind.length}`);
+      for (const path of CONSOLE)
+        expect([200, 503]).toContain((await fetch(gateway.managementUrl + path)).status);
+      return performance.now() - from > 3_000;
+    });
+    await ask(fleet.redis, (client) => client.flushall());
+    await expectAlive();
+  });
 
-  it.each(['rediss', 'rediss+sentinel', 'rediss-cluster'])(
-    'an alert behind a certificate that is refused, of each server that the gateway calls, Redis by %s',
-    async (scheme) => {
-      const { good } = await makeCertificates();
+  it('an alert behind a certificate that is refused, of each server that the gateway calls', async () => {
+    const { good } = await makeCertificates();
+    const hasty = async (redis: string, orders: string) => {
       const trap = await tlsTrap(good);
-      const at = (name: string) => `${name}://127.0.0.1:${trap.port}`;
-      const redis = at(scheme) + (scheme === 'rediss+sentinel' ? '?sentinelMasterId=main' : '');
       atEnd(() => trap.close());
-      const hasty = await startGatewayProcess({
+      const at = (name: string) => `${name}://127.0.0.1:${trap.port}`;
+      const started = await startGatewayProcess({
         ...fleet.environment,
-        ...{ REDIS_URL: redis, GUARD_REDIS_URL: redis },
+        ...{ REDIS_URL: at(redis), GUARD_REDIS_URL: `${at(orders)}?sentinelMasterId=main` },
         ...{ UPSTREAM_BASE_URL: at('https'), UPSTREAM_TOKEN_URL: at('https') },
         OTEL_EXPORTER_OTLP_ENDPOINT: at('https'),
         ...{ JWT_ISSUER: at('https'), JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: at('https') },
       });
-      atEnd(() => hasty.stop());
-      const callers = { key: { 'x-api-key': fleet.key }, token: { authorization: `Bearer ${ODD_JWT}` } };
+      return { trap, started: ended(started) };
+    };
+    const callers = { key: { 'x-api-key': fleet.key }, token: { authorization: `Bearer ${ODD_JWT}` } };
+    const all = [hasty('rediss', 'rediss+sentinel'), hasty('rediss-cluster', 'rediss+sentinel')];
+    for (const { trap, started } of await Promise.all(all)) {
       await until('the gateway has refused the certificate often', async () => {
         for (const headers of Object.values(callers)) {
-          const { status } = await fetch(`${hasty.url}${PATHS[3]}`, { headers });
+          const { status } = await fetch(`${started.url}${PATHS[3]}`, { headers });
           expect(status).toBe(503);
         }
         return trap.refused > 20;
       });
-      expect((await fetch(`${hasty.url}/health/live`)).status).toBe(200);
-      expect(hasty.child.exitCode).toBeNull();
-      expect(hasty.output()).not.toContain('"event":"uncaught-exception"');
-    },
-  );
+      expect((await fetch(`${started.url}/health/live`)).status).toBe(200);
+      expect(started.child.exitCode).toBeNull();
+      expect(started.output()).not.toContain('"event":"uncaught-exception"');
+    }
+  });
 });
 
 /** A TLS server with an alert in the same segment as the end of its handshake: bytes that come when the client has refused it already. */

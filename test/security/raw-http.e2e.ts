@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { order, read } from '../support/expected.ts';
 import { converse } from '../support/raw-client.ts';
-import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Bytes that proxies in between may read differently (docs/faults.md, row S12). */
@@ -29,72 +27,48 @@ const get = (line: string, headers = 'Host: a\r\n') =>
 /** A valid read that an attacker smuggles in behind the rest. */
 const smuggled = () => get(`GET ${read.path} HTTP/1.1`);
 
+/** One for each way of being wrong, and each side of what the gateway checks beyond Node's parser. */
 const cases: readonly (readonly [what: string, bytes: () => string, status?: number])[] = [
   ['the target *', () => get('GET * HTTP/1.1')],
   ['a length and chunks', () => post(`Content-Length: 10\r\n${CHUNKS}`, CHUNKED)],
   ['chunks and a length', () => post(`${CHUNKS}Content-Length: 10\r\n`, CHUNKED)],
   ['two lengths that differ', () => post('Content-Length: 10\r\nContent-Length: 11\r\n', BODY)],
-  ['two lengths that agree', () => post('Content-Length: 10\r\nContent-Length: 10\r\n', BODY)],
   ['a list of lengths', () => post('Content-Length: 10, 10\r\n', BODY)],
   ['a length with a sign', () => post('Content-Length: +10\r\n', BODY)],
-  ['a length below zero', () => post('Content-Length: -1\r\n', BODY)],
   ['a hexadecimal length', () => post('Content-Length: 0xa\r\n', BODY)],
-  ['a length with an exponent', () => post('Content-Length: 1e1\r\n', BODY)],
-  ['a length in two parts', () => post('Content-Length: 1 0\r\n', BODY)],
   ['a length of nothing', () => post('Content-Length: \r\n', BODY)],
   ['a length beyond all bounds', () => post(`Content-Length: ${'9'.repeat(30)}\r\n`, BODY)],
   ['chunks that are not the last coding', () => post('Transfer-Encoding: chunked, identity\r\n', CHUNKED)],
-  ['no coding at all, by name', () => post('Transfer-Encoding: identity\r\n', CHUNKED)],
   ['another coding below the chunks', () => post('Transfer-Encoding: gzip, chunked\r\n', CHUNKED)],
   ['an unknown coding', () => post('Transfer-Encoding: xchunked\r\n', CHUNKED)],
-  ['a coding in quotes', () => post('Transfer-Encoding: "chunked"\r\n', CHUNKED)],
-  ['a coding after a vertical tab', () => post('Transfer-Encoding: \x0bchunked\r\n', CHUNKED)],
   ['a coding with a space before its colon', () => post('Transfer-Encoding : chunked\r\n', CHUNKED)],
   ['chunks twice', () => post(`${CHUNKS}${CHUNKS}`, CHUNKED)],
-  ['chunks and a cow', () => post(`${CHUNKS}Transfer-Encoding: cow\r\n`, CHUNKED)],
   [
     'chunks in HTTP/1.0',
     () => post(`${CHUNKS}Connection: keep-alive\r\n`, CHUNKED, 'POST /v1/asset-num-reservations HTTP/1.0'),
   ],
   ['lines that end with LF', () => post('Content-Length: 10\r\n', '').replaceAll('\r\n', '\n') + BODY],
-  ['a head that ends with LF', () => post('Content-Length: 10\r\n', '').slice(0, -2) + `\n${BODY}`],
   ['one header that ends with LF', () => post('X-A: b\nContent-Length: 10\r\n', BODY)],
   ['a header over two lines', () => post('X-A: b\r\n c\r\nContent-Length: 10\r\n', BODY)],
-  [
-    'a header that begins with white space',
-    () => post('Content-Length: 10\r\n', BODY).replace('Host', ' Host'),
-  ],
   ['a space in a header name', () => post('X A: b\r\nContent-Length: 10\r\n', BODY)],
   ['a header without a colon', () => post('XA\r\nContent-Length: 10\r\n', BODY)],
-  ['a header without a name', () => post(': b\r\nContent-Length: 10\r\n', BODY)],
   ['NUL in a header', () => post('X-A: b\0c\r\nContent-Length: 10\r\n', BODY)],
-  ['NUL in a header name', () => post('X\0A: b\r\nContent-Length: 10\r\n', BODY)],
   ['a bare CR', () => post('X-A: b\rX-B: c\r\nContent-Length: 10\r\n', BODY)],
-  ['CR twice', () => post('X-A: b\r\r\nContent-Length: 10\r\n', BODY)],
   ['no host', () => post('Content-Length: 10\r\n', BODY, undefined, '')],
   ['two hosts', () => post('Content-Length: 10\r\n', BODY, undefined, 'Host: a\r\nHost: evil.example\r\n')],
   ['a host that is a path', () => post('Content-Length: 10\r\n', BODY, undefined, 'Host: a/b@c\r\n')],
   ['HTTP/0.9', () => 'GET /health/live\r\n\r\n'],
-  ['HTTP/0.9 by name', () => get(`GET ${read.path} HTTP/0.9`)],
   ['HTTP/2 by name', () => get(`GET ${read.path} HTTP/2.0`)],
-  ['HTTP/1.2', () => get(`GET ${read.path} HTTP/1.2`)],
   ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-  ['a tab for a space', () => get(`GET\t${read.path}\tHTTP/1.1`)],
-  ['a space after the version', () => get(`GET ${read.path} HTTP/1.1 `)],
   ['a whole URL of another host', () => get(`GET http://evil.example${read.path} HTTP/1.1`)],
   ['a path without a slash', () => get('GET v1/customers HTTP/1.1')],
   ['a control character in the path', () => get('GET /v1/customers?channelCode=\x01 HTTP/1.1')],
   ['a method in small letters', () => get(`get ${read.path} HTTP/1.1`)],
-  ['a method of 10 kB', () => get(`${'A'.repeat(10_000)} ${read.path} HTTP/1.1`)],
   ['a read with a body', () => get(`GET ${read.path} HTTP/1.1`, `Host: a\r\nContent-Length: 10\r\n`) + BODY],
   ['a chunk size that is none', () => post(CHUNKS, `xyz\r\n${BODY}\r\n0\r\n\r\n`)],
-  ['a chunk size with a sign', () => post(CHUNKS, `-a\r\n${BODY}\r\n0\r\n\r\n`)],
-  ['a chunk size with a prefix', () => post(CHUNKS, `0xa\r\n${BODY}\r\n0\r\n\r\n`)],
-  ['a chunk size with a space behind', () => post(CHUNKS, `a \r\n${BODY}\r\n0\r\n\r\n`)],
   ['a chunk size that overflows', () => post(CHUNKS, `1000000000000000a\r\n${BODY}\r\n0\r\n\r\n`)],
   ['chunks with LF', () => post(CHUNKS, `a\n${BODY}\n0\n\n`)],
   ['a chunk longer than its size', () => post(CHUNKS, `5\r\n${BODY}\r\n0\r\n\r\n`)],
-  ['a CR in a chunk extension', () => post(CHUNKS, `a;x\ry\r\n${BODY}\r\n0\r\n\r\n`)],
   ['a chunk extension of 20 kB', () => post(CHUNKS, `a;${'x'.repeat(20_000)}\r\n${BODY}\r\n0\r\n\r\n`), 413],
   ['an expectation of nonsense', () => post('Expect: nonsense\r\nContent-Length: 10\r\n', BODY)],
 ];
@@ -166,29 +140,20 @@ describe('K24 an order with garbage behind it', () => {
     return post(`Content-Length: ${body.length}\r\n`, body, `POST ${order.path} HTTP/1.1`);
   };
 
-  it('S12 gets its own response first, and then the garbage is refused', async () => {
-    await sandbox.fault({ operation: order.upstream, phase: 'before', action: { delayMs: 1_000 } });
-    const { answers, closed } = await converse(
-      gateway.url,
-      `${placed('SO-raw-1')}garbage\r\n\r\n${smuggled()}`,
-    );
-    expect(answers).toMatchObject([
-      { status: 201, body: { channelOrderId: 'SO-raw-1', state: 'succeeded' } },
-      { status: 400, body: { code: 'validation-failed' } },
-    ]);
-    expect(closed).toBe(true);
-    expect((await sandbox.calls()).map(({ operation }) => operation)).toEqual(['batchOrder']);
-  });
-
-  it('S12 gets its own response also when the garbage does not end', async () => {
-    await sandbox.fault({ operation: order.upstream, phase: 'before', action: { delayMs: 1_000 } });
-    const { answers, closed } = await converse(gateway.url, placed('SO-raw-2'), {
+  it.each([
+    ['that ends', 'SO-raw-1', ''],
+    ['that does not end', 'SO-raw-2', 'garbage '.repeat(100)],
+  ])('S12 %s: the order gets its own response, and nothing else is sent', async (_, id, more) => {
+    await sandbox.fault({ operation: order.upstream, phase: 'before', action: { delayMs: 300 } });
+    const { answers, closed } = await converse(gateway.url, `${placed(id)}garbage\r\n\r\n${smuggled()}`, {
       after: (socket) => {
-        const more = setInterval(() => socket.write('garbage '.repeat(100)), 20);
-        socket.once('close', () => clearInterval(more));
+        const again = setInterval(() => socket.write(more), 20);
+        socket.once('close', () => clearInterval(again));
       },
     });
-    expect(answers[0]).toMatchObject({ status: 201, body: { channelOrderId: 'SO-raw-2' } });
+    expect(answers[0]).toMatchObject({ status: 201, body: { channelOrderId: id } });
+    if (more === '')
+      expect(answers).toMatchObject([{}, { status: 400, body: { code: 'validation-failed' } }]);
     expect(closed).toBe(true);
     expect((await sandbox.calls()).map(({ operation }) => operation)).toEqual(['batchOrder']);
   });
@@ -199,8 +164,6 @@ describe('K24 an order with garbage behind it', () => {
     expect(answers.map(({ status }) => status)).toEqual([400]);
     // A later one, on a connection of its own, has finished: the first would have finished too.
     await gateway.post(order.path, { ...order.body, channelOrderId: 'SO-raw-4' });
-    await sleep(100);
-    await until('it is there', async () => (await sandbox.commits()).length > 0);
     expect((await sandbox.commits()).map(({ channelOrderId }) => channelOrderId)).toEqual(['SO-raw-4']);
   });
 });

@@ -6,6 +6,7 @@ import { routes } from '../support/contract.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { requestFields } from '../support/named-fields.ts';
+import { operationCases } from '../support/operations.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Risk 1 of the security design: with any id, a bound caller reaches nothing of an enterprise that it is not granted. */
@@ -53,107 +54,42 @@ const packages = [
     children: [{ merchandiseNum: 'PKG-2', products: [product] }],
   },
 ];
-const order = (item: object): Omit<Request, 'path'> & { path: string } => ({
+const assets = [{ assetNums: ['8000001009'], products: [product], merchandises: packages }];
+const orderFor = (orderType: string): Request => ({
   method: 'POST',
   path: '/v1/license-orders',
   body: {
     channelCode: 'crm',
     channelOrderId: 'SO-R',
-    items: [{ licenseType: 'cloud_account', customer, ...item }],
+    items: [{ licenseType: 'cloud_account', customer, orderType, srcLicenseOrderId: 'lic-5003', assets }],
   },
 });
+const MEMBER = `${HARBOUR}/members/mem-harbour-anna`;
 
 /** Requests that name something of the enterprise in every field that can carry it. */
+const named: Readonly<Record<string, Request>> = {
+  deleteMember: { method: 'DELETE', path: MEMBER },
+  setMemberAssetNums: { method: 'PUT', path: `${MEMBER}/asset-nums`, body: { assetNums: ['8000001009'] } },
+  changeMemberAssetNums: {
+    method: 'PATCH',
+    path: `${MEMBER}/asset-nums`,
+    body: { assign: ['8000001009'], withdraw: ['8000001002'] },
+  },
+  exportMembers: { method: 'GET', path: `${HARBOUR}/members/export` },
+  importMembers: {
+    method: 'POST',
+    path: `${HARBOUR}/member-imports?validateOnly=true`,
+    headers: { 'content-type': 'text/csv' },
+    body: `account,password,name\nrita,${newSecret('m')},Rita\n`,
+  },
+  getOverview: { method: 'GET', path: `${HARBOUR}/overview` },
+};
 const requests: readonly (readonly [operation: string, Request])[] = [
-  [
-    'placeOrder',
-    order({
-      orderType: 'new_buy',
-      srcLicenseOrderId: 'lic-5003',
-      assets: [{ assetNums: ['8000001009'], products: [product], merchandises: packages }],
-    }),
-  ],
-  [
-    'placeOrder',
-    order({
-      orderType: 'delete_asset',
-      srcLicenseOrderId: 'lic-5003',
-      assets: [{ assetNums: ['8000001009'], products: [product], merchandises: packages }],
-    }),
-  ],
-  [
-    'placeOrder',
-    order({
-      orderType: 'delete_product',
-      srcLicenseOrderId: 'lic-5003',
-      assets: [{ assetNums: ['8000001009'], products: [product], merchandises: packages }],
-    }),
-  ],
-  ['listAssets', { method: 'GET', path: `${HARBOUR}/assets` }],
-  ['getAsset', { method: 'GET', path: `${HARBOUR}/assets/ast-1002` }],
-  ['disableLocks', { method: 'POST', path: `${HARBOUR}/locks/disable`, body: { assetNums: ['8000001003'] } }],
-  ['enableLocks', { method: 'POST', path: `${HARBOUR}/locks/enable`, body: { assetNums: ['8000001003'] } }],
-  [
-    'addMembers',
-    {
-      method: 'POST',
-      path: `${HARBOUR}/members`,
-      body: { members: [{ account: 'rita', name: 'Rita', password: newSecret('m') }] },
-    },
-  ],
-  ['listMembers', { method: 'GET', path: `${HARBOUR}/members` }],
-  ['exportMembers', { method: 'GET', path: `${HARBOUR}/members/export` }],
-  [
-    'importMembers',
-    {
-      method: 'POST',
-      path: `${HARBOUR}/member-imports?validateOnly=true`,
-      headers: { 'content-type': 'text/csv' },
-      body: `account,password,name\nrita,${newSecret('m')},Rita\n`,
-    },
-  ],
-  ['getMember', { method: 'GET', path: `${HARBOUR}/members/mem-harbour-anna` }],
-  [
-    'updateMember',
-    { method: 'PATCH', path: `${HARBOUR}/members/mem-harbour-anna`, body: { account: 'anna', name: 'Anna' } },
-  ],
-  [
-    'resetMemberPassword',
-    {
-      method: 'PUT',
-      path: `${HARBOUR}/members/mem-harbour-anna/password`,
-      body: { password: newSecret('m') },
-    },
-  ],
-  ['deleteMember', { method: 'DELETE', path: `${HARBOUR}/members/mem-harbour-anna` }],
-  ['listAssetNums', { method: 'GET', path: `${HARBOUR}/asset-nums` }],
-  ['listLentLocks', { method: 'GET', path: `${HARBOUR}/lent-locks` }],
-  ['getAssetProducts', { method: 'GET', path: `${HARBOUR}/assets/ast-1002/products` }],
-  [
-    'setMemberAssetNums',
-    {
-      method: 'PUT',
-      path: `${HARBOUR}/members/mem-harbour-anna/asset-nums`,
-      body: { assetNums: ['8000001009'] },
-    },
-  ],
-  [
-    'changeMemberAssetNums',
-    {
-      method: 'PATCH',
-      path: `${HARBOUR}/members/mem-harbour-anna/asset-nums`,
-      body: { assign: ['8000001009'], withdraw: ['8000001002'] },
-    },
-  ],
-  [
-    'lendAssets',
-    {
-      method: 'POST',
-      path: `${HARBOUR}/members/mem-harbour-anna/loans`,
-      body: { lentLockNum: '8000001006', assetIds: ['ast-1002'] },
-    },
-  ],
-  ['getOverview', { method: 'GET', path: `${HARBOUR}/overview` }],
+  ...['new_buy', 'delete_asset', 'delete_product'].map((type) => ['placeOrder', orderFor(type)] as const),
+  ...operationCases
+    .filter(({ id, path }) => path.startsWith(HARBOUR) && !(id in named))
+    .map((each) => [each.id, each] as const),
+  ...Object.entries(named),
 ];
 
 let sandbox: TestSandbox;
@@ -161,29 +97,8 @@ let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await startInProcess(sandbox, { CACHE_TTL_MS: '60000' }, [
-    {
-      name: 'bound',
-      scopes: [...scopes],
-      enterprises: ['ent-harbour'],
-      channels: ['crm'],
-      users: ['default'],
-    },
-    {
-      name: 'other',
-      scopes: [...scopes],
-      enterprises: ['ent-harbour'],
-      channels: ['crm'],
-      users: ['default'],
-    },
-    {
-      name: 'two',
-      scopes: [...scopes],
-      enterprises: ['ent-harbour', 'ent-meridian'],
-      channels: ['crm', 'partner'],
-      users: ['default'],
-    },
-  ]);
+  const rights = { scopes: [...scopes], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
+  gateway = await startInProcess(sandbox, { CACHE_TTL_MS: '60000' }, [{ name: 'bound', ...rights }]);
 });
 beforeEach(() => sandbox.reset());
 afterAll(async () => {
@@ -192,10 +107,10 @@ afterAll(async () => {
 });
 
 let orders = 0;
-function send({ method, path, body, headers = {} }: Request, caller = 'bound'): Promise<TestAnswer> {
+function send({ method, path, body, headers = {} }: Request): Promise<TestAnswer> {
   const isOrder = typeof body === 'object' && 'channelOrderId' in body;
   const fresh = isOrder ? { ...body, channelOrderId: `SO-R-${++orders}` } : body;
-  return gateway.request(method, path, { body: fresh, headers, key: gateway.keys[caller] as string });
+  return gateway.request(method, path, { body: fresh, headers, key: gateway.keys['bound'] as string });
 }
 
 /** The calls to the platform that change data. */
@@ -303,71 +218,73 @@ describe('S1 a field of a request', () => {
   });
 });
 
+/** Forms of an id that a careless reader takes for the same one, and JSON that is no text. */
+const disguises = (id: string): readonly unknown[] => [
+  id.toUpperCase(),
+  id.replace(/[aeo]/, (letter) => ({ a: 'а', e: 'е', o: 'о' })[letter] ?? ''),
+  ` ${id}`,
+  `${id}\u0000`,
+  `${id}\u200b`,
+  `ent-harbour/../${id}`,
+  `${id};a=b`,
+  `${id},ent-harbour`,
+  id.replace('-', '%2d'),
+  '*',
+  '__proto__',
+  [[id]],
+  { id },
+  true,
+];
+
 describe('S1 an id of another enterprise', () => {
   const cases = requests.map(([operation, request], index) => ({ operation, index, request }));
 
-  it.each(cases)('$operation ($index): own ids are served', async ({ operation, request }) => {
-    const answer = await send(request);
-    // The platform may refuse the order as a whole for its content, but no id is unknown.
-    if (operation === 'placeOrder') expect([201, 422]).toContain(answer.status);
-    else expect(answer.status).toBeLessThan(300);
-  });
-
   it.each(cases)(
-    '$operation ($index): foreign ids are refused like unknown ones, and nothing is written',
+    '$operation ($index): own ids are served, foreign ones are refused like unknown ones, and nothing is written',
     async ({ operation, request }) => {
+      const { status } = await send(request);
+      // The platform may refuse the order as a whole for its content, but no id is unknown.
+      expect(operation === 'placeOrder' ? [201, 422] : [200, 201, 204]).toContain(status);
+      await sandbox.reset();
       for (const { kind, own, put, list } of placesOf(operation, request)) {
         const [, foreign, unknown] = IDS[kind];
+        const refused = kind === 'enterprise' ? 403 : 404;
         const [one, other] = [await send(put(foreign)), await send(put(unknown))];
         expect([kind, shown(one, foreign)]).toEqual([kind, shown(other, unknown)]);
         if (kind === 'lock') {
-          expect(one.body).toMatchObject({
-            items: [{ assetNum: foreign, status: 'not_found' }],
-            succeeded: 0,
-          });
+          const items = [{ assetNum: foreign, status: 'not_found' }];
+          expect(one.body).toMatchObject({ items, succeeded: 0 });
         } else {
-          expect([kind, one.status]).toEqual([kind, kind === 'enterprise' ? 403 : 404]);
+          expect([kind, one.status]).toEqual([kind, refused]);
           expect(one.body).toMatchObject({ outcome: 'not_processed', retryable: false });
         }
-        const disguised = [
-          own.toUpperCase(),
-          own.replace(/[aeo]/, (letter) => ({ a: 'а', e: 'е', o: 'о' })[letter] ?? ''),
-        ];
-        for (const odd of disguised.filter((each) => each !== own)) {
-          const answer = await send(put(request.path.includes(own) ? encodeURIComponent(odd) : odd));
-          expect([kind, odd, [400, 403, 404].includes(answer.status)]).toEqual([kind, odd, true]);
+        const isInPath = request.path.includes(own);
+        for (const odd of [...disguises(foreign), own.toUpperCase()].filter((each) => each !== own)) {
+          if (isInPath && typeof odd !== 'string') continue;
+          const answer = await send(put(isInPath ? encodeURIComponent(odd as string) : (odd as string)));
+          const isRefused = [400, 403, 404].includes(answer.status) || answer.text.includes('"not_found"');
+          expect([kind, odd, answer.status, isRefused]).toEqual([kind, odd, answer.status, true]);
+        }
+        if (isInPath) {
+          const encoded = (id: string) =>
+            [...id].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+          for (const id of [foreign, unknown]) expect((await send(put(encoded(id)))).status).toBe(refused);
+          expect([400, 403]).toContain((await send(put(encodeURIComponent(encoded(own))))).status);
         }
         if (!list) continue;
+        const statuses = [];
         for (const ids of [
           [own, foreign],
           [foreign, own],
-        ]) {
-          const both = await send(put(...ids));
-          if (kind === 'lock') continue;
-          expect([kind, both.status]).toEqual([kind, 404]);
-        }
-        expect((await send(put(foreign, foreign))).status).toBe(400);
+          [foreign, foreign],
+        ])
+          statuses.push((await send(put(...ids))).status);
+        expect([kind, statuses]).toEqual([kind, kind === 'lock' ? [207, 207, 400] : [404, 404, 400]]);
       }
       for (const write of await writes()) {
         expect(write.operation).toMatch(/Locks$/);
         expect((write.body as { assetNums: string[] }).assetNums).toEqual(['8000001003']);
       }
-    },
-  );
-
-  it.each(cases)(
-    '$operation ($index): a percent-encoded id is the same id',
-    async ({ operation, request }) => {
-      for (const { kind, own, put } of placesOf(operation, request)) {
-        if (!request.path.includes(own)) continue;
-        const encoded = (id: string) => [...id].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
-        const [, foreign, unknown] = IDS[kind];
-        const answers = [await send(put(encoded(foreign))), await send(put(encoded(unknown)))];
-        expect(answers.map(({ status }) => status)).toEqual(Array(2).fill(kind === 'enterprise' ? 403 : 404));
-        const twice = await send(put(encodeURIComponent(encoded(own))));
-        expect([400, 403]).toContain(twice.status);
-      }
-      expect(await writes()).toEqual([]);
     },
   );
 });
