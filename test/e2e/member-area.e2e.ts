@@ -4,6 +4,7 @@ import type { TestAnswer } from '../support/gateway.ts';
 import { operationCases, send } from '../support/operations.ts';
 import { codesOfEveryMemberOperation, otherCodes, refusalCodes } from '../support/upstream-codes.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
+import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 const { sandbox, gateway } = useStack({
@@ -37,7 +38,6 @@ const row = (account: string, more: object = {}) => ({
   name: `Name ${account}`,
   ...more,
 });
-const many = <T extends object>(length: number, item: T) => Array.from({ length }, () => item);
 const rows = (count: number) => Array.from({ length: count }, (_, index) => row(`new${index}`));
 
 async function add(members: object[], enterprise = 'ent-harbour'): Promise<{ answer: TestAnswer } & Added> {
@@ -192,6 +192,104 @@ describe('a member', () => {
   });
 });
 
+const ANNA = `${HARBOUR}/members/mem-harbour-anna/asset-nums`;
+const set = (assetNums: string[], query = '', headers: Record<string, string> = {}): Promise<TestAnswer> =>
+  gateway.request('PUT', ANNA + query, { body: { assetNums }, headers });
+const change = (body: object, query = ''): Promise<TestAnswer> =>
+  gateway.request('PATCH', ANNA + query, { body });
+
+async function numbersOf(memberGlobalId: string): Promise<unknown[]> {
+  const answer = await gateway.get(`${HARBOUR}/asset-nums?memberGlobalId=${memberGlobalId}`);
+  return (answer.body['items'] as { assetNum: string }[]).map(({ assetNum }) => assetNum);
+}
+
+describe('the asset numbers of a member', () => {
+  it('are set as a whole: only the difference is sent, and a repeat sends nothing', async () => {
+    const first = await set(['8000001009', '8000001001']);
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({
+      assigned: ['8000001009', '8000001001'],
+      withdrawn: ['8000001002'],
+      kept: [],
+    });
+    const again = await set(['8000001009', '8000001001']);
+    expect(again.body).toEqual({ assigned: [], withdrawn: [], kept: ['8000001009', '8000001001'] });
+    const sent = await sandbox.journal('changePrivileges');
+    expect(sent.map(({ body }) => body)).toEqual([
+      { addAssets: ['8000001009', '8000001001'], deleteAssets: ['8000001002'] },
+    ]);
+    expect((await numbersOf('mem-harbour-anna')).toSorted()).toEqual(['8000001001', '8000001009']);
+  });
+
+  it('are all withdrawn with an empty list', async () => {
+    expect((await set([])).body).toEqual({ assigned: [], withdrawn: ['8000001002'], kept: [] });
+    expect(await numbersOf('mem-harbour-anna')).toEqual([]);
+  });
+
+  it('are changed, without numbers that the member already has or no longer has', async () => {
+    const answer = await change({ assign: ['8000001002', '8000001009'], withdraw: ['8000001001'] });
+    expect(answer.body).toEqual({ assigned: ['8000001009'], withdrawn: [], kept: ['8000001002'] });
+  });
+
+  it('may be changed again after a lost response, which says that it is retryable', async () => {
+    await sandbox.fault({
+      operation: 'changePrivileges',
+      times: 1,
+      phase: 'after',
+      action: { reset: 'before-headers' },
+    });
+    const lost = await change({ assign: ['8000001009'] });
+    expect(lost.body).toMatchObject({
+      status: 502,
+      code: 'outcome-unknown',
+      outcome: 'unknown',
+      retryable: true,
+    });
+    const again = await change({ assign: ['8000001009'] });
+    expect(again.status).toBe(200);
+    expect(again.body).toEqual({ assigned: [], withdrawn: [], kept: ['8000001009'] });
+    expect(await sandbox.journal('changePrivileges')).toHaveLength(1);
+  });
+
+  it('of another member are named in a conflict, and nothing is sent', async () => {
+    const [taken] = await numbersOf('mem-harbour-bo');
+    for (const answer of [await change({ assign: ['8000001009', taken] }), await set([taken as string])]) {
+      expect(answer.body).toMatchObject({
+        status: 409,
+        code: 'asset-assigned-twice',
+        outcome: 'not_processed',
+        conflicts: [{ assetNum: taken, memberGlobalId: 'mem-harbour-bo' }],
+      });
+    }
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
+
+  it('are only compared with validateOnly', async () => {
+    const shown = await set(['8000001009'], '?validateOnly=true');
+    expect(shown.body).toEqual({ assigned: ['8000001009'], withdrawn: ['8000001002'], kept: [] });
+    const changed = await change({ withdraw: ['8000001002'] }, '?validateOnly=true');
+    expect(changed.body).toEqual({ assigned: [], withdrawn: ['8000001002'], kept: [] });
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
+
+  it('are protected by the ETag of an earlier list', async () => {
+    const own = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
+    const etag = String((await gateway.get(own)).headers.get('etag'));
+    expect((await set(['8000001002', '8000001009'], '', { 'if-match': etag })).status).toBe(200);
+    const late = await set([], '', { 'if-match': etag });
+    expect(late.body).toMatchObject({ status: 412, code: 'precondition-failed', outcome: 'not_processed' });
+    expect((await numbersOf('mem-harbour-anna')).toSorted()).toEqual(['8000001002', '8000001009']);
+    const now = String((await gateway.get(own)).headers.get('etag'));
+    expect((await set([], '', { 'if-match': now })).status).toBe(200);
+  });
+
+  it('keep a lock that is lent to the member, which is no right to withdraw', async () => {
+    const path = `${HARBOUR}/members/mem-harbour-chen/asset-nums`;
+    const answer = await gateway.request('PUT', path, { body: { assetNums: [] } });
+    expect(answer.body['withdrawn']).not.toContain('8000001007');
+  });
+});
+
 describe('a delete', () => {
   const path = `${HARBOUR}/members/mem-harbour-dora`;
 
@@ -292,12 +390,16 @@ describe('adding many members', () => {
   });
 
   it('sends two calls at a time', async () => {
-    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 1_200 } });
-    const started = performance.now();
-    expect((await add(rows(400))).answer.status).toBe(201);
-    const took = performance.now() - started;
-    expect(took).toBeGreaterThan(2_390);
-    expect(took).toBeLessThan(4_790);
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 300 } });
+    const atOnce: number[] = [];
+    const adding = add(rows(400));
+    await until('every call was sent', async () => {
+      const sent = await sandbox.journal('addMembers');
+      atOnce.push(sent.filter(({ status }) => status === null).length);
+      return sent.length === 4;
+    });
+    expect((await adding).answer.status).toBe(201);
+    expect(Math.max(...atOnce)).toBe(2);
   });
 
   it('reads 60027 in every form, and 0 with failures, as the two lists', async () => {
@@ -326,32 +428,22 @@ describe('adding many members', () => {
       ['a not_processed', 'b unknown'],
     ],
     [
-      'no member failed',
-      { succeeded: [{ globalId: 'g', userName: 'b@h' }], failed: [] },
-      ['g'],
-      ['a unknown'],
-    ],
-    [
       'one in both lists',
       { succeeded: [{ globalId: 'g', userName: 'a@h' }], failed: [{ userName: 'a', message: 'm' }] },
       ['g'],
       ['a unknown', 'b unknown'],
     ],
-    ['nothing at all', {}, [], ['a unknown', 'b unknown']],
     ['another member', { succeeded: [{ globalId: 'x', userName: 'z@h' }] }, [], ['a unknown', 'b unknown']],
-  ])(
-    'passes on 60027 with %s, and names the members with an unknown outcome',
-    async (_, data, added, failures) => {
-      await sandbox.fault({ operation: 'addMembers', action: { code: '60027', data } });
-      const { answer, succeeded, failed } = await add([row('a'), row('b')]);
-      expect(answer.status).toBe(207);
-      expect(succeeded.map(({ memberGlobalId }) => memberGlobalId)).toEqual(added);
-      expect(failed.map(({ account, outcome }) => `${account} ${outcome}`)).toEqual(failures);
-      expect(await gateway.metrics()).toMatch(
-        /contract_warnings_total\{operation="addMembers",what="contradiction"\} \d/,
-      );
-    },
-  );
+  ])('passes on 60027 with %s, and names the unknown outcomes', async (_, data, added, failures) => {
+    await sandbox.fault({ operation: 'addMembers', action: { code: '60027', data } });
+    const { answer, succeeded, failed } = await add([row('a'), row('b')]);
+    expect(answer.status).toBe(207);
+    expect(succeeded.map(({ memberGlobalId }) => memberGlobalId)).toEqual(added);
+    expect(failed.map(({ account, outcome }) => `${account} ${outcome}`)).toEqual(failures);
+    expect(await gateway.metrics()).toMatch(
+      /contract_warnings_total\{operation="addMembers",what="contradiction"\} \d/,
+    );
+  });
 
   it('tells the rows of calls that failed in different ways apart, when no call succeeded', async () => {
     await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '60009', message: 'only 5' } });
@@ -429,73 +521,20 @@ describe('a page', () => {
     expect(await list('?departmentId=999')).toEqual([]);
   });
 
-  it('that contradicts itself is refused when it is too long, and the gateway does not loop up to its total', async () => {
-    const member = { globalId: 'g', userName: 'u' };
-    const page = { total: 5, pages: 1_000_000_000 };
-    await sandbox.fault({
-      operation: 'listMembers',
-      times: 1,
-      action: { patch: { data: { list: many(500, member) } } },
-    });
-    const long = await gateway.get(`${HARBOUR}/members?pageSize=200`);
-    expect(long.body).toMatchObject({
-      status: 502,
-      code: 'upstream-contract-violation',
-      outcome: 'not_processed',
-    });
-    await sandbox.fault({
-      operation: 'listMembers',
-      times: 1,
-      action: {
-        patch: {
-          data: { ...page, list: many(22, member).map((each, at) => ({ ...each, globalId: `g${at}` })) },
-        },
-      },
-    });
-    const lying = await gateway.get(`${HARBOUR}/members?pageSize=20`);
-    expect(lying.body).toMatchObject({ total: 22, totalPages: 2 });
-    expect(lying.body['items']).toHaveLength(20);
-    await sandbox.fault({ operation: 'listMembers', times: 1, action: { patch: { data: { list: 'x' } } } });
-    expect((await gateway.get(`${HARBOUR}/members`)).status).toBe(502);
-  });
-
-  it('with an odd count is served with the count of its text, or with what the page itself shows', async () => {
-    const { items, total, totalPages } = (await gateway.get(`${HARBOUR}/members`)).body;
-    expect(items).toHaveLength(total as number);
-    for (const [data, counted] of [
-      [{ total: -1 }, { total, totalPages }],
-      [{ total: null }, { total, totalPages }],
-      [{ pages: null }, { total, totalPages: 1 }],
-      [{ total: '5' }, { total, totalPages }],
-      [{ total: '6' }, { total, totalPages }],
-    ]) {
-      await sandbox.fault({ operation: 'listMembers', times: 1, action: { patch: { data } } });
-      const page = await gateway.get(`${HARBOUR}/members`);
-      expect(page.status).toBe(200);
-      expect(page.body).toMatchObject({ items, ...counted });
-    }
-  });
-
-  it.each([
-    'page=0',
-    'page=01',
-    'page=1.0',
-    'page=+1',
-    'page=%201',
-    'page=',
-    'page=1e1',
-    'page=x',
-    'pageSize=201',
-    'pageSize=0',
-    'departmentId=-1',
-    'departmentId=1x',
-    'departmentId=007',
-    'departmentId=9223372036854775808',
-    'keyword=',
-  ])('with %s in the query is 400', async (query) => {
-    const answer = await gateway.get(`${HARBOUR}/members?${query}`);
-    expect(answer.status).toBe(400);
-    expect(answer.body['errors']).toEqual([expect.objectContaining({ parameter: query.split('=')[0] })]);
+  it('is 400 with a wrong query', async () => {
+    const wrong = {
+      page: ['0', '01', '1.0', '+1', '%201', '', '1e1', 'x'],
+      pageSize: ['201', '0'],
+      departmentId: ['-1', '1x', '007', '9223372036854775808'],
+      keyword: [''],
+    };
+    for (const [parameter, words] of Object.entries(wrong))
+      for (const word of words) {
+        const { status, body } = await gateway.get(`${HARBOUR}/members?${parameter}=${word}`);
+        const { errors } = body;
+        const refused = { status: 400, errors: [expect.objectContaining({ parameter })] };
+        expect({ parameter, word, status, errors }).toEqual({ parameter, word, ...refused });
+      }
     expect(await sandbox.calls()).toEqual([]);
   });
 });
@@ -527,18 +566,18 @@ describe('the products on an asset', () => {
     children: levels > 1 ? [nested(levels - 1)] : null,
   });
 
-  it.each<[string, object, number]>([
-    ['16 levels of packages', { children: [nested(16)] }, 200],
-    ['17 levels of packages', { children: [nested(17)] }, 502],
-    ['1,000 levels of packages', { children: [nested(1_000)] }, 502],
-    ['10,000 packages', { children: many(10_000, { id: '1' }), productInstanceList: [] }, 200],
-    ['10,001 packages', { children: many(10_001, { id: '1' }) }, 502],
-  ])('with %s are returned or refused', async (_, data, status) => {
-    const text = JSON.stringify({ code: 0, message: 'success', data });
-    await sandbox.fault({ operation: 'listAssetProducts', action: { raw: { text } } });
-    const answer = await gateway.get('/v1/enterprises/ent-harbour/assets/ast-1002/products');
-    expect(answer.status).toBe(status);
-    if (status === 502) expect(answer.body).toMatchObject({ code: 'upstream-contract-violation' });
+  it('are returned with up to 16 levels of packages', async () => {
+    for (const [levels, status] of [
+      [16, 200],
+      [17, 502],
+    ] as const) {
+      const data = { children: [nested(levels)] };
+      const text = JSON.stringify({ code: 0, message: 'success', data });
+      await sandbox.fault({ operation: 'listAssetProducts', times: 1, action: { raw: { text } } });
+      const answer = await gateway.get('/v1/enterprises/ent-harbour/assets/ast-1002/products');
+      expect([levels, answer.status]).toEqual([levels, status]);
+      if (status === 502) expect(answer.body).toMatchObject({ code: 'upstream-contract-violation' });
+    }
   });
 
   it('of an unknown asset are 404', async () => {
@@ -603,94 +642,47 @@ describe('the overview', () => {
 });
 
 describe('a member request that is wrong', () => {
-  it.each<[string, string, string, unknown, string[]]>([
+  const wrongKinds = {
+    members: [
+      row('a_b', {
+        ...{ name: 'n'.repeat(31), remark: 'r'.repeat(201), password: '', departmentId: '1.5', x: 1 },
+      }),
+      row('a'.repeat(63), { name: 'A', departmentId: -1 }),
+    ],
+  };
+  const pointersOfKinds = [
+    ...['account', 'name', 'remark', 'password', 'departmentId', 'x'].map((field) => `/members/0/${field}`),
+    ...['/members/1/account', '/members/1/departmentId'],
+  ];
+  const tooLarge = '{"account":"a","name":"A","departmentId":9223372036854775808}';
+
+  it.each<[string, string, unknown, string[]]>([
     [
       'an account given twice',
-      'POST',
-      '/members',
+      'POST /members',
       { members: [...rows(7), row('new3')] },
       ['/members/7/account'],
     ],
-    ['no member', 'POST', '/members', { members: [] }, ['/members']],
-    ['1,001 members', 'POST', '/members', { members: rows(1_001) }, ['/members']],
-    ['no list', 'POST', '/members', { members: null }, ['/members']],
-    [
-      'fields of all wrong kinds',
-      'POST',
-      '/members',
-      {
-        members: [
-          row('a_b', {
-            name: 'n'.repeat(31),
-            remark: 'r'.repeat(201),
-            password: '',
-            departmentId: '1.5',
-            x: 1,
-          }),
-          row('a'.repeat(63), { name: 'A', departmentId: -1 }),
-        ],
-      },
-      [
-        '/members/0/account',
-        '/members/0/name',
-        '/members/0/remark',
-        '/members/0/password',
-        '/members/0/departmentId',
-        '/members/0/x',
-        '/members/1/account',
-        '/members/1/departmentId',
-      ],
-    ],
-    ['a change without a name', 'PATCH', '/members/m1', { account: 'a' }, ['/name']],
-    [
-      'a department beyond a long',
-      'PATCH',
-      '/members/m1',
-      '{"account":"a","name":"A","departmentId":9223372036854775808}',
-      ['/departmentId'],
-    ],
-    ['a password that is a number', 'PUT', '/members/m1/password', { password: 123456 }, ['/password']],
-  ])('with %s is 400 with a pointer, and nothing is sent', async (_, method, path, body, pointers) => {
+    ['no member', 'POST /members', { members: [] }, ['/members']],
+    ['1,001 members', 'POST /members', { members: rows(1_001) }, ['/members']],
+    ['fields of all wrong kinds', 'POST /members', wrongKinds, pointersOfKinds],
+    ['a change without a name', 'PATCH /members/m1', { account: 'a' }, ['/name']],
+    ['a department beyond a long', 'PATCH /members/m1', tooLarge, ['/departmentId']],
+    ['a password that is a number', 'PUT /members/m1/password', { password: 123456 }, ['/password']],
+    ['nothing to change', 'PATCH /members/m1/asset-nums', {}, ['']],
+    ['empty lists', 'PATCH /members/m1/asset-nums', { assign: [], withdraw: [] }, ['']],
+    ['a number in both', 'PATCH /members/m1/asset-nums', { assign: ['a', 'b'], withdraw: ['b'] }, ['']],
+    ['a number twice', 'PATCH /members/m1/asset-nums', { assign: ['a', 'a'] }, ['/assign']],
+    ['null for a list', 'PATCH /members/m1/asset-nums', { assign: null, withdraw: ['a'] }, ['/assign']],
+    ['a loan of nothing', 'POST /members/m1/loans', { lentLockNum: '1', assetIds: [] }, ['/assetIds']],
+  ])('with %s is 400 with a pointer, and nothing is sent', async (_, request, body, pointers) => {
+    const [method = '', path = ''] = request.split(' ');
     const answer = await gateway.request(method, HARBOUR + path, { body });
     expect(answer.status).toBe(400);
     const errors = answer.body['errors'] as { pointer: string }[];
     expect(errors.map(({ pointer }) => pointer).sort()).toEqual([...pointers].sort());
     expect(answer.text).not.toContain(PASSWORD);
     expect(answer.text).not.toContain('123456');
-    expect(await sandbox.calls()).toEqual([]);
-  });
-
-  it.each<[string, string, unknown, string[]]>([
-    ['nothing to change', '/v1/enterprises/ent-harbour/members/m1/asset-nums', {}, ['']],
-    ['empty lists', '/v1/enterprises/ent-harbour/members/m1/asset-nums', { assign: [], withdraw: [] }, ['']],
-    [
-      'a number in both',
-      '/v1/enterprises/ent-harbour/members/m1/asset-nums',
-      { assign: ['a', 'b'], withdraw: ['b'] },
-      [''],
-    ],
-    [
-      'a number twice',
-      '/v1/enterprises/ent-harbour/members/m1/asset-nums',
-      { assign: ['a', 'a'] },
-      ['/assign'],
-    ],
-    [
-      'null for a list',
-      '/v1/enterprises/ent-harbour/members/m1/asset-nums',
-      { assign: null, withdraw: ['a'] },
-      ['/assign'],
-    ],
-    [
-      'a loan of nothing',
-      '/v1/enterprises/ent-harbour/members/m1/loans',
-      { lentLockNum: '1', assetIds: [] },
-      ['/assetIds'],
-    ],
-  ])('with %s is 400', async (_, path, body, pointers) => {
-    const answer = await gateway.request(path.endsWith('loans') ? 'POST' : 'PATCH', path, { body });
-    expect(answer.status).toBe(400);
-    expect((answer.body['errors'] as { pointer: string }[]).map(({ pointer }) => pointer)).toEqual(pointers);
     expect(await sandbox.calls()).toEqual([]);
   });
 });
@@ -700,22 +692,26 @@ const documentedFor = (upstream: string): string[] => [
   ...Object.keys(otherCodes).filter((code) => otherCodes[code]?.includes(upstream)),
   ...codesOfEveryMemberOperation,
 ];
-const documented = operationCases
-  .filter(({ upstream }) => operations[upstream as OperationName].module === 'member')
-  .flatMap((operation) =>
-    documentedFor(operation.upstream).map((code) => ({ id: operation.id, code, operation })),
-  );
 
-describe('a code that the platform documents for an operation', () => {
-  it.each(documented)('$code of $id has a response in the document', async ({ code, operation }) => {
-    // An earlier row may have left a delete with an unknown outcome, and 60002 would settle it.
-    if (operation.id === 'deleteMember') await send(gateway, operation);
-    await sandbox.fault({ operation: operation.upstream, action: { code, message: 'as the platform says' } });
-    const answer = await send(gateway, operation);
-    const known = refusalCodes.find((each) => each.code === code);
-    if (known === undefined) expect(answer.status).toBeGreaterThanOrEqual(502);
-    else expect(answer.status).toBe(known.status);
-    expect(answer.body).toMatchObject({ upstream: { operation: operation.upstream, code, status: 299 } });
-    expect(answer.text.includes('as the platform says')).toBe(known?.speaks ?? false);
-  });
+it('every code that the platform documents for an operation has a response in the document', async () => {
+  const ofMembers = operationCases.filter(
+    ({ upstream }) => operations[upstream as OperationName].module === 'member',
+  );
+  for (const operation of ofMembers)
+    for (const code of documentedFor(operation.upstream)) {
+      await sandbox.reset();
+      // An earlier code may have left a delete with an unknown outcome, and 60002 would settle it.
+      if (operation.id === 'deleteMember') await send(gateway, operation);
+      const action = { code, message: 'as the platform says' };
+      await sandbox.fault({ operation: operation.upstream, action });
+      const { status, body, text } = await send(gateway, operation);
+      const known = refusalCodes.find((each) => each.code === code);
+      const speaks = text.includes(action.message);
+      expect({ id: operation.id, body, status, speaks }).toEqual({
+        id: operation.id,
+        body: expect.objectContaining({ upstream: { operation: operation.upstream, code, status: 299 } }),
+        status: known?.status ?? (status >= 502 ? status : 'at least 502'),
+        speaks: known?.speaks ?? false,
+      });
+    }
 });
