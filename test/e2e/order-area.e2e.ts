@@ -120,37 +120,15 @@ describe('enterprises', () => {
     expect(await assetsOf(created.body['enterpriseGlobalId'] as string)).toEqual([]);
   });
 
-  it("list assets with the gateway's field names, and times in RFC 3339", async () => {
+  it('list assets with their times in RFC 3339, all or those with an extension', async () => {
     const assets = await assetsOf();
-    expect(assets.find(({ assetId }) => assetId === 'ast-1002')).toEqual({
-      assetId: 'ast-1002',
-      licenseType: 'cloud_account',
-      assetNum: '8000001002',
-      grantable: true,
-      customerId: 'cus-harbour-default',
-      keyShellNumber: '8000001002',
-      keyGeneration: null,
-      locked: false,
-      frozen: false,
-      createdAt: '2026-01-05T08:00:00.000Z',
-      updatedAt: '2026-01-05T08:00:00.000Z',
-      startsAt: null,
-      endsAt: null,
-      assignment: {
-        status: 'assigned',
-        memberGlobalId: 'mem-harbour-anna',
-        createdAt: '2026-01-05T08:00:00.000Z',
-        updatedAt: null,
-      },
-      assetLimits: null,
-      extensions: [],
-      lentLock: false,
+    expect(assets.find(({ assetId }) => assetId === 'ast-1002')).toMatchObject({
+      ...{ assetNum: '8000001002', createdAt: '2026-01-05T08:00:00.000Z', startsAt: null, extensions: [] },
+      assignment: { status: 'assigned', memberGlobalId: 'mem-harbour-anna', updatedAt: null },
     });
     expect(assets.find(({ assetId }) => assetId === 'ast-1004')).toMatchObject({ keyGeneration: 4 });
-    expect((await assetsOf('ent-harbour', '?extendCode=site')).map(({ assetId }) => assetId)).toEqual([
-      'ast-1001',
-      'ast-1009',
-    ]);
+    const onSite = await assetsOf('ent-harbour', '?extendCode=site');
+    expect(onSite.map(({ assetId }) => assetId)).toEqual(['ast-1001', 'ast-1009']);
   });
 
   it('have their list read for each request where the cache is off, and a tag of it all the same', async () => {
