@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { routes } from '../../test/support/contract.ts';
+import { refusalCodes } from '../../test/support/upstream-codes.ts';
 import { problemSlugs } from '../problem/catalogue.ts';
 
 /** What holds for every part of the document, which `npm run check:generated` compares with the code. */
@@ -30,11 +31,6 @@ interface Parameter {
   readonly example?: unknown;
   readonly schema?: Schema & { example?: unknown };
 }
-interface Media {
-  readonly schema?: Schema;
-  readonly example?: unknown;
-  readonly examples?: object;
-}
 interface Operation {
   readonly operationId: string;
   readonly description?: string;
@@ -42,7 +38,9 @@ interface Operation {
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+  readonly responses: Readonly<
+    Record<string, { content?: Record<string, { schema?: Schema; example?: unknown; examples?: object }> }>
+  >;
 }
 interface Document {
   readonly info: { readonly version: string };
@@ -272,6 +270,25 @@ describe('the document', () => {
           expect([at, value]).toEqual([at, expect.objectContaining(own)]);
         }
       }
+    }
+  });
+
+  it('has a problem for each code by which the platform refuses an operation', () => {
+    const shown = areas.flatMap(({ operation }) =>
+      refusalCodes
+        .filter(({ of }) => of.includes(operation['x-upstream']?.operation ?? ''))
+        .map((code) => ({ ...code, operation })),
+    );
+    // Imports, exports and overviews have the codes of a call in their content.
+    const own = shown.filter(({ operation }) => !/Job|port|Overview|OrderAssets/.test(operation.operationId));
+    expect(own.length).toBeGreaterThan(40);
+    for (const { code, slug, status, operation } of own) {
+      const { examples = {} } = operation.responses[status]?.content?.['application/problem+json'] ?? {};
+      expect([operation.operationId, code, Object.keys(examples)]).toEqual([
+        operation.operationId,
+        code,
+        expect.arrayContaining([slug]),
+      ]);
     }
   });
 

@@ -329,7 +329,7 @@ describe('text', () => {
         const passes = faultsOf(Probe, JSON.stringify({ identifier: text })).length === 0;
         if (passes) expect(text).toMatch(/^[^\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+$/u);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
   });
 });

@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import type { TestAnswer } from '../support/gateway.ts';
-import { operationCases, send } from '../support/operations.ts';
-import { codesOfEveryMemberOperation, otherCodes, refusalCodes } from '../support/upstream-codes.ts';
-import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -620,33 +617,4 @@ describe('a member request that is wrong', () => {
     expect(answer.text).not.toContain('123456');
     expect(await sandbox.calls()).toEqual([]);
   });
-});
-
-const documentedFor = (upstream: string): string[] => [
-  ...refusalCodes.filter(({ of }) => of.includes(upstream)).map(({ code }) => code),
-  ...Object.keys(otherCodes).filter((code) => otherCodes[code]?.includes(upstream)),
-  ...codesOfEveryMemberOperation,
-];
-
-it('every code that the platform documents for an operation has a response in the document', async () => {
-  const ofMembers = operationCases.filter(
-    ({ upstream }) => operations[upstream as OperationName].module === 'member',
-  );
-  for (const operation of ofMembers)
-    for (const code of documentedFor(operation.upstream)) {
-      await sandbox.reset();
-      // An earlier code may have left a delete with an unknown outcome, and 60002 would settle it.
-      if (operation.id === 'deleteMember') await send(gateway, operation);
-      const action = { code, message: 'as the platform says' };
-      await sandbox.fault({ operation: operation.upstream, action });
-      const { status, body, text } = await send(gateway, operation);
-      const known = refusalCodes.find((each) => each.code === code);
-      const speaks = text.includes(action.message);
-      expect({ id: operation.id, body, status, speaks }).toEqual({
-        id: operation.id,
-        body: expect.objectContaining({ upstream: { operation: operation.upstream, code, status: 299 } }),
-        status: known?.status ?? (status >= 502 ? status : 'at least 502'),
-        speaks: known?.speaks ?? false,
-      });
-    }
 });
