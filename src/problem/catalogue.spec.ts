@@ -21,6 +21,21 @@ describe('the catalogue', () => {
     expect(new Set(problemSlugs.map((slug) => problemDefinition(slug).title)).size).toBe(problemSlugs.length);
   });
 
+  it('has several statuses or outcomes only where callers were promised them', () => {
+    const definitions = problemSlugs.map((slug) => ({ slug, ...problemDefinition(slug) }));
+    expect(
+      definitions
+        .filter(({ outcomeVaries }) => outcomeVaries)
+        .map(({ slug }) => slug)
+        .sort(),
+    ).toEqual([
+      ...['outcome-unknown', 'upstream-contract-violation'],
+      ...['upstream-credential-rejected', 'upstream-unmapped-error'],
+    ]);
+    const several = definitions.filter(({ statuses }) => statuses.length > 1);
+    expect(several.map(({ slug, statuses }) => [slug, statuses])).toEqual([['outcome-unknown', [502, 504]]]);
+  });
+
   it('never calls a problem retryable whose outcome is open, but for a write that is still running', () => {
     const risky = problemSlugs.filter((slug) => {
       const { outcome, outcomeVaries, retryable } = problemDefinition(slug);
