@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { routes } from '../../test/support/contract.ts';
+import { refusalCodes } from '../../test/support/upstream-codes.ts';
+import { problemSlugs } from '../problem/catalogue.ts';
 
 /** What holds for every part of the document, which `npm run check:generated` compares with the code. */
 
@@ -28,11 +31,6 @@ interface Parameter {
   readonly example?: unknown;
   readonly schema?: Schema & { example?: unknown };
 }
-interface Media {
-  readonly schema?: Schema;
-  readonly example?: unknown;
-  readonly examples?: object;
-}
 interface Operation {
   readonly operationId: string;
   readonly description?: string;
@@ -40,7 +38,9 @@ interface Operation {
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+  readonly responses: Readonly<
+    Record<string, { content?: Record<string, { schema?: Schema; example?: unknown; examples?: object }> }>
+  >;
 }
 interface Document {
   readonly info: { readonly version: string };
@@ -51,6 +51,13 @@ interface Document {
     readonly responses: Readonly<Record<string, unknown>>;
   };
 }
+
+const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
+/** They lead nowhere on the platform. */
+const OF_GATEWAY = [
+  ...['getOrder', 'listOrders', 'settleOrder', 'listGaps', 'getCaller'],
+  ...['listJobs', 'getJob', 'watchJob', 'getJobRows', 'cancelJob'],
+];
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as unknown;
 const document = read('config/openapi.json') as Document;
@@ -220,6 +227,88 @@ describe('the document', () => {
         true,
         expect.anything(),
       ]);
+    }
+  });
+
+  it('says of every operation of an area its scope and its platform operation, and that it needs a key or a token', () => {
+    for (const { template, operation } of areas) {
+      const { operationId, parameters: own = [] } = operation;
+      expect([operationId, operation.summary]).toEqual([operationId, expect.stringMatching(/^[A-Z].{10,}/)]);
+      const scope = expect.stringMatching(/Scope: (`[a-z]+:[a-z]+`|none)/);
+      expect([operationId, operation.description]).toEqual([operationId, scope]);
+      expect([operationId, operation.security]).toEqual([operationId, [{ apiKey: [] }, { bearer: [] }]]);
+      const names = own.map(({ name, in: where }) => `${where} ${name.toLowerCase()}`);
+      expect([operationId, new Set(names).size]).toEqual([operationId, names.length]);
+      // Sessions call the user center, which the interface leaves out.
+      if (template.startsWith('/v1/sessions') || OF_GATEWAY.includes(operationId)) continue;
+      const upstream = {
+        operation: expect.any(String),
+        method: expect.stringMatching(/^(GET|POST|PUT|DELETE)$/),
+        path: expect.stringMatching(/^\/(order\/api\/order|me\/api)\/v1\//),
+      };
+      expect([operationId, operation['x-upstream']]).toEqual([operationId, upstream]);
+    }
+  });
+
+  it('declares for every operation of an area a success and each problem, with an example of each', () => {
+    for (const { operation } of areas) {
+      const statuses = Object.keys(operation.responses);
+      expect([operation.operationId, statuses]).toEqual([
+        operation.operationId,
+        expect.arrayContaining([expect.stringMatching(/^2/), 'default']),
+      ]);
+      for (const [status, { content, description }] of Object.entries(operation.responses)) {
+        const at = `${operation.operationId} ${status}`;
+        expect([at, description]).toEqual([at, expect.stringMatching(/./)]);
+        if (/^[23]/.test(status)) continue;
+        const examples = Object.entries(content?.['application/problem+json']?.examples ?? {});
+        expect([at, examples.length > 0]).toEqual([at, true]);
+        for (const [slug, { value }] of examples) {
+          expect([at, problemSlugs]).toEqual([at, expect.arrayContaining([slug])]);
+          const problem = { code: slug, type: `/problems/${slug}` };
+          const own = status === 'default' ? problem : { ...problem, status: Number(status) };
+          expect([at, value]).toEqual([at, expect.objectContaining(own)]);
+        }
+      }
+    }
+  });
+
+  it('has a problem for each code by which the platform refuses an operation', () => {
+    const shown = areas.flatMap(({ operation }) =>
+      refusalCodes
+        .filter(({ of }) => of.includes(operation['x-upstream']?.operation ?? ''))
+        .map((code) => ({ ...code, operation })),
+    );
+    // Imports, exports and overviews have the codes of a call in their content.
+    const own = shown.filter(({ operation }) => !/Job|port|Overview|OrderAssets/.test(operation.operationId));
+    expect(own.length).toBeGreaterThan(40);
+    for (const { code, slug, status, operation } of own) {
+      const { examples = {} } = operation.responses[status]?.content?.['application/problem+json'] ?? {};
+      expect([operation.operationId, code, Object.keys(examples)]).toEqual([
+        operation.operationId,
+        code,
+        expect.arrayContaining([slug]),
+      ]);
+    }
+  });
+
+  it('has an Idempotency-Key at every POST, and describes the response to a repeat', () => {
+    for (const { method, operation } of areas) {
+      const { operationId, parameters: own = [], responses } = operation;
+      const isKeyed = own.some(({ name }) => name === 'Idempotency-Key');
+      expect([operationId, isKeyed]).toEqual([operationId, method === 'POST']);
+      if (!isKeyed) continue;
+      expect([operationId, Object.keys(responses)]).toEqual([
+        operationId,
+        expect.arrayContaining(['409', '422']),
+      ]);
+      for (const [status, { headers = {} }] of Object.entries(responses))
+        if (/^(201|202|204|207|409|422|502|504)$/.test(status))
+          expect([operationId, status, Object.keys(headers)]).toEqual([
+            operationId,
+            status,
+            expect.arrayContaining(['Idempotent-Replayed']),
+          ]);
     }
   });
 

@@ -26,12 +26,6 @@ describe('links of a page', () => {
     expect(linksOf(9, 3)).toEqual({ first: at(1), prev: at(3), last: at(3) });
   });
 
-  it('name the page where the request did not, and stay encoded', () => {
-    expect(linksOf(1, 2, '/v1/members?keyword=%3E%2C%22%C3%A9')).toMatchObject({
-      next: '/v1/members?keyword=%3E%2C%22%C3%A9&page=2',
-    });
-  });
-
   it('are those that a URL makes of the request, whatever it contains', () => {
     const text = fc.string({ unit: fc.constantFrom(...'aZ09-_.~*%+ ,;/:@é\'"!'), maxLength: 4 });
     const encoded = fc.oneof(text.map(encodeURIComponent), fc.stringMatching(/^[\w.~*-]{0,5}$/));
@@ -44,7 +38,7 @@ describe('links of a page', () => {
       target.searchParams.set('page', '7');
       expect(linksOf(7, 7, url)).toMatchObject({ last: target.pathname + target.search });
     });
-    fc.assert(isKnown, { numRuns: 2_000 });
+    fc.assert(isKnown, { numRuns: 500 });
   });
 
   it('are for pages only', () => {

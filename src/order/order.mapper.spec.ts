@@ -30,19 +30,9 @@ describe('a customer', () => {
     expect(toCustomers(data('[]'))).toEqual([]);
   });
 
-  it('has exact ids where upstream sends numbers', () => {
+  it('has null for what is null, absent or of another type, and drops what the interface does not have', () => {
     const json =
-      '{"customerId":9007199254740993,"channelCustomerId":12345678901234567,"enterpriseGlobalId":7}';
-    expect(shown(toCustomer(data(json)))).toMatchObject({
-      customerId: '9007199254740993',
-      channelCustomerId: '12345678901234567',
-      enterpriseGlobalId: '7',
-    });
-  });
-
-  it('has null for what is null or absent, and drops what the interface does not have', () => {
-    const json =
-      '{"customerId":"c","channelCode":null,"isDefault":null,"password":"p","__proto__":{"a":1},"id":5}';
+      '{"customerId":"c","channelCode":null,"isDefault":"true","password":"p","__proto__":{"a":1},"id":5}';
     expect(shown(toCustomer(data(json)))).toEqual({
       customerId: 'c',
       channelCode: null,
@@ -53,20 +43,11 @@ describe('a customer', () => {
     });
   });
 
-  it.each(['null', '[]', '"c"', '{}', '{"customerId":null}', '{"customerId":1.5}'])(
-    'is not %s: alone it is a contract violation, in a list it is left out',
-    (json) => {
-      expect(() => toCustomer(data(json))).toThrow(ContractViolation);
-      expect(toCustomers(data(`[${json},{"customerId":"c"}]`))).toMatchObject([{ customerId: 'c' }]);
-    },
-  );
-
-  it('has null for a field of another type', () => {
-    expect(toCustomer(data('{"customerId":"c","isDefault":"true"}')).isDefault).toBeNull();
-  });
-
-  it('is none where the platform sends null for the list', () => {
-    expect(toCustomers(null)).toEqual([]);
+  it('without an id is a contract violation alone, and left out of a list', () => {
+    expect(() => toCustomer(data('{"customerId":null}'))).toThrow(ContractViolation);
+    expect(toCustomers(data('[{"customerId":null},{"customerId":"c"}]'))).toMatchObject([
+      { customerId: 'c' },
+    ]);
   });
 });
 
@@ -81,15 +62,12 @@ describe('an enterprise', () => {
     });
   });
 
-  it.each(['null', '{}', '{"enterpriseGlobalId":null}'])('is not %s', (json) => {
-    expect(() => toEnterprise(data(json))).toThrow(ContractViolation);
-  });
-
-  it.each([
-    '{"enterpriseGlobalId":"e","members":{}}',
-    '{"enterpriseGlobalId":"e","members":[null],"defaultType":1}',
-  ])('is served where the rest is odd: %s', (json) => {
-    expect(toEnterprise(data(json))).toEqual({ enterpriseGlobalId: 'e', isDefault: null, members: [] });
+  it('without an id is none, and is served where the rest is odd', () => {
+    expect(() => toEnterprise(data('{"enterpriseGlobalId":null}'))).toThrow(ContractViolation);
+    for (const members of ['{}', '[null]']) {
+      const json = `{"enterpriseGlobalId":"e","members":${members},"defaultType":1}`;
+      expect(toEnterprise(data(json))).toEqual({ enterpriseGlobalId: 'e', isDefault: null, members: [] });
+    }
   });
 });
 
@@ -142,40 +120,14 @@ describe('an asset', () => {
     expect(asset?.assignment?.createdAt).toBe('2026-11-20T08:00:00.000Z');
   });
 
-  it('has null, or an empty list, for what is null or absent', () => {
-    const nulls =
-      '{"id":"a","assetNum":null,"keyChipType":null,"assignStatus":null,"assetLimits":null,"assetExtends":null,"borrowedUsbKey":null}';
-    const nothing = {
-      ...{ licenseType: null, assetNum: null, grantable: null, customerId: null, keyShellNumber: null },
-      ...{
-        keyGeneration: null,
-        locked: null,
-        frozen: null,
-        createdAt: null,
-        updatedAt: null,
-        startsAt: null,
-      },
-      ...{ endsAt: null, assignment: null, assetLimits: null, extensions: [], lentLock: null },
-    };
-    expect(shown(toAssets(data(`[${nulls},{"id":"b"}]`), 'ms'))).toEqual([
-      { assetId: 'a', ...nothing },
-      { assetId: 'b', ...nothing },
-    ]);
-  });
-
-  it.each(['0', '"0"', '""', 'null', '9223372036854775807', '"9223372036854775807"'])(
-    'has no time where the platform sends %s',
-    (none) => {
+  it('has no time where the platform sends one of its words for none', () => {
+    for (const none of ['0', '"0"', '""', 'null', '9223372036854775807', '"9223372036854775807"'])
       for (const unit of ['ms', 's'] as const) {
-        const [asset] = toAssets(
-          data(`[{"id":"a","limitEndTime":${none},"assignStatus":{"createTime":${none}}}]`),
-          unit,
-        );
-        expect(asset?.endsAt).toBeNull();
-        expect(asset?.assignment?.createdAt).toBeNull();
+        const times = `"limitEndTime":${none},"assignStatus":{"createTime":${none}}`;
+        const [asset] = toAssets(data(`[{"id":"a",${times}}]`), unit);
+        expect([none, asset?.endsAt, asset?.assignment?.createdAt]).toEqual([none, null, null]);
       }
-    },
-  );
+  });
 
   it('has the time of an assignment in UTC where the platform sends RFC 3339 instead of a long', () => {
     const text = '[{"id":"a","assignStatus":{"createTime":"2026-11-20T16:00:00+08:00"}}]';
@@ -188,20 +140,15 @@ describe('an asset', () => {
     expect(notes.has('data[].licenseType', 'unknown-word')).toBe(true);
   });
 
-  it.each([
-    [1, 4],
-    [2, 5],
-  ])('with chip type %i is of generation %i', (chip, generation) => {
-    expect(toAssets(data(`[{"id":"a","keyChipType":${chip}}]`), 'ms')[0]?.keyGeneration).toBe(generation);
+  it('has a chip of type 1 or 2 where its generation is 4 or 5', () => {
+    const assets = toAssets(data('[{"id":"a","keyChipType":1},{"id":"b","keyChipType":2}]'), 'ms');
+    expect(assets.map(({ keyGeneration }) => keyGeneration)).toEqual([4, 5]);
   });
 
   it.each<[string, string, string, unknown, GapKind, string?]>([
     ['keyChipType', '0', 'keyGeneration', null, 'unknown-word'],
-    ['keyChipType', '3', 'keyGeneration', null, 'unknown-word'],
     ['keyChipType', '"2"', 'keyGeneration', null, 'wrong-type'],
     ['locked', '"false"', 'locked', null, 'wrong-type'],
-    ['locked', '0', 'locked', null, 'wrong-type'],
-    ['licenseType', '5', 'licenseType', null, 'wrong-type'],
     ['createTime', '"soon"', 'createdAt', null, 'wrong-type'],
     ['createTime', '99999999999999999999', 'createdAt', null, 'wrong-type'],
     ['assetExtends', '{}', 'extensions', [], 'wrong-type'],
@@ -215,16 +162,6 @@ describe('an asset', () => {
       const assets = toAssets(data(`[{"id":"a"},{"id":"b","${field}":${value}}]`), 'ms', notes);
       expect(assets).toMatchObject([{ assetId: 'a' }, { assetId: 'b', [name]: expected }]);
       expect(notes.has(`data[].${path}`, kind)).toBe(true);
-    },
-  );
-
-  it.each(['{"id":null}', '{"id":""}', '{"id":true}', '{}', 'null', '5'])(
-    'is left out where it is %s',
-    (asset) => {
-      expect(toAssets(data(`[{"id":"a"},${asset},{"id":"b"}]`), 'ms')).toMatchObject([
-        { assetId: 'a' },
-        { assetId: 'b' },
-      ]);
     },
   );
 });
@@ -269,13 +206,6 @@ describe('lock results', () => {
     }
   });
 
-  it('are matched where upstream sends the number as a number', () => {
-    const { items } = toLockResults(data('[{"assetNum":12345678901234567,"status":1}]'), [
-      '12345678901234567',
-    ]);
-    expect(items).toEqual([{ assetNum: '12345678901234567', status: 'succeeded' }]);
-  });
-
   it('never claim success where upstream says both', () => {
     const both = ['{"assetNum":"1","status":3}', '{"assetNum":"1","status":1}'];
     for (const order of [both, both.toReversed()]) {
@@ -283,43 +213,23 @@ describe('lock results', () => {
     }
   });
 
-  it.each(['[null]', '[{}]', '[{"assetNum":"1"}]', '[{"assetNum":"1","status":"1"}]', '[{"status":1}]'])(
-    'are unknown, never success, where the platform sends %s',
-    (json) => {
+  it('are unknown, never success, where the platform says too little, and none where it sends no list', () => {
+    for (const json of ['[null]', '[{}]', '[{"assetNum":"1"}]', '[{"status":1}]'])
       expect(toLockResults(data(json), ['1']).items).toEqual([{ assetNum: '1', status: 'unknown' }]);
-    },
-  );
-
-  it.each(['null', '{}', '5'])('do not fit as %s', (json) => {
-    expect(() => toLockResults(data(json), ['1'])).toThrow(ContractViolation);
+    expect(() => toLockResults(data('{}'), ['1'])).toThrow(ContractViolation);
   });
 });
 
 describe('asset numbers', () => {
-  it('carry their region', () => {
-    expect(toReservedAssetNums(data('["8000000001","6000000002"]'))).toEqual([
-      { keyShellNumber: '8000000001', region: 'domestic' },
-      { keyShellNumber: '6000000002', region: 'singapore' },
+  it('carry their region, and are delivered in any form: they are consumed upstream', () => {
+    const nums = '["8000000001","6000000002","7000000001","800000001","80000000011","",8000000003]';
+    expect(toReservedAssetNums(data(nums)).map(({ region }) => region)).toEqual([
+      ...['domestic', 'singapore', 'unknown', 'unknown', 'unknown', 'unknown', 'domestic'],
     ]);
   });
 
-  it.each(['7000000001', '800000001', '80000000011', '', 'x', '8 00000001', '８000000001'])(
-    'of an unknown form (%s) are delivered all the same: they are consumed upstream',
-    (keyShellNumber) => {
-      expect(toReservedAssetNums(data(JSON.stringify([keyShellNumber])))).toEqual([
-        { keyShellNumber, region: 'unknown' },
-      ]);
-    },
-  );
-
-  it('are delivered where upstream sends them as numbers: they are consumed too', () => {
-    expect(toReservedAssetNums(data('[8000000001,60000000020000000]'))).toEqual([
-      { keyShellNumber: '8000000001', region: 'domestic' },
-      { keyShellNumber: '60000000020000000', region: 'unknown' },
-    ]);
-  });
-
-  it.each(['null', '{}', '"8000000001"', '[null]', '[[]]', '[true]', '[{}]'])('do not fit as %s', (json) => {
-    expect(() => toReservedAssetNums(data(json))).toThrow(ContractViolation);
+  it('are none where the platform sends none', () => {
+    for (const json of ['null', '{}', '"8000000001"', '[null]', '[true]'])
+      expect(() => toReservedAssetNums(data(json))).toThrow(ContractViolation);
   });
 });

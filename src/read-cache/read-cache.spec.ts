@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createCache } from 'cache-manager';
 import { Redis } from 'ioredis';
 import { Keyv } from 'keyv';
@@ -101,19 +100,33 @@ describe('a cached answer', () => {
     expect(calls()).toBe(5);
   });
 
-  it('is kept for as long as its own operation says', async () => {
+  it('lives as long as its own operation says, or the configuration, give or take a tenth', async () => {
+    let now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const chance = jest.spyOn(Math, 'random');
     const cache = cacheOf();
-    const { load, calls } = platform();
+    const { load } = platform();
+    const isKept = async (read: ReturnType<typeof reading>) =>
+      (await cache.read(read, false, load)).ageSeconds !== undefined;
     const short = { ...reading(), operation: 'short', lifeMs: 3_000 };
-    await cache.read(reading(), false, load);
-    await cache.read(short, false, load);
-    expect((await cache.read(short, false, load)).ageSeconds).toBeDefined();
-    await until(
-      'the short one ends',
-      async () => (await cache.read(short, false, load)).ageSeconds === undefined,
-    );
-    expect(calls()).toBe(3);
-    expect((await cache.read(reading(), false, load)).ageSeconds).toBeDefined();
+    try {
+      for (const [drawn, livesMs] of [
+        [0, 2_700],
+        [0.5, 3_000],
+        [0.999_999, 3_299],
+      ] as const) {
+        chance.mockReturnValue(drawn);
+        await cache.read(reading(), true, load);
+        await cache.read(short, true, load);
+        now += livesMs - 1;
+        expect([drawn, await isKept(short)]).toEqual([drawn, true]);
+        now += 2;
+        expect([drawn, await isKept(short), await isKept(reading())]).toEqual([drawn, false, true]);
+      }
+    } finally {
+      clock.mockRestore();
+      chance.mockRestore();
+    }
     expect([cache.lifeOf(undefined), cache.lifeOf(50), cache.lifeOf(0)]).toEqual([LIFE_MS, 50, 0]);
   });
 
@@ -138,38 +151,56 @@ describe('a cached answer', () => {
   });
 });
 
-describe('a failure', () => {
-  const failing = (slug: 'session-expired' | 'upstream-unavailable') => {
-    let calls = 0;
-    const load = async () => {
-      await wait(20);
-      if (++calls === 1) throw new ProblemException(slug);
-      return contentOf(String(calls));
+describe('reads at the same time', () => {
+  /** A platform that answers each call when the test says so. */
+  function held() {
+    const asked: PromiseWithResolvers<Content<string>>[] = [];
+    const load = () => {
+      const call = Promise.withResolvers<Content<string>>();
+      asked.push(call);
+      return call.promise;
     };
-    return { load, calls: () => calls };
-  };
+    return { load, asked };
+  }
 
-  it('of all callers is shared by the waiting requests, and not kept', async () => {
+  it('share one call, but not with one past the cache, whose value then stays', async () => {
     const cache = cacheOf();
-    const { load, calls } = failing('upstream-unavailable');
-    const both = await Promise.allSettled([
-      cache.read(reading(), false, load),
-      cache.read(reading(), false, load),
-    ]);
-    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(calls()).toBe(1);
-    expect((await cache.read(reading(), false, load)).value).toBe('2');
+    const { load, asked } = held();
+    const equal = [1, 2, 3].map(() => cache.read(reading(), false, load));
+    await until('the platform is asked', () => asked.length === 1);
+    const fresh = cache.read(reading(), true, load);
+    await until('the platform is asked again', () => asked.length === 2);
+    asked[1]?.resolve(contentOf('fresh'));
+    expect((await fresh).value).toBe('fresh');
+    expect((await cache.read(reading(), false, load)).value).toBe('fresh');
+    asked[0]?.resolve(contentOf('slow'));
+    expect((await Promise.all(equal)).map(({ value }) => value)).toEqual(['slow', 'slow', 'slow']);
+    expect((await cache.read(reading(), false, load)).value).toBe('fresh');
+    expect(asked).toHaveLength(2);
   });
 
-  it('of one session is its own', async () => {
+  it('share a failure of all callers, which is not kept', async () => {
     const cache = cacheOf();
-    const { load, calls } = failing('session-expired');
-    const both = await Promise.allSettled([
-      cache.read(reading(), false, load),
-      cache.read(reading(), false, load),
-    ]);
-    expect(both.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-    expect(calls()).toBe(2);
+    const { load, asked } = held();
+    const both = Promise.allSettled([1, 2].map(() => cache.read(reading(), false, load)));
+    await until('the platform is asked', () => asked.length === 1);
+    asked[0]?.reject(new ProblemException('upstream-unavailable'));
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const next = cache.read(reading(), false, load);
+    await until('the platform is asked again', () => asked.length === 2);
+    asked[1]?.resolve(contentOf('2'));
+    expect((await next).value).toBe('2');
+  });
+
+  it('share no failure of one session', async () => {
+    const cache = cacheOf();
+    const { load, asked } = held();
+    const both = Promise.allSettled([1, 2].map(() => cache.read(reading(), false, load)));
+    await until('the platform is asked', () => asked.length === 1);
+    asked[0]?.reject(new ProblemException('session-expired'));
+    await until('the platform is asked for the other', () => asked.length === 2);
+    asked[1]?.resolve(contentOf('2'));
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 });
 

@@ -9,7 +9,7 @@ it('writes every time with a year of four digits as Date does', () => {
   const times = fc.oneof(fc.integer({ min: FIRST, max: LAST }), fc.constantFrom(FIRST, LAST, 0, -0, -1, 1));
   fc.assert(
     fc.property(times, (ms) => expect(rfc3339(ms)).toBe(new Date(ms).toISOString())),
-    { numRuns: 10_000 },
+    { numRuns: 2_000 },
   );
 });
 

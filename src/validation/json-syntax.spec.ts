@@ -43,7 +43,7 @@ describe('the place where a text stops being JSON', () => {
       fc.property(fc.oneof(letters, mutated), (text) => {
         expect(syntaxFault(text) === undefined).toBe(isJson(text));
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 

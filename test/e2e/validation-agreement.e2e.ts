@@ -1,20 +1,23 @@
+import 'reflect-metadata';
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { ArgumentMetadata, Type } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { ModulesContainer } from '@nestjs/core';
 import fc from 'fast-check';
 import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operation-policy.ts';
+import { isScope } from '../../src/caller/scopes.ts';
 import { ProblemException } from '../../src/problem/problem.exception.ts';
 import { readRequestBody } from '../../src/validation/request-body.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { fitting, type Schema } from '../fuzz/generate.ts';
 import { textOfChanged } from '../support/changed-json.ts';
 import { routes } from '../support/contract.ts';
-import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { validatedByReference } from '../support/reference-validation.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+
+/** What is declared at the handlers: who may call, and the DTO classes of what they take. */
 
 /** A body, a query or the parameters of a path: each part of a request with a DTO class. */
 interface Part {
@@ -47,42 +50,66 @@ const parts: readonly Part[] = routes.flatMap(
   },
 );
 
-const argumentTypes = {
-  body: RouteParamtypes.BODY,
-  query: RouteParamtypes.QUERY,
-  param: RouteParamtypes.PARAM,
-};
+interface Handler {
+  readonly policy: OperationPolicy | undefined;
+  /** The DTO classes of its arguments, by the kind of part. */
+  readonly classes: Readonly<Record<Part['type'], Type | undefined>>;
+}
 
-let sandbox: TestSandbox;
-let gateway: GatewayInProcess;
-/** The DTO classes of the handlers, by the name of their part. */
-const classes = new Map<string, Type>();
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-  gateway = await startInProcess(sandbox);
-  const modules = [...gateway.app.get(ModulesContainer).values()];
-  for (const { metatype } of modules.flatMap((module) => [...module.controllers.values()])) {
-    const controller = metatype as Type;
-    const prototype = controller.prototype as Record<string, object>;
-    for (const name of Object.getOwnPropertyNames(prototype)) {
-      const policy = Reflect.getMetadata(OPERATION_POLICY, prototype[name] ?? {}) as
-        OperationPolicy | undefined;
-      const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
-        string,
-        { index: number }
-      >;
+function handlersOf(controller: Type): Handler[] {
+  const prototype = controller.prototype as Record<string, object>;
+  const isHandler = (name: string) => Reflect.hasMetadata(METHOD_METADATA, prototype[name] ?? {});
+  return Object.getOwnPropertyNames(prototype)
+    .filter(isHandler)
+    .map((name) => {
+      const args = Object.entries(
+        (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
+          string,
+          { index: number }
+        >,
+      );
       const types = (Reflect.getMetadata('design:paramtypes', prototype, name) ?? []) as Type[];
-      for (const [type, argument] of Object.entries(argumentTypes))
-        for (const [key, { index }] of Object.entries(args))
-          if (policy && key.startsWith(`${argument}:`))
-            classes.set(`${type} of ${policy.operationId}`, types[index] as Type);
-    }
-  }
-});
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
+      const classOf = (type: RouteParamtypes) =>
+        types[args.find(([key]) => key.startsWith(`${type}:`))?.[1].index ?? -1];
+      const { BODY, QUERY, PARAM } = RouteParamtypes;
+      return {
+        policy: Reflect.getMetadata(OPERATION_POLICY, prototype[name] ?? {}) as OperationPolicy | undefined,
+        classes: { body: classOf(BODY), query: classOf(QUERY), param: classOf(PARAM) },
+      };
+    });
+}
+
+const modules = await Promise.all(
+  globSync('src/**/*.controller.ts').map(
+    async (path) => (await import(resolve(path))) as Record<string, unknown>,
+  ),
+);
+const handlers = modules
+  .flatMap((each) => Object.values(each))
+  .filter((each): each is Type => typeof each === 'function' && Reflect.hasMetadata(PATH_METADATA, each))
+  .flatMap(handlersOf);
+
+/** The DTO classes of the handlers, by the name of their part. */
+const classes = new Map(
+  handlers.flatMap(({ policy, classes: own }) =>
+    Object.entries(own).flatMap(([type, dto]): [string, Type][] =>
+      dto ? [[`${type} of ${policy?.operationId}`, dto]] : [],
+    ),
+  ),
+);
+
+/** Frozen: a developer who wants a new public route must add it here. */
+const PUBLIC = ['getProblem', 'listProblems', 'live', 'ready'];
+
+it('every handler declares its scope, and is in the document under its operation id', () => {
+  const policies = handlers.map(({ policy }) => policy);
+  expect(policies).not.toContain(undefined);
+  const ids = policies.map((policy) => policy?.operationId);
+  expect(ids.sort()).toEqual(routes.map(({ operation }) => operation.operationId).sort());
+  const open = policies.filter((policy) => policy?.scope === 'public').map((policy) => policy?.operationId);
+  expect(open.sort()).toEqual(PUBLIC);
+  const scopes = policies.map((policy) => policy?.scope ?? '');
+  expect(scopes.filter((scope) => !['public', 'none'].includes(scope) && !isScope(scope))).toEqual([]);
 });
 
 type Validate = (value: unknown, metadata: ArgumentMetadata) => unknown;
@@ -134,7 +161,7 @@ it.each(parts)('compiled validation and class-validator agree on the $name', ({ 
       // Much faster than `expect`, and as strict: classes count.
       if (!isDeepStrictEqual(outcome, expected)) expect(outcome).toStrictEqual(expected);
     }),
-    { numRuns: type === 'body' ? 500 : 150 },
+    { numRuns: type === 'body' ? 200 : 60 },
   );
   expect({ accepted: accepted > 0, refused: refused > 0 }).toEqual({ accepted: true, refused: true });
 });

@@ -49,10 +49,3 @@ export const refusalCodes: readonly RefusalCode[] = [
   row('33008', 'lent-lock-abnormal', 409, 'borrowAssets'),
   row('33018', 'lent-to-other-member', 409, 'borrowAssets'),
 ];
-
-/** Documented as failures, beside those that every member operation may answer with. */
-export const otherCodes: Readonly<Record<string, readonly string[]>> = {
-  33009: ['borrowAssets'],
-  80001: ['addMembers', 'editMember', 'resetPassword', 'deleteMember', 'listMembers'],
-};
-export const codesOfEveryMemberOperation: readonly string[] = ['60000', '60005', '70001', '500'];

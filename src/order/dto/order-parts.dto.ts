@@ -98,7 +98,7 @@ export class OrderBranchDto {
 }
 
 @ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.4)' })
-export class OrderExtensionDto {
+class OrderExtensionDto {
   /** Code of the property. */
   @Identifier({ example: 'site', 'x-upstream': 'extendCode' })
   @Names('label')
