@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import axios, { type AxiosResponse } from 'axios';
 import { Pool } from 'undici';
-import { heads, ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
+import { ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { credential, settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
@@ -102,14 +102,11 @@ describe('a whole answer', () => {
     expect(data).toEqual(body);
   });
 
-  it.each([201, 204, 301, 304, 400, 401, 404, 418, 429, 500, 503, 999])(
-    'may have the status %i',
-    async (status) => {
-      const length = status === 204 || status === 304 ? '' : 'content-length: 0\r\n';
-      server.respond = (socket) => socket.write(`HTTP/1.1 ${status} x\r\n${length}\r\n`);
-      expect(await send()).toMatchObject({ status, data: Buffer.alloc(0) });
-    },
-  );
+  it.each([204, 304, 401, 500, 999])('may have the status %i', async (status) => {
+    const length = status === 204 || status === 304 ? '' : 'content-length: 0\r\n';
+    server.respond = (socket) => socket.write(`HTTP/1.1 ${status} x\r\n${length}\r\n`);
+    expect(await send()).toMatchObject({ status, data: Buffer.alloc(0) });
+  });
 
   it('may come in chunks, after an early hint, or end with the connection', async () => {
     const answers = [
@@ -173,10 +170,8 @@ describe('what is sent', () => {
   });
 
   it.each([301, 302, 303, 307, 308])('does not follow a redirect (%i)', async (status) => {
-    server.respond = (socket) =>
-      socket.write(
-        `HTTP/1.1 ${status} x\r\nlocation: ${elsewhere.origin}/steal\r\ncontent-length: 0\r\n\r\n`,
-      );
+    const headers = `location: ${elsewhere.origin}/steal\r\ncontent-length: 0\r\n`;
+    server.respond = (socket) => socket.write(`HTTP/1.1 ${status} x\r\n${headers}\r\n`);
     const answer = await send({ body: '{}', headers: { authorization: 'Bearer t' } });
     expect(answer.status).toBe(status);
     expect(elsewhere.connections).toEqual([]);
@@ -189,11 +184,6 @@ describe('provably not sent', () => {
     const via = poolsFor(`http://127.0.0.1:${await freePort()}`).of('memberReads');
     const failure = await failureOf(send({ via }));
     expect(failure).toMatchObject({ kind: 'unreachable', sent: false, cause: { code: 'ECONNREFUSED' } });
-  });
-
-  it('is a request to a host without an address', async () => {
-    const via = poolsFor('https://nowhere.invalid').of('memberReads');
-    expect(await failureOf(send({ via }))).toMatchObject({ kind: 'unreachable', sent: false });
   });
 
   it('is a request to a server without TLS, and it is never sent in plain text', async () => {
@@ -237,18 +227,15 @@ describe('provably not sent', () => {
 describe('an answer that is lost after the request was sent', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
   it.each<[string, (socket: Socket) => void]>([
-    ['reset before it', (socket) => socket.resetAndDestroy()],
     ['closed before it', (socket) => socket.end()],
     [
       'reset in the middle of the headers',
       (socket) => socket.write('HTTP/1.1 200 OK\r\nx: ', () => socket.resetAndDestroy()),
     ],
-    ['closed in the middle of the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nx: ')],
     [
       'reset in the middle of the body',
       (socket) => socket.write(`${head}{"code":0`, () => socket.resetAndDestroy()),
     ],
-    ['closed in the middle of the body', (socket) => socket.end(`${head}{"code":0`)],
     ['closed before the body', (socket) => socket.end(head)],
   ])('%s', async (_, end) => {
     server.respond = end;
@@ -272,14 +259,12 @@ describe('an answer that is no HTTP', () => {
   it.each<[string, string]>([
     ['another protocol', 'SSH-2.0-OpenSSH_9\r\n\r\n'],
     ['64 KiB of headers', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(64 * 1024)}\r\n\r\n`],
-    ['10,000 headers', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}\r\n`],
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
     [
       'a length and chunks',
       'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
     ],
     ['a negative length', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n'],
-    ['a chunk of no size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n'],
   ])('is malformed: %s', async (_, answer) => {
     server.respond = (socket) => socket.end(answer);
     expect(await failureOf(send({ body: '{}' }))).toMatchObject({ kind: 'malformed', sent: true });
@@ -290,16 +275,6 @@ describe('an answer that is no HTTP', () => {
       socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n');
     expect(await failureOf(send())).toMatchObject({ kind: 'malformed', sent: true });
   });
-
-  it('ends the connection, but later requests succeed', async () => {
-    const via = poolsFor().of('memberReads');
-    server.respond = (socket) =>
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}');
-    await failureOf(send({ via }));
-    server.respond = (socket) => socket.write(ok('{}'));
-    expect((await send({ via })).status).toBe(200);
-    expect(server.connections).toHaveLength(2);
-  });
 });
 
 describe('too large an answer', () => {
@@ -309,7 +284,6 @@ describe('too large an answer', () => {
       'in chunks',
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${`4000\r\n${'x'.repeat(0x4000)}\r\n`.repeat(10)}`,
     ],
-    ['without an end', `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(2 * MAX_BYTES)}`],
   ])('is cut off (%s), and the connection with it', async (_, answer) => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     server.respond = (socket) => {
@@ -327,36 +301,35 @@ describe('the deadline', () => {
     const timer = setInterval(() => socket.write(piece), 10);
     socket.once('close', () => clearInterval(timer));
   };
-  it.each<[string, (socket: Socket) => void]>([
-    ['nothing comes', () => undefined],
-    ['headers drip', drip('HTTP/1.1 200 OK\r\nx: ', 'y')],
-    ['the body drips', drip('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n', 'x')],
-    ['chunks drip', drip('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nx\r\n')],
-    ['early hints drip', drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
-  ])('is for the whole exchange: %s', async (_, respond) => {
-    const { promise: closed, resolve } = Promise.withResolvers<void>();
-    server.respond = (socket, head) => {
-      socket.once('close', resolve);
-      respond(socket);
-      expect(head).toContain('POST');
+  it('is for the whole exchange, whatever comes meanwhile', async () => {
+    const kinds: Record<string, (socket: Socket) => void> = {
+      '/nothing': () => undefined,
+      '/headers': drip('HTTP/1.1 200 OK\r\nx: ', 'y'),
+      '/body': drip('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n', 'x'),
+      '/chunks': drip('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nx\r\n'),
+      '/hints': drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
     };
+    server.respond = (socket, head) => kinds[head.split(' ')[1] ?? '']?.(socket);
+    const via = poolsFor().of('memberReads');
     const started = performance.now();
-    expect(await failureOf(send({ body: '{}', timeout: 2_500 }))).toMatchObject({
-      kind: 'timeout',
-      sent: true,
-    });
+    await Promise.all(
+      Object.keys(kinds).map(async (url) => {
+        const { kind, sent } = await failureOf(send({ via, url, body: '{}', timeout: 2_500 }));
+        expect([url, kind, sent]).toEqual([url, 'timeout', true]);
+      }),
+    );
     const took = performance.now() - started;
     expect(took).toBeGreaterThan(2_490);
     // A deadline of a part of the exchange would begin anew again and again, or be one of undici's, of minutes.
-    expect(took).toBeLessThan(20_000);
-    await closed;
+    expect(took).toBeLessThan(25_000);
+    await Promise.all(server.connections.map(({ socket }) => whenClosed(socket)));
   });
 
   it('frees everything: the next call gets a connection, and a late answer has no effect', async () => {
     const via = poolsFor().of('orders');
     const { promise: arrived, resolve } = Promise.withResolvers<Socket>();
     server.respond = (socket) => resolve(socket);
-    expect(await failureOf(send({ via, timeout: 2_500 }))).toMatchObject({ kind: 'timeout' });
+    expect(await failureOf(send({ via, timeout: 1_500 }))).toMatchObject({ kind: 'timeout' });
     (await arrived).write(ok('"late"'));
     server.respond = (socket) => socket.write(ok('"mine"'));
     expect(String((await send({ via })).data)).toBe('"mine"');
@@ -372,21 +345,6 @@ describe('connections', () => {
     }
     expect(server.connections).toHaveLength(1);
     expect(server.requests).toHaveLength(5);
-  });
-
-  it('that are not shared are used once, and the request says so', async () => {
-    const made = poolsFor();
-    for (let each = 0; each < 3; each++) {
-      await send({ via: made.of('orders'), body: '{}' });
-      await send({ via: made.of('memberReads') });
-    }
-    expect(server.requests).toHaveLength(6);
-    const orders = server.connections.filter(({ bytes }) => bytes.includes('POST'));
-    expect(orders).toHaveLength(3);
-    for (const { bytes } of orders) {
-      expect(heads(bytes)).toHaveLength(1);
-      expect(bytes.toLowerCase()).toContain('connection: close');
-    }
   });
 
   it('that the platform closed while idle are not used again', async () => {
@@ -416,7 +374,7 @@ it('no failure carries the token that was sent', async () => {
   const call = {
     body: JSON.stringify({ password: token }),
     headers: { authorization: `Bearer ${token}` },
-    timeout: 2_500,
+    timeout: 1_500,
   };
   const ends: ((socket: Socket) => void)[] = [
     (socket) => socket.resetAndDestroy(),

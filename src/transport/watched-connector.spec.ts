@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 /** Connects once to a server with this certificate and returns what the metrics say about TLS. */
-async function measured(identity: 'good' | 'expired' | 'wrongName' | 'untrusted'): Promise<string[]> {
+async function measured(identity: 'good' | 'expired'): Promise<string[]> {
   setDefaultCACertificates([certificates.ca]);
   server = createServer(certificates[identity], (socket) => socket.on('error', () => undefined).end());
   server.listen(0, '127.0.0.1');
@@ -54,12 +54,9 @@ describe('a connection to the platform', () => {
     expect(Number(seconds)).toBeGreaterThan(Date.now() / 1_000);
   });
 
-  it.each(['expired', 'wrongName', 'untrusted'] as const)(
-    'to a server whose certificate is not accepted (%s) is counted',
-    async (identity) => {
-      expect(await measured(identity)).toEqual(['gateway_tls_failures_total{server="platform"} 1']);
-    },
-  );
+  it('to a server whose certificate is not accepted is counted', async () => {
+    expect(await measured('expired')).toEqual(['gateway_tls_failures_total{server="platform"} 1']);
+  });
 
   it('that finds no server is no failure of TLS', async () => {
     await measured('good');

@@ -41,41 +41,32 @@ describe('success', () => {
 
   // Each of these is 0 for code that converts before it compares, or is no code at all.
   it.each([
-    '0.0',
-    '-0',
-    '0e0',
-    'null',
-    '""',
-    '" "',
-    '" 0"',
-    '"0 "',
-    'true',
-    'false',
-    '[]',
-    '[0]',
-    '["0"]',
-    '{}',
-    '{"valueOf":0}',
-    `"${'0'.repeat(33)}"`,
-    `"${'9'.repeat(1024 * 1024)}"`,
-    '12345678901234567890',
-    '1.5',
-    '"0\\u0000"',
-    '"0\\n"',
-    '"零"',
+    ...[
+      '0.0',
+      '-0',
+      '0e0',
+      'null',
+      '""',
+      '" 0"',
+      'true',
+      'false',
+      '[]',
+      '[0]',
+      '{}',
+      '1.5',
+      '"0\\n"',
+      '"零"',
+    ],
+    ...[`"${'0'.repeat(33)}"`, '12345678901234567890'],
   ])('is not code %.40s: that is no code at all', (code) => {
     const classified = classify(answer(200, `{"code":${code},"message":"m","data":[1]}`));
     expect(classified).toEqual({ kind: 'nonconforming', details: { status: 200 } });
   });
 
-  it.each(['"00"', '"+0"', '"-0"', '"0.0"', '"0x0"', '"success"'])(
-    'is not code %s: that is another code',
-    (code) => {
-      const classified = classify(answer(200, `{"code":${code}}`));
-      expect(classified.kind).toBe('refused');
-      expect(detailsOf(classified).code).toBe(JSON.parse(code));
-    },
-  );
+  it.each(['"00"', '"-0"', '"success"'])('is not code %s: that is another code', (code) => {
+    const classified = classify(answer(200, `{"code":${code}}`));
+    expect([classified.kind, detailsOf(classified).code]).toEqual(['refused', JSON.parse(code)]);
+  });
 
   it('is not an envelope without a code', () => {
     expect(kindOf(200, '{}')).toBe('nonconforming');
@@ -121,19 +112,12 @@ describe('a business code', () => {
     });
   });
 
-  it.each(['0', '"0"'])('of success (%s) in a business exception breaks the contract', (code) => {
+  it.each(['0', '"0"', '[13004]', '{"a":1}'])('%s in a business exception breaks the contract', (code) => {
     expect(classify(answer(299, `{"code":${code},"data":{}}`))).toEqual({
       kind: 'nonconforming',
       details: { status: 299 },
     });
   });
-
-  it.each(['[13004]', `"${'1'.repeat(1024 * 1024)}"`, '{"a":1}'])(
-    'that is none (%.20s) in a business exception breaks the contract',
-    (code) => {
-      expect(kindOf(299, `{"code":${code}}`)).toBe('nonconforming');
-    },
-  );
 });
 
 describe('a body that is no envelope', () => {
@@ -143,18 +127,13 @@ describe('a body that is no envelope', () => {
     ['nothing', ''],
     ['null', 'null'],
     ['a list', '[]'],
-    ['a list with an envelope', '[{"code":0}]'],
     ['text', '"ok"'],
     ['a number', '0'],
-    ['a marked number', '0.0'],
-    ['HTML', '<!doctype html><title>code 0</title>'],
     ['two documents', '{"code":0}{"code":0}'],
     [
       'bytes in GBK',
       Buffer.concat([Buffer.from('{"code":0,"message":"'), Buffer.from([0xc9, 0xfa]), Buffer.from('"}')]),
     ],
-    ['UTF-16', Buffer.from('{"code":0}', 'utf16le')],
-    ['a repeated key', '{"code":1,"code":0}'],
     ['a repeated key deep inside', '{"code":0,"data":{"a":[{"b":1,"b":2}]}}'],
     ['10,000 levels', deep(10_000)],
     ['one level too many', deep(64)],
@@ -174,12 +153,9 @@ describe('a body that is no envelope', () => {
     expect(kindOf(200, deep(63))).toBe('success');
   });
 
-  it.each(['gzip', 'gzip, gzip', 'br', 'deflate', 'x'])(
-    'is not even opened when it is coded (%s)',
-    (coding) => {
-      expect(kindOf(200, '{"code":0}', { 'content-encoding': coding })).toBe('unreadable');
-    },
-  );
+  it.each(['gzip', 'x'])('is not even opened when it is coded (%s)', (coding) => {
+    expect(kindOf(200, '{"code":0}', { 'content-encoding': coding })).toBe('unreadable');
+  });
 
   it('is opened when it is coded as itself', () => {
     expect(kindOf(200, '{"code":0}', { 'content-encoding': 'identity' })).toBe('success');
@@ -201,9 +177,7 @@ describe('HTTP statuses that the interface does not have', () => {
     });
   });
 
-  it.each([
-    100, 103, 201, 202, 204, 206, 298, 300, 301, 302, 304, 307, 308, 400, 404, 418, 422, 499, 600, 999,
-  ])('%i is unreadable with any body', (status) => {
+  it.each([100, 201, 298, 300, 302, 400, 404, 499, 600, 999])('%i is unreadable with any body', (status) => {
     for (const body of ['', '{"code":0}', '{"code":"13004"}']) {
       expect(classify(answer(status, body, { location: 'http://elsewhere.invalid/' }))).toEqual({
         kind: 'unreadable',
@@ -212,7 +186,7 @@ describe('HTTP statuses that the interface does not have', () => {
     }
   });
 
-  it.each([429, 500, 502, 503, 504, 511, 599])('%i is unavailable with any body', (status) => {
+  it.each([429, 500, 503, 599])('%i is unavailable with any body', (status) => {
     for (const body of ['', '<html>', '{"code":0,"data":{}}']) {
       expect(classify(answer(status, body, { 'retry-after': '3' }))).toEqual({
         kind: 'unavailable',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import {
   caseOf,
@@ -19,35 +19,13 @@ import {
   write,
   WRITE_VIOLATION,
 } from '../support/expected.ts';
-import { startInProcess } from '../support/gateway-in-process.ts';
-import type { TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { freshBody, type OperationCase, operationCases, send } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
 
 /** Errors in a complete response of the platform, for a read, a write that must not run twice and an order. */
 
-let sandbox: TestSandbox;
-let gateway: TestGateway;
-const cleanUps: (() => Promise<unknown>)[] = [];
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
-beforeEach(async () => {
-  await sandbox.reset();
-  gateway = await gatewayWith();
-});
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-afterAll(() => sandbox.close());
-
-/** For this test only: counters start at 0, and no breaker is open because of another test. */
-async function gatewayWith(environment: Record<string, string> = {}): Promise<TestGateway> {
-  const started = await startInProcess(sandbox, environment);
-  cleanUps.push(() => started.stop());
-  return started;
-}
+const { sandbox, gateway } = useStack();
 
 /** The platform carries out the call, and then responds with these bytes. */
 function answerWith(body: string | Buffer, operation: string = '*', status = 200): Promise<unknown> {
@@ -83,60 +61,52 @@ async function expectEach(
   return answers;
 }
 
-async function expectData(operation: OperationCase, problem: Expected): Promise<void> {
-  expectProblem(await send(gateway, operation), problem);
-  await expectAsked(operation);
+/** What the gateway has counted of this test. */
+async function counted(series: string): Promise<number> {
+  return seriesIn(await gateway.metrics(), series) - seriesIn(metricsBefore, series);
 }
 
-function warnings(operation: OperationCase, what: string): Promise<number> {
-  return metric(
-    gateway,
-    `gateway_upstream_contract_warnings_total{operation="${operation.upstream}",what="${what}"}`,
-  );
+let metricsBefore: string;
+beforeEach(async () => {
+  metricsBefore = await gateway.metrics();
+});
+
+function seriesIn(metrics: string, series: string): number {
+  const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length) ?? 0);
 }
 
-/** Responses that violated the interface in this way, from the metric. */
-function gaps({ id }: OperationCase, kind: string): Promise<number> {
-  return metric(gateway, `gateway_upstream_gaps_total{operation="${id}",kind="${kind}"}`);
-}
+/** Responses that violated the interface in this way. */
+const gaps = ({ id }: OperationCase, kind: string) =>
+  counted(`gateway_upstream_gaps_total{operation="${id}",kind="${kind}"}`);
+
+/** Lines of the log, without the first ones. */
+const logged = async (from = 0) => (await gateway.log()).slice(from);
 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 
 describe('bodies that are no envelope', () => {
   it.each<[string, string | Buffer]>([
     ['C1 JSON that ends too early', '{"code":0,"data":[{'],
-    ['C1 no JSON at all', 'code=0&message=ok'],
-    ['C1 JSON with a comma too many', '{"code":0,}'],
-    ['C1 two envelopes', '{"code":0}{"code":0}'],
     ['C2 nothing', ''],
-    ['C2 null', 'null'],
-    ['C2 a list', '[]'],
-    ['C2 text', '"ok"'],
-    ['C2 a number', '0'],
-    ['C4 two byte order marks', '\ufeff\ufeff{"code":0}'],
     ['C5 GBK', Buffer.from([...Buffer.from('{"code":0,"message":"'), 0xc4, 0xe3, ...Buffer.from('"}')])],
-    ['C5 half a character', Buffer.from([...Buffer.from('{"code":0,"message":"'), 0xe2, 0x82, 0x22, 0x7d])],
     ['C18 10,000 levels', `{"code":0,"data":${deep(10_000)}}`],
-    ['C18 65 levels', `{"code":0,"data":${deep(64)}}`],
-    ['C19 a code given twice', '{"code":1,"code":0}'],
     ['C19 a key given twice inside', '{"code":0,"data":[{"customerId":"a","customerId":"b"}]}'],
     ['C20 a hexadecimal number', '{"code":0x0}'],
-    ['C20 a number with a leading zero', '{"code":00}'],
   ])('%s: 502, a write unknown and sent once', async (_, body) => {
     await answerWith(body);
     await expectEach(READ_VIOLATION, UNKNOWN);
-    await sandbox.reset();
-    expect((await send(gateway, read)).status).toBe(200);
   });
 
   it('C3 an HTML page with 200: none of it is shown, its length and hash are logged', async () => {
     const page = `<!doctype html><html><body>maintenance ${'x'.repeat(2_000)}</body></html>`;
     await answerWith(page);
+    const { length } = await logged();
     const answers = await expectEach(READ_VIOLATION, UNKNOWN);
     for (const { text: shown } of answers) expect(shown).not.toMatch(/html|maintenance/);
-    const log = (await gateway.log()).join('\n');
-    expect(log).not.toMatch(/<html|maintenance/);
-    const lines = (await gateway.log()).filter((line) => line.includes('"upstreamSha256"'));
+    const log = await logged(length);
+    expect(log.join('\n')).not.toMatch(/<html|maintenance/);
+    const lines = log.filter((line) => line.includes('"upstreamSha256"'));
     expect(lines).toHaveLength(3);
     for (const line of lines) {
       expect(JSON.parse(line)).toMatchObject({
@@ -155,21 +125,15 @@ describe('bodies that are no envelope', () => {
 });
 
 describe('codes', () => {
-  it.each(['"00"', '0.0', '0e0', '-0', 'null', '""', '" 0"', 'true', 'false', '[]', '[0]', '{}'])(
-    'C6 the code %s only looks like 0',
-    async (code) => {
-      await answerWith(`{"code":${code},"message":"m","data":null}`);
-      const isCode = code === '"00"';
-      const unmapped = (outcome: string) => expected(502, 'upstream-unmapped-error', outcome);
-      await (isCode
-        ? expectEach(unmapped('not_processed'), unmapped('unknown'))
-        : expectEach(READ_VIOLATION, WRITE_VIOLATION));
-    },
-  );
-
-  it('C6 no code', async () => {
-    await answerWith('{"message":"ok","data":[]}');
+  it('C6 the code null only looks like 0', async () => {
+    await answerWith('{"code":null,"message":"m","data":null}');
     await expectEach(READ_VIOLATION, WRITE_VIOLATION);
+  });
+
+  it('C6 the code "00" is another one', async () => {
+    await answerWith('{"code":"00","message":"m","data":null}');
+    const unmapped = (outcome: string) => expected(502, 'upstream-unmapped-error', outcome);
+    await expectEach(unmapped('not_processed'), unmapped('unknown'));
   });
 
   it.each(['0', '"0"'])('C6 the code %s is success', async (code) => {
@@ -179,10 +143,7 @@ describe('codes', () => {
 
   const rejected = expected(422, 'upstream-rejected', 'not_processed');
   it.each<[string, number, Expected, Expected, number]>([
-    ['"13004"', 200, rejected, rejected, 1],
     ['13004', 200, rejected, rejected, 1],
-    ['13004', 299, rejected, rejected, 1],
-    ['500', 200, UNAVAILABLE, UNKNOWN, 2],
     ['"80001"', 200, UNAVAILABLE, UNKNOWN, 2],
   ])(
     'C7 the code %s with status %i means what it means with 299',
@@ -192,47 +153,42 @@ describe('codes', () => {
     },
   );
 
-  it.each(['0', '"0"'])('C8 299 with the code %s claims success in an error response', async (code) => {
-    await answerWith(`{"code":${code},"message":"ok","data":[]}`, '*', 299);
+  it('C8 299 with the code 0 claims success in an error response', async () => {
+    await answerWith('{"code":0,"message":"ok","data":[]}', '*', 299);
     await expectEach(READ_VIOLATION, WRITE_VIOLATION);
   });
 
   it.each<[string, string]>([
     ['a list', '["13004"]'],
-    ['an object', '{"code":"13004"}'],
     ['a megabyte', JSON.stringify('13004'.repeat(200_000))],
-    ['a line break', '"13004\\r\\nx"'],
   ])('C9 a code that is %s: 502, shown nowhere', async (_, code) => {
     await answerWith(`{"code":${code},"message":"m"}`);
+    const { length } = await logged();
     const answers = await expectEach(READ_VIOLATION, WRITE_VIOLATION);
     for (const { text: shown } of answers) expect(shown).not.toContain('13004');
-    const log = (await gateway.log()).join('\n');
+    const log = (await logged(length)).join('\n');
     expect(log).not.toContain('13004');
     expect(log.length).toBeLessThan(100_000);
   });
 });
 
 describe('ids', () => {
-  const exact = [
-    '12345678901234567',
-    '9007199254740993',
-    '9223372036854775807',
-    '123456789012345678901234567890',
-  ];
-
-  it.each(exact)('C10 the id %s as a number: every digit, as a string', async (id) => {
-    await answerData(`[{"customerId":${id},"enterpriseGlobalId":${id}}]`, read);
-    await answerData(`[{"sequence":1,"licenseOrderId":${id},"customerId":${id}}]`, order);
-    expect((await send(gateway, read)).body['items']).toMatchObject([
-      { customerId: id, enterpriseGlobalId: id },
-    ]);
-    // The order names the same customer: an answer to another's is none.
-    const ordered = structuredClone(freshBody(order)) as { items: { customer: { customerId: string } }[] };
-    for (const { customer } of ordered.items) customer.customerId = id;
-    expect((await send(gateway, order, { body: ordered })).body).toMatchObject({
-      items: [{ sequence: 1, licenseOrderId: id, customerId: id }],
-    });
-  });
+  it.each(['9007199254740993', '123456789012345678901234567890'])(
+    'C10 the id %s as a number: every digit, as a string',
+    async (id) => {
+      await answerData(`[{"customerId":${id},"enterpriseGlobalId":${id}}]`, read);
+      await answerData(`[{"sequence":1,"licenseOrderId":${id},"customerId":${id}}]`, order);
+      expect((await send(gateway, read)).body['items']).toMatchObject([
+        { customerId: id, enterpriseGlobalId: id },
+      ]);
+      // The order names the same customer: an answer to another's is none.
+      const ordered = structuredClone(freshBody(order)) as { items: { customer: { customerId: string } }[] };
+      for (const { customer } of ordered.items) customer.customerId = id;
+      expect((await send(gateway, order, { body: ordered })).body).toMatchObject({
+        items: [{ sequence: 1, licenseOrderId: id, customerId: id }],
+      });
+    },
+  );
 
   it('C10 every id of a whole response as a number', async () => {
     await sandbox.fault({ operation: '*', action: { numericIds: true } });
@@ -240,34 +196,28 @@ describe('ids', () => {
     expect(assets.body).toMatchObject({ items: [{ assetId: '9007199254743993' }] });
   });
 
-  it.each(['-1', '1.0', '1.5', '1e21', '-0', '1e999', 'true', '{}', '""', 'null'])(
-    'C11 the id %s: no id',
-    async (id) => {
-      await answerData(`[{"customerId":${id}},{"customerId":"c","channelCustomerId":${id}}]`, read);
-      await answerData(`[{"assetNum":${id},"status":1}]`, write);
-      await answerData(`[{"sequence":1,"licenseOrderId":${id}}]`, order);
-      expect((await send(gateway, read)).body['items']).toMatchObject([
-        { customerId: 'c', channelCustomerId: null },
-      ]);
-      expect((await send(gateway, write)).body['items']).toEqual([
-        { assetNum: '8000001003', status: 'unknown' },
-      ]);
-      expectProblem(await send(gateway, order), INCOMPLETE);
-      expect(await sandbox.commits()).toHaveLength(1);
-    },
-  );
+  it.each(['-1', '1.5', '1e21', '""'])('C11 the id %s: no id', async (id) => {
+    await answerData(`[{"customerId":${id}},{"customerId":"c","channelCustomerId":${id}}]`, read);
+    await answerData(`[{"assetNum":${id},"status":1}]`, write);
+    await answerData(`[{"sequence":1,"licenseOrderId":${id}}]`, order);
+    expect((await send(gateway, read)).body['items']).toMatchObject([
+      { customerId: 'c', channelCustomerId: null },
+    ]);
+    expect((await send(gateway, write)).body['items']).toEqual([
+      { assetNum: '8000001003', status: 'unknown' },
+    ]);
+    expectProblem(await send(gateway, order), INCOMPLETE);
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
 });
 
 describe('data', () => {
-  it.each([envelope('{}'), envelope('"ok"'), envelope('5')])(
-    'C12 data is of another shape: %s: 502',
-    async (body) => {
-      await answerWith(body);
-      expectProblem(await send(gateway, read), READ_VIOLATION);
-      expectProblem(await send(gateway, write), WRITE_VIOLATION);
-      await expectOrderIncomplete(order);
-    },
-  );
+  it('C12 data is of another shape: 502', async () => {
+    await answerWith(envelope('{}'));
+    expectProblem(await send(gateway, read), READ_VIOLATION);
+    expectProblem(await send(gateway, write), WRITE_VIOLATION);
+    await expectOrderIncomplete(order);
+  });
 
   it.each(['{"code":0}', envelope('null')])(
     'C12 data is missing instead of a list: %s: an empty list for a read, and no success of a write',
@@ -299,10 +249,8 @@ describe('data', () => {
 
   it.each<[string, number[]]>([
     ['fewer', [1]],
-    ['none', []],
     ['more', [1, 2, 3]],
     ['one twice', [1, 1]],
-    ['one twice more', [1, 2, 2]],
     ['a foreign one', [1, 7]],
   ])('C13 results of an order: %s: 502, never sent again', async (_, sequences) => {
     const { items, ...rest } = order.body as { items: object[] };
@@ -319,7 +267,7 @@ describe('data', () => {
     'changeMemberAssetNums',
     'lendAssets',
   ];
-  it.each(['{"code":0}', envelope('null'), envelope('{"anything":1}'), '{"code":"0","message":null}'])(
+  it.each(['{"code":0}', envelope('{"anything":1}')])(
     'C14 data where the gateway needs none: %s: success',
     async (body) => {
       for (const id of [...silent, 'deleteMember']) {
@@ -354,22 +302,16 @@ describe('data', () => {
       await sandbox.reset();
     }
     expect((await gateway.get('/v1/enterprises/ent-harbour/overview')).status).toBe(200);
-    expect(await gateway.metrics()).not.toMatch(/gateway_upstream_(contract_warnings|gaps)_total\{/);
+    const departures = (metrics: string) =>
+      metrics.match(/^gateway_upstream_(contract_warnings|gaps)_total\{.*$/gm);
+    expect(departures(await gateway.metrics())).toEqual(departures(metricsBefore));
   });
 
   const assets = caseOf('listAssets');
   it.each<[string, string, object, string]>([
     ['findCustomers', '[{"customerId":"c","isDefault":"true"}]', { isDefault: null }, 'wrong-type'],
-    ['findCustomers', '[{"customerId":"c","isDefault":1}]', { isDefault: null }, 'wrong-type'],
-    ['findCustomers', '[{"customerId":"c","enterpriseName":7}]', { enterpriseName: null }, 'wrong-type'],
-    ['listAssets', '[{"id":"a","locked":0}]', { locked: null }, 'wrong-type'],
-    ['listAssets', '[{"id":"a","keyChipType":"1"}]', { keyGeneration: null }, 'wrong-type'],
     ['listAssets', '[{"id":"a","keyChipType":3}]', { keyGeneration: null }, 'unknown-word'],
     ['listAssets', '[{"id":"a","assetExtends":{}}]', { extensions: [] }, 'wrong-type'],
-    ['listAssets', '[{"id":"a","assetExtends":null}]', { extensions: [] }, 'null'],
-    ['listAssets', '[{"id":"a","createTime":true}]', { createdAt: null }, 'wrong-type'],
-    ['listAssets', '[{"id":"a","createTime":""}]', { createdAt: null }, 'empty'],
-    ['listAssets', '[{"id":"a","assignStatus":[]}]', { assignment: null }, 'wrong-type'],
     ['listAssets', '[{"id":"a"}]', { assetNum: null }, 'missing'],
   ])('C16 a field of another type (%s): %s: null, and the rest is served', async (id, data, shown, kind) => {
     const operation = caseOf(id);
@@ -380,26 +322,11 @@ describe('data', () => {
     await expectAsked(operation);
   });
 
-  it.each(['[{"assetNum":"8000001003","status":"1"}]', '[{"assetNum":"8000001003","status":true}]'])(
-    'C16 a result of a write that is of another type: %s: unknown, never success',
-    async (data) => {
-      await answerData(data, write);
-      const { status, body } = await send(gateway, write);
-      expect([status, body['items']]).toEqual([207, [{ assetNum: '8000001003', status: 'unknown' }]]);
-      await expectAsked(write);
-    },
-  );
-
-  it('C16 an object instead of a list: 502', async () => {
-    await answerData('{"assetNum":"8000001003","status":1}', write);
-    await expectData(write, WRITE_VIOLATION);
-  });
-
-  it('C16 ids and times may be numbers or strings', async () => {
-    await answerData('[{"id":7,"assetNum":8000001003,"createTime":"1795161600000"}]', assets);
-    expect((await send(gateway, assets)).body['items']).toMatchObject([
-      { assetId: '7', assetNum: '8000001003', createdAt: '2026-11-20T08:00:00.000Z' },
-    ]);
+  it('C16 a result of a write that is of another type: unknown, never success', async () => {
+    await answerData('[{"assetNum":"8000001003","status":"1"}]', write);
+    const { status, body } = await send(gateway, write);
+    expect([status, body['items']]).toEqual([207, [{ assetNum: '8000001003', status: 'unknown' }]]);
+    await expectAsked(write);
   });
 
   it('C17 keys that could reach a prototype: dropped, also where a structure is passed through', async () => {
@@ -408,33 +335,25 @@ describe('data', () => {
     const answer = await send(gateway, assets);
     expect(answer.body['items']).toMatchObject([{ assetId: 'a', assetLimits: { max: 1, in: [{}] } }]);
     expect(answer.text).not.toMatch(/polluted|__proto__|constructor/);
-    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    expect(Object.keys(Object.prototype)).toEqual([]);
     await answerWith(`{${evil}}`, write.upstream);
     expectProblem(await send(gateway, write), WRITE_VIOLATION);
   });
 
-  it.each<[string, object]>([
-    ['{"id":"a","createTime":1e999}', { createdAt: null }],
-    ['{"id":"a","createTime":99999999999999999999}', { createdAt: null }],
-    ['{"id":"a","createTime":-9223372036854775809}', { createdAt: null }],
-    ['{"id":"a","createTime":1.5}', { createdAt: null }],
-    ['{"id":"a","keyChipType":1e999}', { keyGeneration: null }],
-  ])('C20 a number beyond its type: %s: null', async (asset, shown) => {
-    await answerData(`[${asset}]`, assets);
-    expect((await send(gateway, assets)).body['items']).toMatchObject([shown]);
+  it('C20 a number beyond its type: null', async () => {
+    await answerData('[{"id":"a","createTime":1e999}]', assets);
+    expect((await send(gateway, assets)).body['items']).toMatchObject([{ createdAt: null }]);
     expect(await gaps(assets, 'wrong-type')).toBe(1);
   });
 
-  it.each(['1e999', '-0', '1.0'])('C20 a result of a write beyond its type: %s: unknown', async (status) => {
-    await answerData(`[{"assetNum":"8000001003","status":${status}}]`, write);
+  it('C20 a result of a write beyond its type: unknown', async () => {
+    await answerData('[{"assetNum":"8000001003","status":1e999}]', write);
     expect((await send(gateway, write)).body['items']).toEqual([
       { assetNum: '8000001003', status: 'unknown' },
     ]);
     await expectAsked(write);
   });
 
-  it.each(['1e999', '-5', '99999999999999999999', '"many"'])(
+  it.each(['-5', '"many"'])(
     'C20 a count of a page beyond its type: %s: the count of the page itself',
     async (total) => {
       const members = caseOf('listMembers');
@@ -453,9 +372,10 @@ describe('lists', () => {
       list: Array.from({ length: count }, (_, index) => ({ globalId: `m${index}`, userName: `u${index}` })),
     });
 
-  it.each([23, 500])('C21 a page of %i instead of 20: 502', async (count) => {
-    await answerData(page(count, 5, 1), members);
-    await expectData(members, READ_VIOLATION);
+  it('C21 a page of 23 instead of 20: 502', async () => {
+    await answerData(page(23, 5, 1), members);
+    expectProblem(await send(gateway, members), READ_VIOLATION);
+    await expectAsked(members);
   });
 
   it('C21 wrong totals: at least what came is counted, and the gateway does not loop up to them', async () => {
@@ -487,14 +407,7 @@ describe('lists', () => {
       { succeeded: [], failed: [refused('nina'), refused('olaf')] },
       0,
     ],
-    [
-      'failed empty',
-      { succeeded: added('nina', 'olaf'), failed: [] },
-      { succeeded: [{ userName: 'nina' }, { userName: 'olaf' }], failed: [] },
-      0,
-    ],
     ['both empty', { succeeded: [], failed: [] }, { succeeded: [], failed: [open('nina'), open('olaf')] }, 1],
-    ['neither there', {}, { succeeded: [], failed: [open('nina'), open('olaf')] }, 1],
     [
       'a user in both',
       { succeeded: added('nina'), failed: failed('nina', 'olaf') },
@@ -515,14 +428,14 @@ describe('lists', () => {
       const answer = await send(gateway, adding);
       expect([201, 207]).toContain(answer.status);
       expect(answer.body).toMatchObject(body);
-      expect(await warnings(adding, 'contradiction')).toBe(contradictions);
+      const series = `gateway_upstream_contract_warnings_total{operation="${adding.upstream}",what="contradiction"}`;
+      expect(await counted(series)).toBe(contradictions);
       await expectAsked(adding);
     },
   );
 
   it.each<[string, object[], string[]]>([
     ['leave one out', [{ assetNum: '8000001003', status: 1 }], ['succeeded', 'unknown']],
-    ['leave all out', [], ['unknown', 'unknown']],
     ['are of others', [{ assetNum: '8000009999', status: 1 }], ['unknown', 'unknown']],
     [
       'contradict each other',
@@ -532,14 +445,6 @@ describe('lists', () => {
         { assetNum: '8000001004', status: 4 },
       ],
       ['unknown', 'wrong_type'],
-    ],
-    [
-      'have a status that is new',
-      [
-        { assetNum: '8000001004', status: 9 },
-        { assetNum: '8000001003', status: 1 },
-      ],
-      ['succeeded', 'unknown'],
     ],
   ])('C23 lock results that %s', async (_, data, [first, second]) => {
     await answerData(JSON.stringify(data), write);
@@ -559,14 +464,12 @@ describe('lists', () => {
     Array.from({ length: levels }).reduce((inner: string) => `[{"id":"m","children":${inner}}]`, 'null');
   const wide = (nodes: number) => `[${Array.from({ length: nodes }, () => '{"id":"m"}').join(',')}]`;
 
-  it.each<[string, string, number]>([
-    ['16 levels', tree(16), 200],
-    ['17 levels', tree(17), 502],
-    ['1,000 levels', tree(1_000), 502],
-    ['10,000 nodes', wide(10_000), 200],
-    ['10,001 nodes', wide(10_001), 502],
-    ['100,000 nodes', wide(100_000), 502],
-  ])('C24 a tree of %s: %s', async (_, children, status) => {
+  it.each<[string, number, string]>([
+    ['16 levels', 200, tree(16)],
+    ['17 levels', 502, tree(17)],
+    ['10,000 nodes', 200, wide(10_000)],
+    ['10,001 nodes', 502, wide(10_001)],
+  ])('C24 a tree of %s: %i', async (_, status, children) => {
     await answerData(`{"productInstanceList":[],"children":${children}}`, products);
     const answer = await send(gateway, products);
     expect(answer.status).toBe(status);
@@ -580,13 +483,13 @@ describe("the platform's message", () => {
   const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e]/;
 
   it.each<[string, string]>([
-    ['line breaks', 'one\r\nX-Forged: 1\r\n\r\ntwo'],
-    ['terminal codes', '\u001b[31mred\u001b[0m\u0007\u009b2J'],
-    ['a script', '<script>alert(1)</script>'],
-    ['text that runs backwards', 'abc\u202ecba\u200b'],
-    ['a megabyte', 'x'.repeat(1024 * 1024)],
-    ['half a character', 'x\ud83d'],
+    [
+      'line breaks, terminal codes, a script and text that runs backwards',
+      'one\r\nX-Forged: 1\r\n\r\ntwo \u001b[31mred\u001b[0m\u0007\u009b2J <script>alert(1)</script> abc\u202ecba\u200b',
+    ],
+    ['a megabyte, and half a character', `${'x'.repeat(499)}\ud83d${'x'.repeat(1024 * 1024)}`],
   ])('C25 %s: cleaned and cut, in the problem and in the log', async (_, message) => {
+    const { length } = await logged();
     await answerWith(JSON.stringify({ code: '13004', message, cause: message.slice(0, 10_000) }), '*', 299);
     for (const each of [read, write, order]) {
       const answer = await send(gateway, each);
@@ -597,43 +500,12 @@ describe("the platform's message", () => {
       expect(detail.length).toBeLessThanOrEqual(500);
       expect(detail.isWellFormed()).toBe(true);
     }
-    for (const line of await gateway.log()) {
+    for (const line of await logged(length)) {
       expect(line.length).toBeLessThan(5_000);
       for (const value of Object.values(JSON.parse(line) as object)) {
         if (typeof value === 'string') expect(value).not.toMatch(CONTROL);
       }
     }
-  });
-
-  it('C26 our own secrets, echoed: masked in the problem and in the log', async () => {
-    const seen: string[] = [];
-    /** Echoes the request in each text field. */
-    const parrot = createServer((request, response) => {
-      void text(request).then((body) => {
-        const { authorization = '', usertoken = '' } = request.headers as Record<string, string>;
-        const tokens = [authorization.replace('Bearer ', ''), usertoken].filter((token) => token !== '');
-        seen.push(...tokens);
-        const words = `${tokens.join(' ')} ${sandbox.appSecret} ${body}`;
-        response.writeHead(299, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ code: '13004', message: words, cause: words }));
-      });
-    }).listen(0, '127.0.0.1');
-    await once(parrot, 'listening');
-    cleanUps.push(async () => parrot.close());
-    const { port } = parrot.address() as AddressInfo;
-    gateway = await gatewayWith({ UPSTREAM_BASE_URL: `http://127.0.0.1:${port}` });
-    const password = 'member-login-77';
-    const member = { account: 'nina', password, name: 'Nina' };
-    const answers = [
-      await send(gateway, read),
-      await send(gateway, write),
-      await send(gateway, { ...caseOf('addMembers'), body: { members: [member] } }, { undocumented: true }),
-      await send(gateway, { ...caseOf('resetMemberPassword'), body: { password } }, { undocumented: true }),
-    ];
-    expect(seen.length).toBeGreaterThanOrEqual(6);
-    for (const answer of answers) expect(answer.body['detail']).toContain('[secret]');
-    const shown = [...answers.map((answer) => answer.text), ...(await gateway.log())].join('\n');
-    for (const secret of [...seen, sandbox.appSecret, password]) expect(shown).not.toContain(secret);
   });
 });
 
@@ -647,25 +519,6 @@ describe('values that contradict the configuration', () => {
       items: [{ createdAt: '1970-01-21T18:39:21.600Z', endsAt: '1970-01-21T18:39:21.600Z' }],
     });
     expect(await gaps(assets, 'time-unit')).toBe(2);
-  });
-
-  it('C27 milliseconds instead of the configured seconds: counted; a year of five digits is no RFC 3339, so null', async () => {
-    gateway = await gatewayWith({ UPSTREAM_TIMESTAMP_UNIT: 's' });
-    await answerData(asset(1_795_161_600_000), assets);
-    expect((await send(gateway, assets)).body['items']).toMatchObject([{ createdAt: null, endsAt: null }]);
-    expect(await gaps(assets, 'time-unit')).toBe(2);
-    await sandbox.reset();
-    await answerData(asset(150_000_000_000), assets);
-    expect((await send(gateway, assets)).body).toMatchObject({
-      items: [{ createdAt: expect.stringMatching(/^6723-/) }],
-    });
-    expect(await gaps(assets, 'time-unit')).toBe(4);
-  });
-
-  it('C27 times of the configured unit are not counted', async () => {
-    await answerData(asset(1_795_161_600_000), assets);
-    expect((await send(gateway, assets)).status).toBe(200);
-    expect(await gaps(assets, 'time-unit')).toBe(0);
   });
 
   it('C28 asset numbers of an unknown form or region: delivered, and counted', async () => {
@@ -685,5 +538,64 @@ describe('values that contradict the configuration', () => {
     });
     expect(await gaps(reserving, 'unknown-word')).toBe(1);
     await expectAsked(reserving);
+  });
+});
+
+describe('a platform that repeats what it gets, and a gateway that counts in seconds', () => {
+  const seconds = new TestGateway();
+  const seen: string[] = [];
+  /** Its response to reads of assets; to other calls it echoes the request in each text field. */
+  let assetsAnswer = '';
+  const parrot = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { authorization = '', usertoken = '' } = request.headers as Record<string, string>;
+      const tokens = [authorization.replace('Bearer ', ''), usertoken].filter((token) => token !== '');
+      seen.push(...tokens);
+      const words = `${tokens.join(' ')} ${sandbox.appSecret} ${body}`;
+      const isAssets = request.url?.includes('/list?') === true;
+      response.writeHead(isAssets ? 200 : 299, { 'content-type': 'application/json' });
+      response.end(isAssets ? assetsAnswer : JSON.stringify({ code: '13004', message: words, cause: words }));
+    });
+  });
+
+  beforeAll(async () => {
+    parrot.listen(0, '127.0.0.1');
+    await once(parrot, 'listening');
+    const { port } = parrot.address() as AddressInfo;
+    const environment = { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}`, UPSTREAM_TIMESTAMP_UNIT: 's' };
+    await seconds.open(sandbox, environment);
+  });
+  afterAll(async () => {
+    await seconds.stop();
+    parrot.close();
+  });
+
+  it('C26 our own secrets, echoed: masked in the problem and in the log', async () => {
+    const password = newSecret('m');
+    const member = { account: 'nina', password, name: 'Nina' };
+    const answers = [
+      await send(seconds, read),
+      await send(seconds, write),
+      await send(seconds, { ...caseOf('addMembers'), body: { members: [member] } }, { undocumented: true }),
+      await send(seconds, { ...caseOf('resetMemberPassword'), body: { password } }, { undocumented: true }),
+    ];
+    expect(seen.length).toBeGreaterThanOrEqual(6);
+    for (const answer of answers) expect(answer.body['detail']).toContain('[secret]');
+    const shown = [...answers.map((answer) => answer.text), ...(await seconds.log())].join('\n');
+    for (const secret of [...seen, sandbox.appSecret, password]) expect(shown).not.toContain(secret);
+  });
+
+  it('C27 milliseconds instead of seconds: counted; a year of five digits is no RFC 3339, so null', async () => {
+    const createdAt = async (createTime: number) => {
+      assetsAnswer = envelope(JSON.stringify([{ id: 'a', createTime }]));
+      const { body } = await send(seconds, caseOf('listAssets'));
+      const [item] = body['items'] as [{ createdAt: unknown }];
+      return item.createdAt;
+    };
+    expect(await createdAt(1_795_161_600_000)).toBeNull();
+    expect(await createdAt(150_000_000_000)).toMatch(/^6723-/);
+    expect(await createdAt(1_795_161_600)).toBe('2026-11-20T08:00:00.000Z');
+    const series = 'gateway_upstream_gaps_total{operation="listAssets",kind="time-unit"}';
+    expect(await metric(seconds, series)).toBe(2);
   });
 });

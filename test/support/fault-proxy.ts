@@ -4,46 +4,30 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './redis.ts';
+import { whenClosed } from './socket.ts';
 
 /** `upstream`: from the client; `downstream`: from the server. */
 export type Direction = 'upstream' | 'downstream';
 
 /**
- * The faults of a connection: Toxiproxy's toxics, and `cut_reply`. Those with a direction are `downstream` by default; they apply to
- * open connections too. Times are in ms.
+ * The faults of a connection: some of Toxiproxy's toxics, and `cut_reply`. Those with a direction are `downstream` by default; they apply
+ * to open connections too. Times are in ms.
  */
 export type Toxic =
   /** Delays every byte, in order. */
-  | { toxic: 'latency'; direction?: Direction; ms: number; jitterMs?: number }
+  | { toxic: 'latency'; direction?: Direction; ms: number }
   /** The port is closed, and open connections end. */
   | { toxic: 'down' }
-  | { toxic: 'bandwidth'; direction?: Direction; bytesPerSecond: number }
-  /** The end of the stream comes later than its last byte. */
-  | { toxic: 'slow_close'; direction?: Direction; ms: number }
-  /**
-   * Passes neither bytes nor the end. After `ms` the connection is closed, with 0 never. When it is removed, it closes the connections
-   * that it held.
-   */
-  | { toxic: 'timeout'; direction?: Direction; ms: number }
-  /** Swallows the first bytes, and resets both sides `ms` later. */
-  | { toxic: 'reset_peer'; direction?: Direction; ms: number }
-  | { toxic: 'slicer'; direction?: Direction; averageBytes: number; variation?: number; everyMs: number }
-  /** Passes this many bytes, then ends. */
-  | { toxic: 'limit_data'; direction?: Direction; bytes: number }
-  /**
-   * HTTP only: the server carries the request out. Once its whole response is at the proxy, the client is cut off after `bytes` of it.
-   */
-  | { toxic: 'cut_reply'; by: 'rst' | 'fin'; bytes?: number };
-
-/** Time for the peer to read the bytes before a reset, which may overtake them. */
-const BEFORE_RESET_MS = 15;
-/** A slice of time for which bandwidth is handed out. */
-const TICK_MS = 20;
+  /** Passes neither bytes nor the end, without a time limit. When it is removed, it closes the connections that it held. */
+  | { toxic: 'timeout'; direction?: Direction; ms: 0 }
+  /** Swallows the first bytes, and resets both sides at once. */
+  | { toxic: 'reset_peer'; direction?: Direction; ms: 0 }
+  /** HTTP only: the server carries the request out. Once its whole response is at the proxy, the client is cut off without it. */
+  | { toxic: 'cut_reply'; by: 'rst' | 'fin' };
 
 /** A TCP proxy on a free port that damages its traffic as the test says. */
 export class FaultProxy {
   connections = 0;
-  readonly bytes: Record<Direction, number> = { upstream: 0, downstream: 0 };
   readonly toxics: Toxic[] = [];
   readonly #links = new Set<Link>();
   #server: Server | undefined;
@@ -92,6 +76,11 @@ export class FaultProxy {
     this.toxics.length = 0;
     for (const link of this.#links) link.toxicsChanged();
     if (!this.#server) await this.#listen();
+  }
+
+  /** Ends every connection, and resolves once its client has closed it too: the next request opens another. */
+  async drop(): Promise<void> {
+    await Promise.all([...this.#links].map((link) => link.end()));
   }
 
   async close(): Promise<void> {
@@ -153,16 +142,17 @@ class Link {
     });
   }
 
-  count(direction: Direction, bytes: number): void {
-    this.proxy.bytes[direction] += bytes;
-  }
-
   get isHeld(): boolean {
     return !this.client.readableEnded && !this.client.destroyed;
   }
 
   toxicsChanged(): void {
     for (const pipe of this.#pipes) pipe.toxicsChanged();
+  }
+
+  async end(): Promise<void> {
+    this.client.end();
+    await whenClosed(this.client);
   }
 
   destroy(): void {
@@ -179,9 +169,7 @@ class Link {
 /** One direction of a link. Pieces are passed on in order, one after the other. */
 class Pipe {
   #work: Promise<unknown> = Promise.resolve();
-  #passed = 0;
   #robbed = false;
-  #timeout: NodeJS.Timeout | undefined;
   /** Part of a response that is held back until it is complete. */
   #held = Buffer.alloc(0);
 
@@ -192,7 +180,6 @@ class Pipe {
     private readonly link: Link,
   ) {
     from.on('data', (chunk) => {
-      link.count(direction, chunk.length);
       const due = this.#due();
       this.#then(() => this.#pass(chunk, due));
     });
@@ -200,16 +187,11 @@ class Pipe {
       const due = this.#due();
       this.#then(() => this.#end(due));
     });
-    from.once('close', () => clearTimeout(this.#timeout));
-    this.toxicsChanged();
   }
 
   toxicsChanged(): void {
-    clearTimeout(this.#timeout);
-    const timeout = this.link.find('timeout', this.direction);
-    if (timeout && timeout.ms > 0) this.#timeout = setTimeout(() => this.link.destroy(), timeout.ms);
     // A stream with a missing part is useless.
-    if (!timeout && this.#robbed) this.link.destroy();
+    if (this.#robbed && !this.link.find('timeout', this.direction)) this.link.destroy();
   }
 
   #then(step: () => Promise<void>): void {
@@ -219,9 +201,7 @@ class Pipe {
   /** When the arriving piece may be passed on, in ms of performance.now(). */
   #due(): number {
     const latency = this.link.find('latency', this.direction);
-    if (!latency) return 0;
-    const jitter = (latency.jitterMs ?? 0) * (2 * Math.random() - 1);
-    return performance.now() + latency.ms + jitter;
+    return latency ? performance.now() + latency.ms : 0;
   }
 
   async #pass(chunk: Buffer, due: number): Promise<void> {
@@ -229,51 +209,19 @@ class Pipe {
       this.#robbed = true;
       return;
     }
-    const reset = this.link.find('reset_peer', this.direction);
-    if (reset) {
-      await sleep(reset.ms);
-      return this.link.reset();
-    }
-    const wait = due - performance.now();
-    if (wait > 0) await sleep(wait);
+    if (this.link.find('reset_peer', this.direction)) return this.link.reset();
+    await sleepUntil(due);
     const cut = this.direction === 'downstream' && this.link.find('cut_reply');
-    if (cut) return this.#hold(chunk, cut);
-    const limit = this.link.find('limit_data', this.direction);
-    const allowed = limit ? chunk.subarray(0, Math.max(0, limit.bytes - this.#passed)) : chunk;
-    for (const { piece, pauseMs } of this.#pieces(allowed)) {
-      await this.#write(piece);
-      if (pauseMs > 0) await sleep(pauseMs);
-    }
-    if (limit && this.#passed >= limit.bytes) this.#hangUp();
+    if (cut) this.#hold(chunk, cut);
+    else if (!this.to.destroyed) await new Promise<void>((resolve) => this.to.write(chunk, () => resolve()));
   }
 
-  *#pieces(chunk: Buffer): Generator<{ piece: Buffer; pauseMs: number }> {
-    const bandwidth = this.link.find('bandwidth', this.direction);
-    const slicer = this.link.find('slicer', this.direction);
-    for (let at = 0; at < chunk.length;) {
-      let size = chunk.length;
-      let pauseMs = 0;
-      if (slicer) {
-        const { averageBytes, variation = 0 } = slicer;
-        size = Math.max(1, Math.round(averageBytes + variation * (2 * Math.random() - 1)));
-        pauseMs = slicer.everyMs;
-      }
-      if (bandwidth) {
-        size = Math.min(size, Math.max(1, Math.floor((bandwidth.bytesPerSecond * TICK_MS) / 1000)));
-        pauseMs += (Math.min(size, chunk.length - at) * 1000) / bandwidth.bytesPerSecond;
-      }
-      yield { piece: chunk.subarray(at, at + size), pauseMs };
-      at += size;
-    }
-  }
-
-  async #hold(chunk: Buffer, { by, bytes = 0 }: ToxicNamed<'cut_reply'>): Promise<void> {
+  #hold(chunk: Buffer, { by }: ToxicNamed<'cut_reply'>): void {
     this.#held = Buffer.concat([this.#held, chunk]);
     if (!isWholeAnswer(this.#held)) return;
-    if (bytes > 0) await this.#write(this.#held.subarray(0, bytes));
-    if (by === 'fin') return this.#hangUp();
-    if (bytes > 0) await sleep(BEFORE_RESET_MS);
-    this.link.reset();
+    if (by === 'rst') return this.link.reset();
+    this.to.end();
+    this.from.destroy();
   }
 
   async #end(due: number): Promise<void> {
@@ -281,23 +229,14 @@ class Pipe {
       this.#robbed = true;
       return;
     }
-    await sleep(
-      Math.max(0, due - performance.now()) + (this.link.find('slow_close', this.direction)?.ms ?? 0),
-    );
+    await sleepUntil(due);
     this.to.end();
   }
+}
 
-  /** Sends FIN to the reader and discards later pieces. */
-  #hangUp(): void {
-    this.to.end();
-    this.from.destroy();
-  }
-
-  async #write(piece: Buffer): Promise<void> {
-    if (this.to.destroyed) return;
-    this.#passed += piece.length;
-    await new Promise<void>((resolve) => this.to.write(piece, () => resolve()));
-  }
+async function sleepUntil(due: number): Promise<void> {
+  const wait = due - performance.now();
+  if (wait > 0) await sleep(wait);
 }
 
 /** Whether these bytes are a whole HTTP/1.1 response, by its length or its last chunk. */
@@ -323,22 +262,24 @@ export class Blackhole {
     private readonly fillers: readonly Socket[],
   ) {}
 
-  /** `port` 0 is a free one. */
-  static async start(host = '127.0.0.1', port = 0): Promise<Blackhole> {
-    const child = spawn(process.execPath, ['-e', LISTEN_AND_SLEEP, host, String(port)], {
+  /** The same port of each of these addresses; 0 is a free one. */
+  static async start(hosts: readonly string[] = ['127.0.0.1'], port = 0): Promise<Blackhole> {
+    const child = spawn(process.execPath, ['-e', LISTEN_AND_SLEEP, String(port), ...hosts], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const printed = await Promise.race([
       once(child.stdout, 'data').then(([chunk]) => chunk as Buffer),
-      once(child, 'exit').then(() => Promise.reject(new Error(`cannot listen on ${host} ${port}`))),
+      once(child, 'exit').then(() =>
+        Promise.reject(new Error(`cannot listen on ${hosts.join(' ')} ${port}`)),
+      ),
     ]);
     const taken = Number(String(printed));
     // The kernel completes the first connections by itself, one more than the backlog; the server never accepts them.
-    const fillers = Array.from({ length: 8 }, () =>
-      connect({ host, port: taken }).on('error', () => undefined),
-    );
-    await Promise.race(fillers.map((socket) => once(socket, 'connect')));
-    return new Blackhole(taken, child, fillers);
+    const fill = (host: string) =>
+      Array.from({ length: 8 }, () => connect({ host, port: taken }).on('error', () => undefined));
+    const fillers = hosts.map(fill);
+    for (const sockets of fillers) await Promise.race(sockets.map((socket) => once(socket, 'connect')));
+    return new Blackhole(taken, child, fillers.flat());
   }
 
   async close(): Promise<void> {
@@ -351,10 +292,16 @@ export class Blackhole {
 
 /** Listens with a backlog of 1 and then blocks; it ends by itself when its parent is gone. */
 const LISTEN_AND_SLEEP = `
-const [host, port] = process.argv.slice(1);
-const server = require('node:net').createServer();
-server.listen(Number(port), host, 1, () => {
-  require('node:fs').writeSync(1, String(server.address().port));
+const { once } = require('node:events');
+const [port, ...hosts] = process.argv.slice(1);
+(async () => {
+  let taken = Number(port);
+  for (const host of hosts) {
+    const server = require('node:net').createServer().listen(taken, host, 1);
+    await once(server, 'listening');
+    taken = server.address().port;
+  }
+  require('node:fs').writeSync(1, String(taken));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300_000);
   process.exit();
-});`;
+})();`;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { whenClosed } from './socket.ts';
 
 export interface Seen {
   readonly socket: Socket;
@@ -38,6 +39,15 @@ export class RawServer {
 
   get requests(): string[] {
     return this.connections.flatMap(({ bytes }) => heads(bytes).map((head) => head.split('\r\n')[0] ?? ''));
+  }
+
+  /** Ends every connection, waits until its client has closed it too, and forgets them all. */
+  async clear(): Promise<void> {
+    for (const { socket } of this.connections.splice(0)) {
+      if (socket.destroyed) continue;
+      socket.end();
+      await whenClosed(socket);
+    }
   }
 
   async close(): Promise<void> {

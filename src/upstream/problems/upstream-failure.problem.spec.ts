@@ -54,30 +54,36 @@ const rows: [code: string, slug: string, status: number, speaks: boolean][] = [
 ];
 
 describe.each(rows)('upstream code %s', (code, slug, status, speaks) => {
-  it.each(effects)(`is ${slug} after a %s operation: nothing happened, and repeating is no use`, (effect) => {
-    const problem = refused(byEffect[effect], code);
-    expect(problem.body).toMatchObject({
-      type: `/problems/${slug}`,
-      code: slug,
-      status,
-      outcome: 'not_processed',
-      retryable: false,
-    });
-    expect(problem.getStatus()).toBe(status);
-    expect(problem.headers).toEqual({});
+  it(`is ${slug} after any operation: nothing happened, and repeating is no use`, () => {
+    for (const effect of effects) {
+      const problem = refused(byEffect[effect], code);
+      const { code: told, outcome, retryable } = problem.body;
+      expect({
+        effect,
+        told,
+        outcome,
+        retryable,
+        status: problem.getStatus(),
+        headers: problem.headers,
+      }).toEqual({
+        effect,
+        told: slug,
+        outcome: 'not_processed',
+        retryable: false,
+        status,
+        headers: {},
+      });
+    }
   });
 
-  it(
-    speaks ? "speaks: upstream's message is the detail" : "does not speak: upstream's message stays hidden",
-    () => {
-      for (const effect of effects) {
-        const { body } = refused(byEffect[effect], code);
-        expect(body.detail).toBe(speaks ? MESSAGE : undefined);
-        if (!speaks) expect(JSON.stringify(body)).not.toContain(MESSAGE);
-        expect(JSON.stringify(body)).not.toContain('never for callers');
-      }
-    },
-  );
+  it(speaks ? 'has the words of the platform as its detail' : 'hides the words of the platform', () => {
+    for (const effect of effects) {
+      const { body } = refused(byEffect[effect], code);
+      expect(body.detail).toBe(speaks ? MESSAGE : undefined);
+      expect(JSON.stringify(body).includes(MESSAGE)).toBe(speaks);
+      expect(JSON.stringify(body)).not.toContain('never for callers');
+    }
+  });
 });
 
 describe('upstream codes that mean something else after a write', () => {
@@ -106,16 +112,14 @@ describe('upstream codes that mean something else after a write', () => {
         once: said('outcome-unknown', 502, 'unknown', false),
       },
     ]),
-    ...['1', '-1', '00', '13005', '99999', 'E_UNKNOWN'].map(
-      (code): [string, Readonly<Record<Effect, Said>>] => [
-        code,
-        {
-          read: said('upstream-unmapped-error', 502, 'not_processed', false),
-          repeatable: said('upstream-unmapped-error', 502, 'unknown', false),
-          once: said('upstream-unmapped-error', 502, 'unknown', false),
-        },
-      ],
-    ),
+    ...['-1', 'E_UNKNOWN'].map((code): [string, Readonly<Record<Effect, Said>>] => [
+      code,
+      {
+        read: said('upstream-unmapped-error', 502, 'not_processed', false),
+        repeatable: said('upstream-unmapped-error', 502, 'unknown', false),
+        once: said('upstream-unmapped-error', 502, 'unknown', false),
+      },
+    ]),
   ];
 
   it.each(open)('%s', (code, expected) => {
@@ -155,99 +159,45 @@ describe('every kind of failure without a business code', () => {
     said('outcome-unknown', status, 'unknown', retryable);
   const openViolation = said('upstream-contract-violation', 502, 'unknown', false);
 
-  interface Row {
-    readonly when: string;
-    readonly kind: FailureKind;
-    readonly sent: boolean;
-    readonly details?: FailureDetails;
-    readonly read: Said;
-    readonly repeatable: Said;
-    readonly once: Said;
-  }
+  type Row = readonly [
+    when: string,
+    kind: FailureKind,
+    sent: boolean,
+    expected: Readonly<Record<Effect, Said>>,
+    details?: FailureDetails,
+  ];
   const all = (same: Said) => ({ read: same, repeatable: same, once: same });
+  const late = { ...all(unavailable), read: timeout };
   const writes = (read: Said, status: number) => ({
     read,
     repeatable: unknown(status, true),
     once: unknown(status, false),
   });
+  const processed = said('outcome-unknown', 502, 'processed', false);
+  const nonconforming = { ...all(openViolation), read: violation };
 
   const table: Row[] = [
-    { when: 'no connection', kind: 'unreachable', sent: false, ...all(unavailable) },
-    { when: 'a process that was busy for too long', kind: 'delayed', sent: false, ...all(unavailable) },
-    { when: 'a group that is shut', kind: 'circuit-open', sent: false, ...all(unavailable) },
-    {
-      when: 'no connection in time',
-      kind: 'connect-timeout',
-      sent: false,
-      ...all(unavailable),
-      read: timeout,
-    },
-    {
-      when: 'the deadline, before it was sent',
-      kind: 'timeout',
-      sent: false,
-      ...all(unavailable),
-      read: timeout,
-    },
-    { when: 'the deadline, after it was sent', kind: 'timeout', sent: true, ...writes(timeout, 504) },
-    { when: 'a lost connection', kind: 'lost', sent: true, ...writes(unavailable, 502) },
-    {
-      when: 'an unreadable answer',
-      kind: 'unreadable',
-      sent: true,
-      details: { status: 200 },
-      ...writes(violation, 502),
-    },
-    { when: 'an unreadable answer cut off', kind: 'unreadable', sent: true, ...writes(violation, 502) },
-    {
-      when: 'an answer against the interface',
-      kind: 'nonconforming',
-      sent: true,
-      details: { status: 200 },
-      read: violation,
-      repeatable: openViolation,
-      once: openViolation,
-    },
-    {
-      when: 'an answer that does not tell all of what was carried out',
-      kind: 'incomplete',
-      sent: true,
-      details: { status: 200, matched: [] },
-      ...all(said('outcome-unknown', 502, 'processed', false)),
-    },
-    ...[401, 403].map((status) => ({
-      when: `HTTP ${status}`,
-      kind: 'unauthorized' as const,
-      sent: true,
-      details: { status },
-      ...writes(credential, 502),
-    })),
-    ...[429, 500, 502, 503].map((status) => ({
-      when: `HTTP ${status}`,
-      kind: 'unavailable' as const,
-      sent: true,
-      details: { status, retryAfter: 7 },
-      ...writes(unavailable, 502),
-    })),
-    { when: 'HTTP 504', kind: 'unavailable', sent: true, details: { status: 504 }, ...writes(timeout, 502) },
+    ['no connection', 'unreachable', false, all(unavailable)],
+    ['a process that was busy for too long', 'delayed', false, all(unavailable)],
+    ['a group that is shut', 'circuit-open', false, all(unavailable)],
+    ['no connection in time', 'connect-timeout', false, late],
+    ['the deadline, before it was sent', 'timeout', false, late],
+    ['the deadline, after it was sent', 'timeout', true, writes(timeout, 504)],
+    ['a lost connection', 'lost', true, writes(unavailable, 502)],
+    ['an unreadable answer', 'unreadable', true, writes(violation, 502), { status: 200 }],
+    ['an answer against the interface', 'nonconforming', true, nonconforming, { status: 200 }],
+    ['an answer that leaves results out', 'incomplete', true, all(processed), { status: 200, matched: [] }],
+    ['HTTP 401', 'unauthorized', true, writes(credential, 502), { status: 401 }],
+    ['HTTP 503', 'unavailable', true, writes(unavailable, 502), { status: 503, retryAfter: 7 }],
+    ['HTTP 504', 'unavailable', true, writes(timeout, 502), { status: 504 }],
   ];
 
-  it.each(table)('$when', ({ kind, sent, details, ...expected }) => {
+  // A default, since jest takes a parameter that a row does not have for its callback.
+  it.each(table)('%s', (_, kind, sent, expected, details = {}) => {
     for (const effect of effects) {
       const { slug, body } = problemFor(byEffect[effect], kind, details, sent);
       const { status, outcome, retryable } = body;
       expect({ effect, slug, status, outcome, retryable }).toEqual({ effect, ...expected[effect] });
-    }
-  });
-
-  it('never says "not processed" of a write that may have left and was not refused', () => {
-    const kinds = ['unauthorized', 'unavailable', 'timeout', 'lost', 'unreadable', 'nonconforming'] as const;
-    for (const operation of operationList.filter(({ effect }) => effect !== 'read')) {
-      for (const kind of kinds) {
-        const { outcome, retryable } = problemFor(operation, kind, { status: 200 }).body;
-        expect({ kind, outcome }).toEqual({ kind, outcome: 'unknown' });
-        if (operation.effect === 'once') expect(retryable).toBe(false);
-      }
     }
   });
 
@@ -258,7 +208,7 @@ describe('every kind of failure without a business code', () => {
 
   it('gives a time to come back with every 503', () => {
     const waits = table
-      .flatMap(({ kind, sent, details }) =>
+      .flatMap(([, kind, sent, , details]) =>
         effects.map((effect) => problemFor(byEffect[effect], kind, details, sent)),
       )
       .filter((problem) => problem.getStatus() === 503)
@@ -279,27 +229,14 @@ describe('the member `upstream`', () => {
     expect(JSON.parse(JSON.stringify(upstream))).toEqual({ operation: 'listAssets', status: 503 });
   });
 
-  it.each(['unreachable', 'connect-timeout', 'timeout', 'lost'] as const)(
-    'is absent where upstream did not answer (%s)',
-    (kind) => {
-      expect(problemFor(operations.listAssets, kind).body.upstream).toBeUndefined();
-    },
-  );
+  it('is absent where upstream did not answer', () => {
+    expect(problemFor(operations.listAssets, 'lost').body.upstream).toBeUndefined();
+  });
 });
 
 describe('the pointer of a refusal', () => {
   const pointers: [code: string, operation: UpstreamOperation, pointer: string][] = [
     ['40001', operations.addMembers, '/members'],
-    ['40006', operations.addMembers, '/members'],
-    ['40008', operations.addMembers, '/members'],
-    ['40009', operations.addMembers, '/members'],
-    ['40021', operations.addMembers, '/members'],
-    ['40022', operations.addMembers, '/members'],
-    ['10003', operations.addMembers, '/members'],
-    ['10004', operations.addMembers, '/members'],
-    ['30002', operations.addMembers, '/members'],
-    ['30003', operations.addMembers, '/members'],
-    ['50003', operations.addMembers, '/members'],
     ['60013', operations.addMembers, '/members'],
     ['30002', operations.editMember, '/name'],
     ['30003', operations.editMember, '/remark'],

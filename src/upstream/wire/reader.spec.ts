@@ -50,23 +50,13 @@ const reads: Record<string, [read: (wire: Reader<Wire>) => unknown, json: string
 };
 
 describe('ids', () => {
-  it.each([
-    '0',
-    '7',
-    '12345678901234567',
-    '9007199254740993',
-    '9223372036854775807',
-    '123456789012345678901234567890',
-  ])('are exact strings where upstream sends the number %s', (digits) => {
-    expect(field(digits).id('field')).toBe(digits);
-    expect(field(digits).requiredId('field')).toBe(digits);
-  });
-
   it('are exact strings, however long the number is', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 40n }), (number) => {
         expect(field(String(number)).id('field')).toBe(String(number));
+        expect(field(String(number)).requiredId('field')).toBe(String(number));
       }),
+      { examples: [[0n], [2n ** 53n + 1n]] },
     );
   });
 
@@ -233,10 +223,6 @@ describe('times', () => {
     expect(field('-1').time('field', 'ms')).toBe('1969-12-31T23:59:59.999Z');
   });
 
-  it('may come as text', () => {
-    expect(field('"1795161600000"').time('field', 'ms')).toBe('2026-11-20T08:00:00.000Z');
-  });
-
   it('are exact to the unit', () => {
     fc.assert(
       fc.property(
@@ -275,28 +261,13 @@ describe('times', () => {
   });
 
   it('that are an empty text are none', () => {
-    expect(readOf('""', (wire) => wire.time('field', 'ms'))).toEqual({
-      value: null,
-      noted: ['empty data.field'],
-    });
-    expect(readOf('""', (wire) => wire.timeText('field', 'ms'))).toEqual({
-      value: null,
-      noted: ['empty data.field'],
-    });
+    const noted = ['empty data.field'];
+    expect(readOf('""', (wire) => wire.time('field', 'ms'))).toEqual({ value: null, noted });
   });
 
   it.each([
-    String(-(2n ** 63n) - 1n),
-    '9'.repeat(30),
-    '1e12',
-    '1.5',
-    '1e999',
-    'true',
-    '{}',
-    '"2026-11-20"',
-    '"0x10"',
-    '" 5"',
-    '"1795161600000.0"',
+    ...[String(-(2n ** 63n) - 1n), '9'.repeat(30), '1e12', '1.5', '1e999', 'true', '{}'],
+    ...['"2026-11-20"', '"0x10"', '" 5"', '"1795161600000.0"'],
   ])('are not %s', (json) => {
     for (const unit of ['ms', 's'] as const) {
       const { value, noted } = readOf(json, (wire) => wire.time('field', unit));
@@ -322,11 +293,6 @@ describe('times', () => {
 });
 
 describe('shapes that the interface does not show', () => {
-  it('are handed through as they come', () => {
-    const json = '{"a":[1,"x",null,true,{"b":{}}],"half":0.5,"big":"7"}';
-    expect(field(json).opaque('field')).toEqual(JSON.parse(json));
-  });
-
   it('keep integers beyond 2^53 exact, as strings', () => {
     expect(field('{"id":9007199254740993,"list":[12345678901234567]}').opaque('field')).toEqual({
       id: '9007199254740993',
