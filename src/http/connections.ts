@@ -114,6 +114,14 @@ export class Connections {
     return true;
   }
 
+  /**
+   * The server closes: ends the connections that clients have opened in advance. Node takes them for requests under way, and would wait
+   * for them.
+   */
+  closeUnused(): void {
+    for (const socket of this.#underWay.keys()) if (socket.bytesRead === 0) socket.destroy();
+  }
+
   #makeRoom(): void {
     const young = this.#oldestYoung();
     const isNew = young !== undefined && this.#idleMs(young) < NEW_MS;

@@ -53,6 +53,10 @@ export function connectHttp(app: NestFastifyApplication): void {
 
   limitConnections(fastify.server);
   connections.bound(fastify.server, maxConnections());
+  fastify.addHook('preClose', (done) => {
+    connections.closeUnused();
+    done();
+  });
   fastify.server.on(
     'connection',
     edge('connections', () => admission.connected()),

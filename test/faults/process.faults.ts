@@ -493,6 +493,21 @@ describe('npm run demo', () => {
   });
 });
 
+it('P21 ends at once although clients have opened connections in advance', async () => {
+  const { gateway, child } = await start();
+  const unused = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  await once(unused, 'connect');
+  // The gateway has taken the connections before this one.
+  expect((await gateway.get(ASSETS)).status).toBe(200);
+  const started = performance.now();
+  child.child.kill('SIGINT');
+  expect(await child.ended).toBe(0);
+  // It would wait 14 seconds for their requests.
+  expect(performance.now() - started).toBeLessThan(10_000);
+  unused.destroy();
+  await gateway.stop();
+});
+
 // The last test, since it takes longest; it began with the first.
 describe('a stop with calls that do not end', () => {
   it('P2 abandons them after the grace period: 504 for each, with an unknown outcome for the write, and exits 0', async () => {
