@@ -198,7 +198,10 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
     request
       .removeAllListeners('readable')
       .once('end', destroySoon)
-      .on('data', () => undefined);
+      .on(
+        'data',
+        edge('lingering connection', () => undefined),
+      );
     setTimeout(destroySoon, LINGER_BODY_MS).unref();
   };
 }

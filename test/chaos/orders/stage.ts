@@ -111,7 +111,6 @@ export class OrderStage extends ChaosStage {
   /** The promoted server ends, with the gateway that had it, and an operator says that there is no replica any more. */
   async dropPromoted(): Promise<void> {
     await this.end(this.fleet.gateways.pop() as GatewayProcess);
-    this.records.close();
     await this.#stopReplica();
     await this.confirm();
   }
@@ -145,6 +144,7 @@ export class OrderStage extends ChaosStage {
   }
 
   override async clear(): Promise<void> {
+    this.records.close();
     await this.#stopReplica();
     await super.clear();
   }
