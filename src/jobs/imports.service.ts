@@ -165,13 +165,18 @@ export class ImportsService {
   ): Promise<string> {
     if (idempotencyKey === undefined) return drawn();
     const named = JSON.stringify([call.caller.name, enterpriseGlobalId, operation, idempotencyKey]);
-    const known = createHash('sha256').update(named).digest().subarray(0, ID_BYTES).toString('base64url');
+    const known = jobIdOf(createHash('sha256').update(named).digest());
     return (await this.store.read(known)) ? drawn() : known;
   }
 }
 
 function drawn(): string {
-  return randomBytes(ID_BYTES).toString('base64url');
+  return jobIdOf(randomBytes(ID_BYTES));
+}
+
+/** Of the first bytes. A command line takes what begins with a dash for an option. */
+export function jobIdOf(bytes: Buffer): string {
+  return bytes.subarray(0, ID_BYTES).toString('base64url').replace(/^-/, '_');
 }
 
 function optionsOf({ mode, deleteMissing, maxDeletes, keep }: ImportQuery): ImportOptions {
