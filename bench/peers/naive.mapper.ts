@@ -85,10 +85,14 @@ function toItem({ customer, admin, assets, ...same }: OrderItemDto): object {
     adminName: admin?.name,
     adminAccount: admin?.account,
     adminEmail: admin?.email,
-    assets: assets.map(({ extensions, startsAt, endsAt, products }) => ({
+    adminCellNumber: admin?.cellNumber,
+    assets: assets.map(({ assetNums, extensions, startsAt, endsAt, lentLock, transferred, products }) => ({
+      assetNos: assetNums,
       assetExtendList: extensions?.map(({ code, value }) => ({ extendCode: code, extendValue: value })),
       limitStartDate: startsAt && Date.parse(startsAt),
       limitEndDate: endsAt && Date.parse(endsAt),
+      borrowedUsbKey: lentLock,
+      transferedAssetNum: transferred,
       products: products.map(({ features, ...product }) => ({
         ...product,
         productFeatures: features?.map(({ code, name, value, valueType }) => ({
