@@ -64,13 +64,14 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
     {},
     [
       ['13004', { assetNums: [], operatorIdentity: 'ops' }],
+      ['13004', { assetNums: [8000001003], operatorIdentity: 'ops' }],
       ['13004', { assetNums: '8000001003', operatorIdentity: 'ops' }],
     ],
   ],
   [
     'obtainAssetNums',
     {},
-    [0, 1001, '5']
+    [0, 1001, 1.5, '5']
       .map((size): Refused => ['13004', { size }])
       .concat(
         // What is no JSON at all.
@@ -86,7 +87,9 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
       ['13004', batch([{ ...buying, orderType: 'gift' }])],
       ['13004', batch([buying], { syncMode: 'later' })],
       ['13004', batch([{ ...buying, assets: [] }])],
+      ['13004', batch([{ ...buying, assets: [{ products: [] }] }])],
       ['13004', batch([selling({ productUri: undefined })])],
+      ['13004', batch([selling({ limitConcurrent: '2' })])],
       ['13004', batch([selling({ timeDurationExpression: '1y' })])],
       ['13004', batch([{ ...buying, assets: [{ assetNums: ['1'], products: [product] }] }]), 'assetNums'],
       // A transfer of what the order does not hold, and from another company.
@@ -127,20 +130,24 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
       ['40000', {}],
       ['40000', { userList: ['mia'] }],
       ['40000', { userList: [row], more: 1 }],
+      ['40000', []],
       ['40021', { userList: [] }],
       ['60013', { userList: Array.from({ length: 101 }, (_, at) => ({ ...row, userName: `m${at}` })) }],
       ...(
         [
           ['40008', { userName: '' }],
           ['10003', { userName: 'zoë' }],
+          ['10003', { userName: 7 }],
           ['30002', { userName: 'a'.repeat(55) }],
           ['40001', { password: '' }],
           ['50003', { password: 'x'.repeat(5) }],
+          ['50003', { password: 'x'.repeat(33) }],
           ['40022', { name: '' }],
           ['30002', { name: 'x'.repeat(31) }],
           ['30003', { remark: 'x'.repeat(201) }],
           ['10004', { passwordMobile: '12345' }],
           ['40009', { departmentId: '10' }],
+          ['40009', { departmentId: 1.5 }],
           ['40000', { nickName: 'm' }],
         ] as const
       ).map(([code, wrong]): Refused => [code, { userList: [row, { ...row, userName: 'max', ...wrong }] }]),
@@ -153,6 +160,7 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
     [
       ['40000', {}],
       ['40000', { ...edit, userName: '' }],
+      ['40000', { ...edit, name: '' }],
       ['40000', { ...edit, password: 'x' }],
       ['10003', { ...edit, userName: 'an-na' }],
     ],
@@ -170,8 +178,10 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
     'changePrivileges',
     { memberGlobalId: 'mem-harbour-anna' },
     [
+      ['40000', { addAssets: ['8000001009'] }],
       ['40000', { deleteAssets: [], addAssets: '8000001009' }],
       ['40000', assign('')],
+      ['40000', assign(8000001009)],
       ['40000', { ...assign(), assign: [] }],
       ['60024', assign('8999999999')],
       ['60024', withdraw('8000001005')],
@@ -193,7 +203,9 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
     [
       ['40000', lend('', ['ast-1002'])],
       ['40000', lend(LOCK, [])],
+      ['40000', lend(LOCK, 'ast-1002')],
       ['33003', lend(LOCK, ['ast-1009'])],
+      ['33003', lend(LOCK, ['ast-1002', 'ast-0'])],
       ['33008', lend('8999999999', ['ast-1002'])],
       ['33008', lend('8000001003', ['ast-1002'])],
       ['33018', lend('8000001007', ['ast-1002'])],
@@ -213,6 +225,7 @@ const QUERIES: readonly (readonly [OperationName, Record<string, string>, string
     ['listMembers', {}, '40000', { pageNum: '1' }],
     ['listMembers', {}, '40000', { ...page, pageSize: '0' }],
     ['listMembers', {}, '40000', { ...page, pageSize: '1001' }],
+    ['listMembers', {}, '40000', { ...page, pageNum: '1.5' }],
     ['listMembers', {}, '40000', { ...page, departmentId: 'x' }],
   ];
 

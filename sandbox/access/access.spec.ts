@@ -178,9 +178,12 @@ describe('the token endpoint', () => {
   it.each<[Record<string, string>, string]>([
     [{}, 'invalid_request'],
     [{ grant_type: 'magic' }, 'unsupported_grant_type'],
+    [{ grant_type: 'client_credentials' }, 'invalid_scope'],
     [{ grant_type: 'client_credentials', scope: 'auth_me auth_admin' }, 'invalid_scope'],
     [{ grant_type: 'password', username: 'x' }, 'invalid_request'],
     [{ grant_type: 'password', username: 'visitor', password: 'wrong' }, 'invalid_grant'],
+    [{ grant_type: 'password', username: 'nobody', password: 'wrong' }, 'invalid_grant'],
+    [{ grant_type: 'refresh_token', refresh_token: '' }, 'invalid_request'],
     [{ grant_type: 'refresh_token', refresh_token: 'x' }, 'invalid_grant'],
   ])('refuses %j with %s', async (form, error) => {
     const { status, body } = await test.token(form);

@@ -146,12 +146,16 @@ describe('the clock', () => {
     expect(new Date(changed.updateTime).toISOString()).toMatch(/^2029-12-31T00:/);
   });
 
-  it.each([{}, { now: '+012026-01-01T00:00:00Z' }, { advanceMs: 9e15 }, { advanceMs: 'x' }])(
-    'refuses %j',
-    async (body) => {
-      expect((await test.control('PUT', '/clock', body)).status).toBe(400);
-    },
-  );
+  it.each([
+    {},
+    { now: '+012026-01-01T00:00:00Z' },
+    { advanceMs: 9e15 },
+    { advanceMs: -9e12 },
+    { now: '2030-01-01T00:00:00Z', advanceMs: 1 },
+    { advanceMs: 'x' },
+  ])('refuses %j', async (body) => {
+    expect((await test.control('PUT', '/clock', body)).status).toBe(400);
+  });
 });
 
 it('revoking picks tokens by user, and access and refresh tokens apart', async () => {
@@ -190,6 +194,7 @@ describe('the control side', () => {
 
   it.each([
     [{ maxPageSize: 0 }, 'body.maxPageSize'],
+    [{ largerPages: 'drop' }, 'body.largerPages'],
     [{ pages: 50 }, 'body.pages'],
   ])('refuses a profile with %j, and changes nothing', async (profile, field) => {
     const { body: before } = await test.control('GET', '/profile');

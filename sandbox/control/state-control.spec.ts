@@ -73,13 +73,18 @@ describe('the state that is put', () => {
     [collection]: [{ ...company[collection][0], ...changes }],
   });
 
-  const [asset] = company['assets'];
+  const twice = (changes: object): object => ({
+    ...company,
+    assets: [company['assets'][0], { ...company['assets'][0], ...changes }],
+  });
 
   it.each<[string, unknown, string, string]>([
     ['an unknown collection', { asset: [] }, 'body.asset', 'known: enterprises, customers'],
+    ['no array', { assets: {} }, 'body.assets', 'must be an array'],
     ['an unknown field', changed('assets', { frozen: true }), 'body.assets[0].frozen', 'freezing'],
     ['a missing field', { assets: [{ id: 'a' }] }, 'body.assets[0].assetNum', 'is required'],
     ['a wrong type', changed('assets', { locked: 1 }), 'body.assets[0].locked', 'must be true or false'],
+    ['a wrong word', changed('assets', { licenseType: 'paper' }), 'body.assets[0].licenseType', 'usbkey'],
     ['a wrong time', changed('assets', { limitEndTime: 'noon' }), 'body.assets[0].limitEndTime', '1970'],
     [
       'a wrong row in a row',
@@ -87,7 +92,8 @@ describe('the state that is put', () => {
       'body.assets[0].extensions[0].value',
       'extendCode, extendValue',
     ],
-    ['a key twice', { ...company, assets: [asset, asset] }, 'body.assets[1]', 'ast-1'],
+    ['a key twice', twice({}), 'body.assets[1]', 'ast-1'],
+    ['a number twice', twice({ id: 'ast-2' }), 'body.assets[0].assetNum', 'the number of two assets'],
     [
       'an owner who is not there',
       changed('assets', { customerId: 'c-0' }),
@@ -95,6 +101,7 @@ describe('the state that is put', () => {
       'c-0',
     ],
     ['an order that waits', changed('orders', { state: 'waiting' }), 'body.orders[0].state', 'done, failed'],
+    ['an id that is no text', changed('orders', { customerId: 7 }), 'body.orders[0].customerId', 'a string'],
   ])('with %s is refused, and nothing changes', async (_what, body, field, problem) => {
     const before = await test.state();
     const answer = await test.control('PUT', '/state', body);
@@ -108,6 +115,8 @@ describe('a row', () => {
   it.each([
     ['assets/ast-1009', { freezing: true, online: true, memberGlobalId: 'mem-harbour-bo' }],
     ['products/prd-5001-2', { trial: 0, trialEndTime: null, limitConcurrent: 7 }],
+    ['employees/3002', { online: false, remark: null }],
+    ['enterprises/ent-meridian', { trialMemberLimit: null }],
   ])('of any collection is changed in the named fields: %s', async (path, changes) => {
     const [collection = '', id = ''] = path.split('/');
     const before = await test.state();
@@ -136,9 +145,11 @@ describe('a row', () => {
   it.each<[string, unknown, number, string | undefined, string]>([
     ['asset/ast-1001', {}, 404, undefined, 'known: enterprises, customers'],
     ['assets/ast-0', {}, 404, undefined, 'no row ast-0 in assets'],
+    ['assets/ast-1001', { locked: true, freezing: 'yes' }, 400, 'body.freezing', 'true or false'],
     ['assets/ast-1001', { id: 'ast-1' }, 400, 'body.id', 'cannot be changed'],
     ['assets/ast-1001', { locked: true, customerId: 'cus-0' }, 400, 'body.customerId', 'cus-0'],
     ['assets/ast-1001', { lentInto: 'ast-1002' }, 400, 'body.lentInto', 'must be a lent lock'],
+    ['assets/ast-1001', { lentToMember: 'mem-harbour-bo' }, 400, 'body.lentToMember', 'no lent lock'],
     ['employees/3002', { userName: 'admin@harbour' }, 400, 'body.userName', 'two employees'],
     ['assets/%ff', {}, 400, 'path', 'percent-encoded'],
   ])('%s with %j is refused, and nothing changes', async (path, changes, status, field, problem) => {
@@ -200,6 +211,14 @@ describe('a snapshot', () => {
     const wrong = await test.control('POST', '/snapshots/a%20b');
     expect([wrong.status, wrong.body.field]).toEqual([400, 'name']);
     await test.control('DELETE', '/snapshots/here');
+  });
+
+  it('is refused beyond the hundredth, and an earlier one may be taken again', async () => {
+    const other = await PlatformClient.start();
+    for (let place = 1; place <= 100; place++) await other.control('POST', `/snapshots/s${place}`);
+    expect((await other.control('POST', '/snapshots/more')).body.field).toBe('name');
+    expect((await other.control('POST', '/snapshots/s1')).status).toBe(200);
+    await other.close();
   });
 });
 

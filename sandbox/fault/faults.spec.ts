@@ -65,11 +65,19 @@ describe('a spoiled response', () => {
       { ...cut, error: 'ECONNRESET' },
     ],
     [
+      { truncate: 10, framing: 'chunked' },
+      { ...cut, error: 'ECONNRESET' },
+    ],
+    [
       { truncate: 10, framing: 'close' },
       { ...cut, error: null },
     ],
     [{ framing: 'close' }, whole],
     [{ slow: { chunkBytes: 50, everyMs: 1 } }, whole],
+    [
+      { code: '1', message: 'm', cause: 'c' },
+      { status: 299, text: '{"code":"1","message":"m","cause":"c"}' },
+    ],
     [
       { code: '1', message: 'm', cause: 'c', codeAs: 'integer', status: 200 },
       { status: 200, text: '{"code":1,"message":"m","cause":"c"}' },
@@ -82,8 +90,10 @@ describe('a spoiled response', () => {
       { httpStatus: 503, headers: { 'Retry-After': '3' } },
       { status: 503, headers: expect.objectContaining({ 'retry-after': '3' }) },
     ],
+    [{ httpStatus: 204 }, { status: 204 }],
     [{ httpStatus: 999 }, { status: 999 }],
     [{ html: true }, { status: 500, text: expect.stringContaining('<html>') }],
+    [{ html: true, httpStatus: 200 }, { status: 200 }],
     [
       { raw: { base64, contentType: 'text/plain', headers: { 'X-A': '1' } } },
       { text: '\uFEFF{}', headers: expect.objectContaining({ 'content-type': 'text/plain', 'x-a': '1' }) },
@@ -236,8 +246,12 @@ describe('a rule', () => {
   it.each([
     [{ operation: 'listAsset', action: refuse }, 'rule.operation'],
     [{ operation: '*', action: {} }, 'rule.action'],
+    [{ operation: '*', action: { explode: true } }, 'rule.action.explode'],
+    [{ operation: '*', action: { reset: 'later' } }, 'rule.action.reset'],
     [{ operation: '*', action: { httpStatus: 103 } }, 'rule.action.httpStatus'],
+    [{ operation: '*', action: { slow: { chunkBytes: 0, everyMs: 1 } } }, 'rule.action.slow.chunkBytes'],
     [{ operation: '*', times: 0, action: refuse }, 'rule.times'],
+    [{ operation: '*', probability: 2, action: refuse }, 'rule.probability'],
     [{ operation: '*', matches: {}, action: refuse }, 'rule.matches'],
     [[{ operation: '*', action: refuse }, 3], '[1]'],
   ])('%j is refused, naming %s, and nothing is added', async (rule, field) => {

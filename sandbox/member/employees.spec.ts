@@ -68,6 +68,7 @@ describe('listMembers', () => {
     ['ent-harbour', { keyword: 'LINDQ' }, ['anna@harbour']],
     ['ent-harbour', { departmentId: '10', keyword: 'wei' }, ['chen@harbour']],
     ['ent-harbour', { departmentId: '9007199254741000' }, []],
+    ['ent-0', {}, []],
   ])('of %s with %j shows %j', async (enterprise, query, accounts) => {
     const found = await test.members(query, enterprise);
     expect(found.map(({ userName }) => userName)).toEqual(accounts);
@@ -75,6 +76,7 @@ describe('listMembers', () => {
 
   it.each([
     [1, { navigatepageNums: [1, 2, 3, 4, 5, 6, 7, 8], firstPage: 1, lastPage: 8 }],
+    [1, { isFirstPage: true, hasPreviousPage: false, prePage: 0, nextPage: 2 }],
     [10, { navigatepageNums: [6, 7, 8, 9, 10, 11, 12, 13], firstPage: 6 }],
     [20, { isLastPage: true, hasNextPage: false, prePage: 19, nextPage: 0, startRow: 191, endRow: 200 }],
     [21, { list: [], size: 0, startRow: 0, endRow: 0, total: 200, isLastPage: false }],
