@@ -4,7 +4,6 @@ import { availableParallelism, getPriority, tmpdir } from 'node:os';
 import { basename, join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_PAGE, CONSOLE_PAGE, managementPaths, publicPaths } from '../../scripts/served-paths.ts';
-import { useVisits } from '../support/browser.ts';
 import { Fleet } from '../support/fleet.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -50,7 +49,6 @@ const TELLING = `
 const image = mkdtempSync(join(tmpdir(), 'bundle-'));
 let sandbox: TestSandbox;
 let fleet: Fleet;
-const visit = useVisits();
 
 beforeAll(async () => {
   for (const path of ['package.json', 'CHANGELOG.md', 'dist/bundle'])
@@ -111,17 +109,13 @@ describe('P20 the shipped bundle', () => {
     );
   });
 
-  it.each([
-    ['/docs', 'Licensing gateway', API_PAGE],
-    ['/console', 'Now', CONSOLE_PAGE],
-  ])('shows the page %s in a browser, without a failure', async (path, heading, source) => {
+  it('has two pages with files of the same names, and shows each where it belongs', async () => {
     const { url, managementUrl } = gateway();
-    const address = (path === '/console' ? managementUrl : url) + path;
-    await visit.open(address);
-    await visit.page.waitForLoadState('networkidle');
-    await visit.page.getByRole('heading', { name: heading, level: 1 }).first().waitFor();
-    // Not the other page, which has files of the same names.
-    expect(await (await fetch(address)).text()).toBe(readFileSync(`${source}/index.html`, 'utf8'));
+    for (const [address, source] of [
+      [`${url}/docs`, API_PAGE],
+      [`${managementUrl}/console`, CONSOLE_PAGE],
+    ] as const)
+      expect(await (await fetch(address)).text()).toBe(readFileSync(`${source}/index.html`, 'utf8'));
   });
 
   // What it reads is in its output, so no file has to be taken away for it.

@@ -22,8 +22,7 @@ let sandbox: TestSandbox;
 let fleet: Fleet;
 let consoleUrl: string;
 let page: Page;
-// Tests ask for refusals, and the order store is away.
-const visit = useVisits('');
+const visit = useVisits({ often: true });
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
@@ -314,7 +313,7 @@ describe('G12 jobs', () => {
     await failed.getByRole('row', { name: /^2 failed/ }).waitFor();
     expect(await page.locator('main').innerText()).not.toContain('anna');
 
-    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 2_000 } });
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 1_000 } });
     const long = await importOf(Array.from({ length: 5_000 }, (_, index) => person(`many${index}`)));
     const running = page.getByRole('row').filter({ hasText: long });
     await running.getByRole('button', { name: 'Cancel…' }).click();

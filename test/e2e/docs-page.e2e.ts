@@ -13,6 +13,8 @@ import { useStack } from '../support/stack.ts';
 
 /** An open operation fits so many screens. */
 const SCREENS = 3;
+const DESK = { colorScheme: 'light', viewport: DESKTOP } as const;
+let isAtDesk = false;
 
 const all = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
 const { sandbox, gateway } = useStack({
@@ -20,14 +22,14 @@ const { sandbox, gateway } = useStack({
   // The id of the example's job is made of the caller, too.
   callers: [{ name: 'demo', ...all }],
 });
-// Tests ask for refusals.
-const visit = useVisits('4');
+const visit = useVisits();
 const key = () => String(gateway.keys['demo']);
 
 beforeEach(() => prepareDemo({ gatewayUrl: gateway.url, key: key(), sandboxUrl: sandbox.url }));
 
-async function open(options: Parameters<typeof visit.open>[1] = {}): Promise<Page> {
+async function open(options?: Parameters<typeof visit.open>[1]): Promise<Page> {
   await visit.open(`${gateway.url}/`, options);
+  isAtDesk = options === DESK;
   await visit.page.locator('.opblock').first().waitFor();
   return visit.page;
 }
@@ -37,11 +39,6 @@ async function give(credential: string, says: string): Promise<void> {
   await visit.page.locator('#credential').fill(credential);
   await visit.page.getByRole('button', { name: 'Use it' }).click();
   await visit.page.getByText(says).waitFor();
-}
-
-async function authorized(): Promise<void> {
-  await visit.page.locator('#authorize').click();
-  await give(key(), 'Authorized: demo');
 }
 
 const operation = (id: string): Locator => visit.page.locator(`.opblock[id$="-${id}"]`);
@@ -70,7 +67,7 @@ async function execute(block: Locator): Promise<{ status: string; text: string }
 const parameter = (block: Locator, name: string): Locator =>
   block.locator(`tr[data-param-name="${name}"] input`);
 
-it('a new reader opens, authorizes, buys, sees, revokes, and makes a mistake with its page', async () => {
+it('a new reader opens, authorizes after wrong keys, buys, sees, revokes, and makes a mistake with its page', async () => {
   const page = await open();
   expect(new URL(page.url()).pathname).toBe('/docs');
   expect(await page.title()).toBe('Licensing gateway: the API');
@@ -79,7 +76,11 @@ it('a new reader opens, authorizes, buys, sees, revokes, and makes a mistake wit
 
   await page.locator('#authorize').click();
   expect(await page.locator('#hint').innerText()).toContain('The demo prints its key in the terminal');
-  await give(key(), 'Authorized: demo');
+  await give(newApiKey().key, 'The gateway does not know this key');
+  await give('aaaa.bbbb.cccc', 'This is a token, and this gateway accepts API keys only');
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.locator('#authorize').click();
+  await give(` Authorization: Bearer ${key()} `, 'Authorized: demo');
 
   const place = await openOperation('placeOrder');
   expect((await execute(place)).status).toBe('201');
@@ -113,16 +114,10 @@ it('a new reader opens, authorizes, buys, sees, revokes, and makes a mistake wit
   expect(await explanation.locator('h1').innerText()).toBe('The request is not valid');
 });
 
-it('Authorize takes a key as it was copied and says what is wrong with any other; sessions and idempotency keys are then taken care of', async () => {
-  const page = await open();
-  await page.locator('#authorize').click();
-  await give(newApiKey().key, 'The gateway does not know this key');
-  await give('aaaa.bbbb.cccc', 'This is a token, and this gateway accepts API keys only');
-  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await page.locator('#authorize').click();
-  await give(` Authorization: Bearer ${key()} `, 'Authorized: demo');
-  expect((await execute(await openOperation('getCaller'))).status).toBe('200');
-
+it('a kept key that is dead is named and replaced; sessions and idempotency keys are taken care of', async () => {
+  // A page of the same origin, which loads fast.
+  await visit.open(`${gateway.url}/problems`);
+  const { page } = visit;
   const dead = newApiKey().key;
   await page.evaluate(`sessionStorage.setItem('licensing-gateway.credential', '${dead}')`);
   await page.goto(`${gateway.url}/docs`);
@@ -147,9 +142,12 @@ it('Authorize takes a key as it was copied and says what is wrong with any other
   expect(await parameter(create, 'Idempotency-Key').inputValue()).toMatch(/^docs-[0-9a-f]{24}$/);
 });
 
+/** One visit of a desk, in light colours, for several tests. */
+const atDesk = async () => (isAtDesk ? visit.page : open(DESK));
+
 describe('operations', () => {
   it(`open, each within ${SCREENS} screens, with the problems of its own, and are found by any words of their path, name and texts`, async () => {
-    const page = await open({ viewport: DESKTOP });
+    const page = await atDesk();
     // In the page itself: to wait for each click from here would take three times as long.
     const opened = (await page.evaluate(`(async () => {
       const opened = [];
@@ -188,12 +186,13 @@ describe('operations', () => {
   });
 
   it('have schemas without escapes, and are shown as code that works as it stands', async () => {
-    const page = await open();
+    const page = await atDesk();
     const place = await openOperation('placeOrder');
     await place.locator('.opblock-section-request-body').getByText('Schema', { exact: true }).click();
     const schema = place.locator('.opblock-section-request-body');
     await schema.getByText('PlaceOrder').first().waitFor();
     expect(await schema.innerText()).not.toContain('\\u');
+    await place.locator('.opblock-summary-control').click();
     expect(await page.locator('.info').innerText()).toContain('A string of the format id has no white space');
 
     const run = promisify(execFile);
@@ -216,15 +215,15 @@ describe('operations', () => {
 
 describe('nothing hinders a reader, and nothing scrolls sideways', () => {
   it('of the page, in light colours on a desk and in dark ones on a phone', async () => {
-    const page = await open({ colorScheme: 'light', viewport: DESKTOP });
-    await authorized();
+    const page = await atDesk();
+    await page.locator('#authorize').click();
+    await give(key(), 'Authorized: demo');
     await execute(await openOperation('updateCustomer'));
-    await openOperation('listMembers');
     for (const [colorScheme, viewport] of [
       ['light', DESKTOP],
       ['dark', PHONE],
     ] as const) {
-      const fits = async (within?: string) => {
+      const fits = async (within: Parameters<typeof seriousFindings>[1]) => {
         const width = await page.evaluate('document.documentElement.scrollWidth');
         const findings = await seriousFindings(page, within);
         expect({ colorScheme, width, findings }).toEqual({
@@ -237,7 +236,8 @@ describe('nothing hinders a reader, and nothing scrolls sideways', () => {
       await page.setViewportSize(viewport);
       const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
       expect(background === 'rgb(255, 255, 255)').toBe(colorScheme === 'light');
-      await fits();
+      // Closed operations are all alike: the first of each group stands for them.
+      await fits({ exclude: ['span:not(:first-child) > .opblock:not(.is-open)'] });
       await page.locator('#authorize').click();
       await fits('#dialog');
       await page.getByRole('button', { name: 'Cancel', exact: true }).click();
