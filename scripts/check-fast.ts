@@ -43,7 +43,15 @@ const typesOf = (folder: string): Step => {
 };
 const tests: Step = {
   name: 'unit tests of what changed',
-  command: [...script('jest').command, '--', '--selectProjects', 'unit', '--findRelatedTests', ...code],
+  command: [
+    ...script('jest').command,
+    '--',
+    '--selectProjects',
+    'unit',
+    '--passWithNoTests',
+    '--findRelatedTests',
+    ...code,
+  ],
 };
 const isGenerated = files.some((path) => /^(src|config|docs|client\/src|test\/faults)\//.test(path));
 

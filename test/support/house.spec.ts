@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { rows as faultRows } from '../faults/catalogue.ts';
 
 describe('the map of the repository', () => {
   const rows = readFileSync('AGENTS.md', 'utf8')
@@ -118,5 +119,61 @@ describe('a document', () => {
       [],
     );
     expect(rooms.filter((room) => !table.some((line) => line.includes(`\`${room}\``)))).toEqual([]);
+  });
+});
+
+describe('what a comment cites', () => {
+  const pages = globSync('**/*.md', { exclude: ['node_modules/**', 'dist/**'] });
+  const cited = globSync(
+    '{src,test,sandbox,bench,scripts,client/src,client/test,examples}/**/*.{ts,c}',
+  ).flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/^[ \t]*(?:\/?\*|\/\/).*$/gm)].map(([line]) => ({ file, line })),
+  );
+  const headings = (page: string) =>
+    new Set(
+      [...readFileSync(page, 'utf8').matchAll(/^#+ (\d+(?:\.\d+)*)\.? /gm)].map(([, number = '']) => number),
+    );
+  const missing = (page: string, numbers: readonly string[]) => {
+    const there = headings(page);
+    return numbers.filter((number) => !there.has(number));
+  };
+  /** `section 2`, `sections 2.4, 2.5 and 2.12`. */
+  const SECTIONS = String.raw`sections? ((?:\d+(?:\.\d+)*(?:, | and )?)+)`;
+  const numbersIn = (text: string) => text.match(/\d+(?:\.\d+)*/g) ?? [];
+
+  it('is a page of the repository, under its path', () => {
+    const named = cited.flatMap(({ file, line }) =>
+      [...line.matchAll(/[\w./-]+\.md\b/g)].map(([page]) => ({ file, page })),
+    );
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter(({ page }) => !pages.includes(page))).toEqual([]);
+  });
+
+  it('is a section of that page, or of the interface, that exists', () => {
+    const wrong = cited.flatMap(({ file, line }) => {
+      const ofPages = [...line.matchAll(new RegExp(String.raw`([\w./-]+\.md), ${SECTIONS}`, 'g'))];
+      const elsewhere = /RFC \d+|\.md, section/.test(line);
+      const ofInterface = elsewhere ? [] : [...line.matchAll(new RegExp(SECTIONS, 'g'))];
+      return [
+        ...ofPages.flatMap(([, page = '', numbers = '']) => missing(page, numbersIn(numbers))),
+        ...ofInterface.flatMap(([, numbers = '']) => missing('docs/platform.md', numbersIn(numbers))),
+      ].map((section) => ({ file, line, section }));
+    });
+    expect(cited.filter(({ line }) => /section \d/.test(line)).length).toBeGreaterThan(40);
+    expect(wrong).toEqual([]);
+  });
+
+  it('is a decision or a fault that exists', () => {
+    const decisions = globSync('docs/decisions/*.md').map((page) => Number(/(\d{4})/.exec(page)?.[1]));
+    const rows = new Set<string | undefined>(faultRows.map(({ id }) => id));
+    const wrong = cited.filter(({ line }) => {
+      const decision = /\bdecision (\d+)/.exec(line)?.[1];
+      const row = /docs\/faults\.md,? (?:row )?([A-Z]\d+)/.exec(line)?.[1];
+      return (
+        (decision !== undefined && !decisions.includes(Number(decision))) ||
+        (row !== undefined && !rows.has(row))
+      );
+    });
+    expect(wrong).toEqual([]);
   });
 });
