@@ -143,9 +143,9 @@ describe('R26 Redis requires a client certificate', () => {
 });
 
 describe('R25 the user of Redis lacks a right', () => {
-  /** Users as docs/operating.md makes them, with a password of this run. */
+  /** Users as docs/operating.md makes them, with a password of this run that an address has to encode. */
   async function granted() {
-    const password = credential();
+    const password = `${credential()}:@/%?#+é`;
     const redis = await newRedis('--appendonly', 'yes');
     const text = readFileSync('docs/operating.md', 'utf8');
     const users = [...text.matchAll(/^ACL SETUSER (.*)$/gm)].map(([, line = '']) =>
@@ -154,7 +154,7 @@ describe('R25 the user of Redis lacks a right', () => {
     expect(users).toHaveLength(2);
     for (const user of users) await ask(redis, (client) => client.call('ACL', 'SETUSER', ...user));
     const [shared = '', orders = ''] = users.map(([name]) =>
-      redis.url.replace('//', `//${name}:${password}@`),
+      redis.url.replace('//', `//${name}:${encodeURIComponent(password)}@`),
     );
     return { redis, shared, orders, names: users.map(([name = '']) => name) };
   }
@@ -255,15 +255,22 @@ describe('R25 the user of Redis lacks a right', () => {
     expect(await sandbox.journal('batchOrder')).toHaveLength(2);
   });
 
-  it('one of the other Redis: it is read, `ready` says down, and one line names it', async () => {
+  it('R10 some of the other Redis: it is read, sessions fail closed, `ready` says down, and one line names them', async () => {
     const { redis, shared, orders, names } = await granted();
     const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
-    await change(redis, names[0] as string, '-zcard');
+    await is(gateway, 'redis', 'up');
+    await change(redis, names[0] as string, '-set', '-zcard');
+    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
+    const user = { username: 'anna@harbour', password: sandbox.seedPassword };
+    const { status, body } = await gateway.post('/v1/sessions', user);
+    expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
+    expect(await gateway.metrics()).toMatch(/^gateway_redis_errors_total\{reason="denied"\} [1-9]/m);
     await is(gateway, 'redis', 'down');
     await until('it is said', () => lines(gateway, 'redis-refuses').length > 0);
-    expect(lines(gateway, 'redis-refuses')).toMatchObject([{ said: 'denies +zcard' }]);
-    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
-    await change(redis, names[0] as string, '+zcard');
+    expect(lines(gateway, 'redis-refuses')).toMatchObject([{ said: expect.stringMatching(/^denies /) }]);
+    for (const right of ['+set', '+zcard'])
+      expect(lines(gateway, 'redis-refuses')[0]?.['said']).toContain(right);
+    await change(redis, names[0] as string, '+set', '+zcard');
     await is(gateway, 'redis', 'up');
   });
 });
