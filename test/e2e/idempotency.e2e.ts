@@ -4,12 +4,14 @@ import { document, routes } from '../support/contract.ts';
 import { caseOf } from '../support/expected.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
+import { ask } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Writes with an `Idempotency-Key` (docs/api.md, section 4), and the trail that every write leaves (docs/faults.md, row S19). */
 
 const CALLERS = [
   { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },
+  { name: 'bound', scopes: ['members:write', 'locks:write'], enterprises: ['ent-harbour'], users: ['*'] },
 ];
 const stack = useStack({ redis: ['GUARD_REDIS_URL'], callers: CALLERS });
 const { sandbox, gateway } = stack;
@@ -118,6 +120,32 @@ describe('a write with an Idempotency-Key', () => {
       }
     }
     expect(await sandbox.calls()).toEqual([]);
+  });
+
+  it('K41 that is refused leaves nothing in the order store, and is told what is wrong also while that is full', async () => {
+    const [locks, loan] = [caseOf('disableLocks'), caseOf('lendAssets')];
+    const refused = [
+      [400, { ...locks, body: { assetNums: 'none' } }],
+      [403, { ...locks, path: locks.path.replace('ent-harbour', 'ent-none') }],
+      [404, { ...loan, path: loan.path.replace(/members\/[^/]+/, 'members/mem-none') }],
+    ] as const;
+    const withKey = () => keyed(newKey(), { key: gateway.keys['bound'] });
+    const kept = () => ask(stack.redis(), async (client) => (await client.keys('*write/*')).length);
+    const setMemory = (limit: string) =>
+      ask(stack.redis(), (client) => client.config('SET', 'maxmemory', limit));
+    const before = await kept();
+    for (const memory of ['0', '1']) {
+      await setMemory(memory);
+      for (const [status, wrong] of refused) {
+        const answer = await send(gateway, wrong, withKey());
+        expect([answer.status, answer.body['code']]).toEqual([status, expect.any(String)]);
+      }
+      expect(await kept()).toBe(before);
+    }
+    const { status, body } = await send(gateway, locks, withKey());
+    await setMemory('0');
+    expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
+    expect(await calls(locks.upstream)).toBe(0);
   });
 });
 

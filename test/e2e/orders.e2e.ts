@@ -93,16 +93,6 @@ describe('an order', () => {
     expect(await sends(sandbox)).toBe(1);
   });
 
-  it('that is async, with a response without licence orders, is accepted: they are not known yet', async () => {
-    const number = newNumber();
-    const action = { raw: { text: '{"code":0,"data":[]}' } };
-    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
-    const { status, body } = await place(gateway, orderOf(number, { syncMode: 'async' }));
-    expect([status, body['state']]).toEqual([202, 'accepted']);
-    expect(body['items']).toMatchObject([{ sequence: 1, licenseOrderId: null }]);
-    expect(await commitsOf(sandbox, number)).toHaveLength(1);
-  });
-
   it('K33 with another body under the same number is refused', async () => {
     const number = newNumber();
     await place(gateway, orderOf(number));

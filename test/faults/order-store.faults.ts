@@ -263,25 +263,23 @@ describe('R22 the order store answers and no order can be recorded in it', () =>
   });
 });
 
-describe('R23 Redis 7.0 leaves out the transactions of its log, since its user default may do nothing', () => {
-  it('a gateway that starts and remembers nothing sends no order again', async () => {
-    const password = credential();
-    const users = `--user gateway on >${password} ~* &* +@all --user default off resetpass -@all`.split(' ');
-    const redis = await newRedis(...users);
-    const url = `redis://gateway:${password}@127.0.0.1:${redis.port}`;
-    const first = await gatewayOn({ url }, { GUARD_INIT: 'auto' });
-    const [number = ''] = await placedAt(first, 1);
-    await first.stop();
-    const folder = mkdtempSync(join(tmpdir(), 'replayed-store-'));
-    ended({ stop: () => rmSync(folder, { recursive: true, force: true }) });
-    cpSync(join(redis.folder, 'appendonlydir'), join(folder, 'appendonlydir'), { recursive: true });
-    await redis.kill9();
-    await newRedis(...users, '--port', String(redis.port), '--dir', folder);
-    const second = await gatewayOn({ url }, { GUARD_INIT: 'manual' });
-    expectRefused(await place(second, number));
-    expect(await stoppedBy(second, 'epoch')).toBe(1);
-    expect(await sends()).toBe(1);
-  });
+it('R23 Redis 7.0 leaves out the transactions of its log, since its user default may do nothing: no order is sent again', async () => {
+  const password = credential();
+  const users = `--user gateway on >${password} ~* &* +@all --user default off resetpass -@all`.split(' ');
+  const redis = await newRedis(...users);
+  const url = `redis://gateway:${password}@127.0.0.1:${redis.port}`;
+  const first = await gatewayOn({ url }, { GUARD_INIT: 'auto' });
+  const [number = ''] = await placedAt(first, 1);
+  await first.stop();
+  const folder = mkdtempSync(join(tmpdir(), 'replayed-store-'));
+  ended({ stop: () => rmSync(folder, { recursive: true, force: true }) });
+  cpSync(join(redis.folder, 'appendonlydir'), join(folder, 'appendonlydir'), { recursive: true });
+  await redis.kill9();
+  await newRedis(...users, '--port', String(redis.port), '--dir', folder);
+  const second = await gatewayOn({ url }, { GUARD_INIT: 'manual' });
+  expectRefused(await place(second, number));
+  expect(await stoppedBy(second, 'epoch')).toBe(1);
+  expect(await sends()).toBe(1);
 });
 
 it('R12 the settings of the order store become weaker: orders stop in every gateway, also in one that starts, until they are set back or confirmed', async () => {
@@ -315,38 +313,34 @@ it('R12 the settings of the order store become weaker: orders stop in every gate
   }
 });
 
-describe('the keys that seal records', () => {
-  it('O10 another key under a known id: the gateway refuses to start, and names the id', async () => {
-    const redis = await newRedis();
-    await gatewayOn(redis);
-    const other = newEncryptionKey('k1');
-    const refused = gatewayOn(redis, { ENCRYPTION_KEYS: other });
-    await expect(refused).rejects.toThrow(/ENCRYPTION_KEYS has another key under the id k1 /);
-    await expect(refused).rejects.not.toThrow(other.slice(3));
-    // Beside the old one, under its own id, it is accepted.
-    await gatewayOn(redis, { ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
-  });
+it('O10 another key under a known id: the gateway refuses to start, and names the id', async () => {
+  const redis = await newRedis();
+  await gatewayOn(redis);
+  const other = newEncryptionKey('k1');
+  const refused = gatewayOn(redis, { ENCRYPTION_KEYS: other });
+  await expect(refused).rejects.toThrow(/ENCRYPTION_KEYS has another key under the id k1 /);
+  await expect(refused).rejects.not.toThrow(other.slice(3));
+  // Beside the old one, under its own id, it is accepted.
+  await gatewayOn(redis, { ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
+});
 
-  it('O2 a key that seals only settled orders is removed: a repeat is told so, and not to try again', async () => {
-    const redis = await newRedis();
-    const [number = ''] = await placedAt(await gatewayOn(redis), 1);
-    const gateway = await gatewayOn(redis, { ENCRYPTION_KEYS: newEncryptionKey('k2') });
-    for (const answer of [
-      await place(gateway, number),
-      await gateway.get(`/v1/license-orders/crm/${number}`),
-    ]) {
-      expect(answer.status).toBe(503);
-      expect(answer.body).toMatchObject({ code: 'dependency-unavailable', retryable: false });
-      expect(answer.body['detail']).toContain('encryption key');
-      expect(answer.headers.has('retry-after')).toBe(false);
-    }
-    expect(await events(gateway, 'order-unreadable')).toEqual([
-      expect.stringContaining(`order/crm/${number}`),
-    ]);
-    const unreadable = () => metric(gateway, 'gateway_order_records_unreadable');
-    await until('it is counted', async () => (await unreadable()) === 1);
-    expect(await sends()).toBe(1);
-  });
+it('O2 a key that seals only settled orders is removed: a repeat is told so, and not to try again', async () => {
+  const redis = await newRedis();
+  const [number = ''] = await placedAt(await gatewayOn(redis), 1);
+  const gateway = await gatewayOn(redis, { ENCRYPTION_KEYS: newEncryptionKey('k2') });
+  for (const answer of [
+    await place(gateway, number),
+    await gateway.get(`/v1/license-orders/crm/${number}`),
+  ]) {
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject({ code: 'dependency-unavailable', retryable: false });
+    expect(answer.body['detail']).toContain('encryption key');
+    expect(answer.headers.has('retry-after')).toBe(false);
+  }
+  expect(await events(gateway, 'order-unreadable')).toEqual([expect.stringContaining(`order/crm/${number}`)]);
+  const unreadable = () => metric(gateway, 'gateway_order_records_unreadable');
+  await until('it is counted', async () => (await unreadable()) === 1);
+  expect(await sends()).toBe(1);
 });
 
 describe('R20 a record disappears during its order', () => {
@@ -416,39 +410,4 @@ it("O9 the application's key is replaced, the gateway's and a caller's own: an o
   const other = await onceServed(() => place(after, own, { syncMode: 'async' }));
   expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
   expect([await commitsOf(own), await commitsOf(ofPartner)]).toEqual([1, 1]);
-});
-
-describe('K41 writes that are refused', () => {
-  const bound = {
-    name: 'bound',
-    scopes: ['members:write', 'locks:write'],
-    enterprises: ['ent-harbour'],
-    users: ['*'],
-  };
-  const locks = caseOf('disableLocks');
-  const loan = caseOf('lendAssets');
-  const unknownMember = { ...loan, path: loan.path.replace(/members\/[^/]+/, 'members/mem-none') };
-  const refused = [
-    [400, { ...locks, body: { assetNums: 'none' } }],
-    [403, { ...locks, path: locks.path.replace('ent-harbour', 'ent-none') }],
-    [404, unknownMember],
-  ] as const;
-
-  it('leave nothing in the order store, and are told what is wrong also while it is full', async () => {
-    const redis = await newRedis();
-    const gateway = await gatewayOn(redis, {}, [bound]);
-    const key = gateway.keys['bound'] as string;
-    const withKey = () => ({ key, headers: { 'idempotency-key': credential() } });
-    const kept = () => ask(redis, (client) => client.keys('*write/*'));
-    for (const memory of ['0', '1']) {
-      await ask(redis, (client) => client.config('SET', 'maxmemory', memory));
-      for (const [status, wrong] of refused) {
-        const answer = await send(gateway, wrong, withKey());
-        expect([answer.status, answer.body['code']]).toEqual([status, expect.any(String)]);
-      }
-      expect(await kept()).toEqual([]);
-    }
-    expectRefused(await send(gateway, locks, withKey()));
-    expect(await sandbox.journal(locks.upstream)).toEqual([]);
-  });
 });

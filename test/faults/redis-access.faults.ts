@@ -90,56 +90,54 @@ describe('R24 Redis refuses the connection', () => {
   });
 });
 
-describe('R26 Redis requires a client certificate', () => {
-  it('the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
-    const { ca, good, untrusted } = await makeCertificates();
-    const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
-    atEnd(() => rmSync(folder, { recursive: true }));
-    const files = { ca, cert: good.cert, key: good.key, otherCert: untrusted.cert, otherKey: untrusted.key };
-    for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
-    const file = (name: keyof typeof files) => join(folder, `${name}.pem`);
-    const port = String(await freePort());
-    const redis = await newRedis(
-      ...['--tls-port', port, '--tls-auth-clients', 'yes', '--tls-ca-cert-file', file('ca')],
-      ...['--tls-cert-file', file('cert'), '--tls-key-file', file('key')],
-    );
-    const url = `rediss://localhost:${port}`;
-    const own = { REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('key') };
-    const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
-    await is(gateway, 'redis', 'up');
-    await is(gateway, 'orders', 'up');
-    expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
+it('R26 Redis requires a client certificate: the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
+  const { ca, good, untrusted } = await makeCertificates();
+  const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
+  atEnd(() => rmSync(folder, { recursive: true }));
+  const files = { ca, cert: good.cert, key: good.key, otherCert: untrusted.cert, otherKey: untrusted.key };
+  for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
+  const file = (name: keyof typeof files) => join(folder, `${name}.pem`);
+  const port = String(await freePort());
+  const redis = await newRedis(
+    ...['--tls-port', port, '--tls-auth-clients', 'yes', '--tls-ca-cert-file', file('ca')],
+    ...['--tls-cert-file', file('cert'), '--tls-key-file', file('key')],
+  );
+  const url = `rediss://localhost:${port}`;
+  const own = { REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('key') };
+  const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
+  await is(gateway, 'redis', 'up');
+  await is(gateway, 'orders', 'up');
+  expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
 
-    const apart = await gatewayAt(redis.url, {
-      GUARD_REDIS_URL: url,
-      GUARD_REDIS_TLS_CA_FILE: file('ca'),
-      GUARD_REDIS_TLS_CERT_FILE: file('cert'),
-      GUARD_REDIS_TLS_KEY_FILE: file('key'),
-    });
-    await is(apart, 'orders', 'up');
-
-    // With the authority among those that Node trusts.
-    const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
-    await is(trusting, 'redis', 'up');
-
-    const ofAuthority = { REDIS_TLS_CA_FILE: file('ca') };
-    const strangers: Record<string, string>[] = [
-      ofAuthority,
-      // It does not know the authority of the server.
-      own,
-      { ...ofAuthority, REDIS_TLS_CERT_FILE: file('otherCert'), REDIS_TLS_KEY_FILE: file('otherKey') },
-    ];
-    for (const others of strangers) {
-      const refused = await gatewayAt(url, others);
-      await until('it is said', () =>
-        lines(refused, 'redis-away').some(({ said }) =>
-          /^ERR_SSL|SELF_SIGNED|ISSUER|VERIFY/.test(String(said)),
-        ),
-      );
-      expect(await ready(refused)).toMatchObject({ redis: 'down', orders: 'down' });
-      expect((await place(refused, 'SO-stranger')).status).toBe(503);
-    }
+  const apart = await gatewayAt(redis.url, {
+    GUARD_REDIS_URL: url,
+    GUARD_REDIS_TLS_CA_FILE: file('ca'),
+    GUARD_REDIS_TLS_CERT_FILE: file('cert'),
+    GUARD_REDIS_TLS_KEY_FILE: file('key'),
   });
+  await is(apart, 'orders', 'up');
+
+  // With the authority among those that Node trusts.
+  const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
+  await is(trusting, 'redis', 'up');
+
+  const ofAuthority = { REDIS_TLS_CA_FILE: file('ca') };
+  const strangers: Record<string, string>[] = [
+    ofAuthority,
+    // It does not know the authority of the server.
+    own,
+    { ...ofAuthority, REDIS_TLS_CERT_FILE: file('otherCert'), REDIS_TLS_KEY_FILE: file('otherKey') },
+  ];
+  for (const others of strangers) {
+    const refused = await gatewayAt(url, others);
+    await until('it is said', () =>
+      lines(refused, 'redis-away').some(({ said }) =>
+        /^ERR_SSL|SELF_SIGNED|ISSUER|VERIFY/.test(String(said)),
+      ),
+    );
+    expect(await ready(refused)).toMatchObject({ redis: 'down', orders: 'down' });
+    expect((await place(refused, 'SO-stranger')).status).toBe(503);
+  }
 });
 
 describe('R25 the user of Redis lacks a right', () => {
