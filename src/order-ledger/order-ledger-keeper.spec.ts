@@ -105,16 +105,6 @@ describe('an order store that is not fit', () => {
 });
 
 describe('an order store that is fit', () => {
-  it('waits for an operator where GUARD_INIT is manual, who needs no restart', async () => {
-    const server = await newServer();
-    const kept = await keeperOf(server, { GUARD_INIT: 'manual' });
-    await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });
-    expect(told(kept)).toEqual([expect.stringMatching(/never made ready.*guard-init/)]);
-    await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:1'));
-    await kept.keeper.tick();
-    expect(await begin(kept)).toMatchObject({ kind: 'begun' });
-  });
-
   it('stops orders when it is emptied, until an operator says that it is fine, also with GUARD_INIT=auto', async () => {
     const server = await newServer();
     await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:1'));

@@ -207,12 +207,9 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
       ['a', 'b', 'a', 'b', 'c'],
       ['a', 'b', 'a'],
       ['a', 'b', 'c'],
-      ['a', 'a', 'b'],
       ['a', 'a'],
-      [null, null, 'a'],
       [null, null, '', '+'],
       ['a', null, 'a'],
-      ['a', null, 'a', '', '+'],
     ];
     for (const [index, [one, other, ...granted]] of cases.entries()) {
       const name = await named(one, other);
@@ -226,40 +223,31 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     expect(await store.read(newOrder().name, new Set(['a']))).toBeUndefined();
   });
 
-  describe('lets a number be used again', () => {
-    it('after not sent and not placed, with any payload', async () => {
-      for (const state of ['not_sent', 'not_placed'] as const) {
+  it('lets a number be used again after an end without an order, after a refusal with a corrected payload only', async () => {
+    const rows: [State, same: string, corrected: string][] = [
+      ['not_sent', 'begun', 'begun'],
+      ['not_placed', 'begun', 'begun'],
+      ['rejected', 'there', 'begun'],
+      ['succeeded', 'there', 'there'],
+      ['accepted', 'there', 'there'],
+      ['incomplete', 'there', 'there'],
+      ['in_doubt', 'there', 'there'],
+    ];
+    for (const [state, ...expected] of rows) {
+      const kinds = [];
+      for (const fingerprints of [['k1:payload'], ['k1:corrected']]) {
         const write = await inState(state);
-        const corrected = { ...write, owner: randomUUID(), fingerprints: ['k1:corrected'] };
-        expect([state, await store.begin(corrected)]).toMatchObject([state, { kind: 'begun' }]);
-        // The list has it once.
-        expect((await store.list({ states: [state] }, 0, 10)).total).toBe(0);
-        expect((await store.list({ states: ['sending'] }, 0, 10)).total).toBeGreaterThan(0);
+        const again = await store.begin({ ...write, owner: randomUUID(), fingerprints });
+        kinds.push(again.kind);
+        const now = again.kind === 'begun' ? 'sending' : state;
+        expect([state, (await store.read(write.name))?.state]).toEqual([state, now]);
       }
-      expect((await store.list({}, 0, 10)).total).toBe(2);
-    });
-
-    it('after rejected, with a corrected payload only', async () => {
-      const write = await inState('rejected');
-      expect(await store.begin({ ...write, owner: randomUUID() })).toMatchObject({
-        kind: 'there',
-        same: true,
-        record: { state: 'rejected' },
-      });
-      const corrected = { ...write, owner: randomUUID(), fingerprints: ['k1:corrected'] };
-      expect(await store.begin(corrected)).toMatchObject({ kind: 'begun' });
-    });
-
-    it('after any other end never', async () => {
-      for (const state of ['succeeded', 'accepted', 'incomplete', 'in_doubt'] as const) {
-        const write = await inState(state);
-        for (const fingerprints of [write.fingerprints, ['k1:corrected']])
-          expect(await store.begin({ ...write, owner: randomUUID(), fingerprints })).toMatchObject({
-            kind: 'there',
-            record: { state },
-          });
-      }
-    });
+      expect([state, kinds]).toEqual([state, expected]);
+    }
+    // The list has each order once, in its present state.
+    expect((await store.list({}, 0, 100)).total).toBe(2 * rows.length);
+    expect((await store.list({ states: ['sending'] }, 0, 100)).total).toBe(5);
+    expect((await store.list({ states: ['not_sent', 'not_placed'] }, 0, 100)).total).toBe(0);
   });
 
   describe('a lease that ran out', () => {
@@ -335,12 +323,10 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     const rows: [string, OrderQuery, string][] = [
       ['everything', {}, 'odd web some none both other one'],
       ['a channel', { channels: new Set(['web shop']) }, 'web'],
-      ['no channel', { channels: new Set() }, ''],
       ['one that does not exist', { channels: new Set(['crm', 'none']), states: ['in_doubt'] }, 'both'],
       ['states', { states: ['in_doubt', 'rejected'] }, 'web both'],
       ['an enterprise in any item', { enterprise: 'ent-1' }, 'web some both one'],
       ['an enterprise of one channel', { enterprise: 'ent-1', channels: new Set(['crm']) }, 'some both one'],
-      ['an enterprise that is not there', { enterprise: 'ent-9' }, ''],
       ['nothing but these enterprises', { within: new Set(['ent-1']) }, 'web one'],
       ['both enterprises', { within: new Set(['ent-1', 'ent-2']) }, 'web both other one'],
       ['no enterprise', { within: new Set() }, ''],
@@ -353,9 +339,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
         'other one',
       ],
       ['from a time on', { from: both as number }, 'odd web some none both'],
-      ['before a time', { until: both as number }, 'other one'],
       ['between two times', { from: other as number, until: none as number }, 'both other'],
-      ['no time at all', { from: other as number, until: other as number }, ''],
     ];
     for (const [what, query, expected] of rows) expect([what, await found(query)]).toEqual([what, expected]);
 
@@ -444,6 +428,15 @@ describe('in Redis', () => {
     expect(await store.read(order.name, new Set(['of-others']))).toBeUndefined();
   });
 
+  it('K37 a page is abandoned when its caller hangs up', async () => {
+    const store = await redisLedger();
+    await store.begin(newOrder());
+    const caller = new AbortController();
+    const page = store.list({}, 0, 1_000, caller.signal);
+    caller.abort();
+    await expect(page).rejects.toMatchObject({ reason: 'abandoned' });
+  });
+
   it('a record is kept for as long as it may be asked for, and Redis ends none by itself', async () => {
     const store = await redisLedger();
     const order = newOrder({ alias: 'billing/key' });
@@ -488,7 +481,7 @@ describe('in Redis', () => {
     expect(await direct.exists('{env:guard}:alias:billing/over')).toBe(0);
   });
 
-  it('a record that cannot be read is never a miss', async () => {
+  it('P16 a record that cannot be read is never a miss', async () => {
     const store = await redisLedger();
     const spoils: [string, (key: string) => Promise<unknown>][] = [
       ['of another version', (key) => direct.hset(key, 'version', '2')],

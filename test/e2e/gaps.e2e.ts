@@ -41,21 +41,19 @@ it('gaps are empty when the platform responds as its interface says', async () =
   expect(await gapsOf()).toEqual([]);
 });
 
-describe('a platform that is odd in many fields at once', () => {
-  it('is still usable: every read gets a response, and the response fits the document', async () => {
-    for (let round = 0; round < 20; round++) {
-      await sandbox.fault({ operation: '*', times: READS.length, action: { odd: { share: 0.2 } } });
-      for (const path of READS) {
-        const { status, body } = await gateway.get(path, fresh);
-        if (status === 200) continue;
-        // The list itself was removed.
-        expect(body['code']).toBe('upstream-contract-violation');
-      }
+it('a platform that is odd in many fields at once is still usable: every read gets a response, and the response fits the document', async () => {
+  for (let round = 0; round < 20; round++) {
+    await sandbox.fault({ operation: '*', times: READS.length, action: { odd: { share: 0.2 } } });
+    for (const path of READS) {
+      const { status, body } = await gateway.get(path, fresh);
+      if (status === 200) continue;
+      // The list itself was removed.
+      expect(body['code']).toBe('upstream-contract-violation');
     }
-    const all = await gapsOf();
-    expect(all.length).toBeGreaterThan(20);
-    expect(JSON.stringify(all).length).toBeLessThan(100_000);
-  });
+  }
+  const all = await gapsOf();
+  expect(all.length).toBeGreaterThan(20);
+  expect(JSON.stringify(all).length).toBeLessThan(100_000);
 });
 
 describe('gaps', () => {

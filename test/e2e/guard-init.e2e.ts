@@ -3,12 +3,8 @@ import { expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { guardInit } from '../support/confirm-store.ts';
 import { endings } from '../support/endings.ts';
-import { TestGateway } from '../support/gateway.ts';
-import { onceServed } from '../support/once-served.ts';
-import { orderOf } from '../support/order-body.ts';
-import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { ask, freePort, type RunningRedis, startRedis } from '../support/redis.ts';
 import { credential } from '../support/settings.ts';
-import { TestSandbox } from '../support/sandbox.ts';
 
 /** guard-init, as an operator calls it. */
 
@@ -76,22 +72,4 @@ it('guard-init refuses a store that evicts, is a replica or is down, and a wrong
   }
   // What was seen of its replicas is no order store.
   expect((await keysOf(evicting)).filter((key) => !key.endsWith(':replicas'))).toEqual([]);
-});
-
-it('guard-init lets a running gateway accept orders again, without a restart, and counts the records', async () => {
-  const server = await newServer();
-  const sandbox = await TestSandbox.start();
-  ended({ stop: () => sandbox.close() });
-  const gateway = ended(await TestGateway.start(sandbox, { GUARD_REDIS_URL: server.url, ENCRYPTION_KEYS }));
-  const place = (number: string) => gateway.post('/v1/license-orders', orderOf(number));
-  expect((await onceServed(() => place('SO-1'))).status).toBe(201);
-  await ask(server, (client) => client.flushall());
-  expect((await place('SO-2')).status).toBe(503);
-
-  const here = { ...environmentOf(server.url), UPSTREAM_BASE_URL: sandbox.url };
-  expect(await guardInit(here, '--yes')).toMatchObject({ code: 0 });
-  await until('orders are taken', async () => (await place('SO-2')).status === 201);
-  expect((await onceServed(() => place('SO-3'))).status).toBe(201);
-  const again = await guardInit(here, '--yes');
-  expect(again.output).toContain('Orders in the order store: 2 succeeded.');
 });

@@ -2,33 +2,28 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { document, routes } from '../support/contract.ts';
 import { caseOf } from '../support/expected.ts';
-import type { TestAnswer, TestGateway } from '../support/gateway.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
-import { until } from '../support/redis.ts';
-import type { TestSandbox } from '../support/sandbox.ts';
+import { ask } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Writes with an `Idempotency-Key` (docs/api.md, section 4), and the trail that every write leaves (docs/faults.md, row S19). */
 
 const CALLERS = [
   { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },
+  { name: 'bound', scopes: ['members:write', 'locks:write'], enterprises: ['ent-harbour'], users: ['*'] },
 ];
-const inProcess = {};
-const inRedis = { redis: ['GUARD_REDIS_URL'] } as const;
+const stack = useStack({ redis: ['GUARD_REDIS_URL'], callers: CALLERS });
+const { sandbox, gateway } = stack;
 
 const newKey = () => randomBytes(16).toString('hex');
 const keyed = (key: string, more: object = {}) => ({ headers: { 'idempotency-key': key }, ...more });
 const isReplay = ({ headers }: TestAnswer) => headers.get('idempotent-replayed') === 'true';
 const reserve = caseOf('reserveAssetNums');
 const bind = caseOf('bindCustomer');
-const calls = async (sandbox: TestSandbox, upstream: string) => (await sandbox.journal(upstream)).length;
+const calls = async (upstream: string) => (await sandbox.journal(upstream)).length;
 
-describe.each([
-  ['in the process', inProcess],
-  ['in Redis', inRedis],
-])('a write with an Idempotency-Key, recorded %s', (_, store) => {
-  const { sandbox, gateway } = useStack({ ...store, callers: CALLERS });
-
+describe('a write with an Idempotency-Key', () => {
   it('runs once: a repeat gets the same status and body', async () => {
     const key = newKey();
     const first = await send(gateway, reserve, keyed(key));
@@ -36,7 +31,7 @@ describe.each([
     expect([first.status, isReplay(first)]).toEqual([201, false]);
     expect([again.status, again.text, isReplay(again)]).toEqual([201, first.text, true]);
     expect(again.headers.get('cache-control')).toBe('no-store');
-    expect(await calls(sandbox, reserve.upstream)).toBe(1);
+    expect(await calls(reserve.upstream)).toBe(1);
     // Without the key, with another key, or from another caller, it is another write.
     const others = [{}, keyed(newKey()), keyed(key, { key: gateway.keys['other'] })];
     for (const options of others) {
@@ -105,16 +100,11 @@ describe.each([
     expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
     expect([again.status, isReplay(again)]).toEqual([502, true]);
     expect(again.body).toMatchObject(body);
-    expect(await calls(sandbox, reserve.upstream)).toBe(1);
+    expect(await calls(reserve.upstream)).toBe(1);
   });
-});
 
-describe('an Idempotency-Key', () => {
-  const stack = useStack(inRedis);
-  const { sandbox, gateway } = stack;
-  const posts = routes.filter(({ method, template }) => method === 'POST' && template.startsWith('/v1/'));
-
-  it('that is malformed is 400 at each operation, with nothing sent', async () => {
+  it('with a malformed key is 400 at each operation, with nothing sent', async () => {
+    const posts = routes.filter(({ method, template }) => method === 'POST' && template.startsWith('/v1/'));
     for (const [index, { template, operation }] of posts.entries()) {
       const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
       const path = template.replaceAll(/\{(\w+)\}/g, 'any-1');
@@ -132,32 +122,45 @@ describe('an Idempotency-Key', () => {
     expect(await sandbox.calls()).toEqual([]);
   });
 
-  it('is 503 without the order store, before anything is sent', async () => {
-    const away = gateway.logged('redis-away');
-    await stack.redis().kill9();
-    await away;
-    const answer = await send(gateway, reserve, keyed(newKey()));
-    expect(answer.status).toBe(503);
-    expect(answer.body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed' });
-    expect(await sandbox.calls()).toEqual([]);
-    expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', orders: 'down' });
-    expect((await send(gateway, reserve)).status).toBe(201);
+  it('K41 that is refused leaves nothing in the order store, and is told what is wrong also while that is full', async () => {
+    const [locks, loan] = [caseOf('disableLocks'), caseOf('lendAssets')];
+    const refused = [
+      [400, { ...locks, body: { assetNums: 'none' } }],
+      [403, { ...locks, path: locks.path.replace('ent-harbour', 'ent-none') }],
+      [404, { ...loan, path: loan.path.replace(/members\/[^/]+/, 'members/mem-none') }],
+    ] as const;
+    const withKey = () => keyed(newKey(), { key: gateway.keys['bound'] });
+    const kept = () => ask(stack.redis(), async (client) => (await client.keys('*write/*')).length);
+    const setMemory = (limit: string) =>
+      ask(stack.redis(), (client) => client.config('SET', 'maxmemory', limit));
+    const before = await kept();
+    for (const memory of ['0', '1']) {
+      await setMemory(memory);
+      for (const [status, wrong] of refused) {
+        const answer = await send(gateway, wrong, withKey());
+        expect([answer.status, answer.body['code']]).toEqual([status, expect.any(String)]);
+      }
+      expect(await kept()).toBe(before);
+    }
+    const { status, body } = await send(gateway, locks, withKey());
+    await setMemory('0');
+    expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
+    expect(await calls(locks.upstream)).toBe(0);
   });
 });
 
-const auditOf = async (gateway: TestGateway) =>
+const auditOf = async () =>
   (await gateway.log())
     .filter((line) => line.includes('"event":"audit"'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('S19 the audit', () => {
-  const { sandbox, gateway } = useStack({ callers: CALLERS });
   let from = 0;
   beforeEach(async () => {
-    from = (await auditOf(gateway)).length;
+    from = (await auditOf()).length;
   });
   /** Of this test. */
-  const lines = async () => (await auditOf(gateway)).slice(from);
+  const lines = async () => (await auditOf()).slice(from);
 
   it('has a line for every write, with every result, and none for reads', async () => {
     const writes = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -246,21 +249,17 @@ describe('S19 the audit', () => {
       { operation: 'placeOrder', object, outcome: 'processed', status: 201 },
     ]);
   });
+});
 
-  it('is also written when the caller hangs up', async () => {
-    const written = gateway.logged('audit');
-    const hangUp = new AbortController();
-    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 1_000 } });
-    const lost = fetch(`${gateway.url}/v1/license-orders`, {
-      method: 'POST',
-      headers: { 'x-api-key': gateway.key, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...caseOf('placeOrder').body, channelOrderId: 'SO-left' }),
-      signal: hangUp.signal,
-    }).catch(() => undefined);
-    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
-    hangUp.abort();
-    await lost;
-    await written;
-    expect(await lines()).toMatchObject([{ object: 'crm/SO-left', outcome: 'processed', status: 201 }]);
-  });
+// The last one: it ends the Redis server.
+it('a write with an Idempotency-Key is 503 without the order store, before anything is sent', async () => {
+  const away = gateway.logged('redis-away');
+  await stack.redis().kill9();
+  await away;
+  const answer = await send(gateway, reserve, keyed(newKey()));
+  expect(answer.status).toBe(503);
+  expect(answer.body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed' });
+  expect(await sandbox.calls()).toEqual([]);
+  expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', orders: 'down' });
+  expect((await send(gateway, reserve)).status).toBe(201);
 });

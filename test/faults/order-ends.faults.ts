@@ -148,7 +148,7 @@ describe('O12 an order stays accepted, since nothing shows that the platform has
     return number;
   };
 
-  it('is settled once it is old enough, before that 409 with Retry-After; not placed frees its number', async () => {
+  it('is settled once it is old enough, before that 409 with Retry-After', async () => {
     const number = await accepted();
     for (const as of ['succeeded', 'not_placed']) {
       const early = await settle(PATIENT, number, { as, reason: 'asked the owner of the platform' });
@@ -167,15 +167,6 @@ describe('O12 an order stays accepted, since nothing shows that the platform has
       reason: 'asked the owner of the platform',
     });
     expect([settled.status, settled.body['state']]).toEqual([200, 'succeeded']);
-
-    const other = await accepted();
-    expect((await settle(HASTY, other, { as: 'not_placed', reason: 'it was dropped there' })).status).toBe(
-      200,
-    );
-    const again = await fleet.post(PATIENT, ORDERS, deletion(other));
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, null]);
-    await settle(HASTY, other, { as: 'succeeded', reason: 'done' });
-    expect(await sends()).toBe(3);
   });
 
   it('is counted by every replica, and the console shows it where it is overdue', async () => {

@@ -90,62 +90,60 @@ describe('R24 Redis refuses the connection', () => {
   });
 });
 
-describe('R26 Redis requires a client certificate', () => {
-  it('the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
-    const { ca, good, untrusted } = await makeCertificates();
-    const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
-    atEnd(() => rmSync(folder, { recursive: true }));
-    const files = { ca, cert: good.cert, key: good.key, otherCert: untrusted.cert, otherKey: untrusted.key };
-    for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
-    const file = (name: keyof typeof files) => join(folder, `${name}.pem`);
-    const port = String(await freePort());
-    const redis = await newRedis(
-      ...['--tls-port', port, '--tls-auth-clients', 'yes', '--tls-ca-cert-file', file('ca')],
-      ...['--tls-cert-file', file('cert'), '--tls-key-file', file('key')],
-    );
-    const url = `rediss://localhost:${port}`;
-    const own = { REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('key') };
-    const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
-    await is(gateway, 'redis', 'up');
-    await is(gateway, 'orders', 'up');
-    expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
+it('R26 Redis requires a client certificate: the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
+  const { ca, good, untrusted } = await makeCertificates();
+  const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
+  atEnd(() => rmSync(folder, { recursive: true }));
+  const files = { ca, cert: good.cert, key: good.key, otherCert: untrusted.cert, otherKey: untrusted.key };
+  for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
+  const file = (name: keyof typeof files) => join(folder, `${name}.pem`);
+  const port = String(await freePort());
+  const redis = await newRedis(
+    ...['--tls-port', port, '--tls-auth-clients', 'yes', '--tls-ca-cert-file', file('ca')],
+    ...['--tls-cert-file', file('cert'), '--tls-key-file', file('key')],
+  );
+  const url = `rediss://localhost:${port}`;
+  const own = { REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('key') };
+  const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
+  await is(gateway, 'redis', 'up');
+  await is(gateway, 'orders', 'up');
+  expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
 
-    const apart = await gatewayAt(redis.url, {
-      GUARD_REDIS_URL: url,
-      GUARD_REDIS_TLS_CA_FILE: file('ca'),
-      GUARD_REDIS_TLS_CERT_FILE: file('cert'),
-      GUARD_REDIS_TLS_KEY_FILE: file('key'),
-    });
-    await is(apart, 'orders', 'up');
-
-    // With the authority among those that Node trusts.
-    const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
-    await is(trusting, 'redis', 'up');
-
-    const ofAuthority = { REDIS_TLS_CA_FILE: file('ca') };
-    const strangers: Record<string, string>[] = [
-      ofAuthority,
-      // It does not know the authority of the server.
-      own,
-      { ...ofAuthority, REDIS_TLS_CERT_FILE: file('otherCert'), REDIS_TLS_KEY_FILE: file('otherKey') },
-    ];
-    for (const others of strangers) {
-      const refused = await gatewayAt(url, others);
-      await until('it is said', () =>
-        lines(refused, 'redis-away').some(({ said }) =>
-          /^ERR_SSL|SELF_SIGNED|ISSUER|VERIFY/.test(String(said)),
-        ),
-      );
-      expect(await ready(refused)).toMatchObject({ redis: 'down', orders: 'down' });
-      expect((await place(refused, 'SO-stranger')).status).toBe(503);
-    }
+  const apart = await gatewayAt(redis.url, {
+    GUARD_REDIS_URL: url,
+    GUARD_REDIS_TLS_CA_FILE: file('ca'),
+    GUARD_REDIS_TLS_CERT_FILE: file('cert'),
+    GUARD_REDIS_TLS_KEY_FILE: file('key'),
   });
+  await is(apart, 'orders', 'up');
+
+  // With the authority among those that Node trusts.
+  const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
+  await is(trusting, 'redis', 'up');
+
+  const ofAuthority = { REDIS_TLS_CA_FILE: file('ca') };
+  const strangers: Record<string, string>[] = [
+    ofAuthority,
+    // It does not know the authority of the server.
+    own,
+    { ...ofAuthority, REDIS_TLS_CERT_FILE: file('otherCert'), REDIS_TLS_KEY_FILE: file('otherKey') },
+  ];
+  for (const others of strangers) {
+    const refused = await gatewayAt(url, others);
+    await until('it is said', () =>
+      lines(refused, 'redis-away').some(({ said }) =>
+        /^ERR_SSL|SELF_SIGNED|ISSUER|VERIFY/.test(String(said)),
+      ),
+    );
+    expect(await ready(refused)).toMatchObject({ redis: 'down', orders: 'down' });
+    expect((await place(refused, 'SO-stranger')).status).toBe(503);
+  }
 });
 
 describe('R25 the user of Redis lacks a right', () => {
-  /** Users as docs/operating.md makes them, with a password of this run. */
+  /** Users as docs/operating.md makes them, with a password of this run that an address has to encode. */
   async function granted() {
-    const password = credential();
+    const password = `${credential()}:@/%?#+é`;
     const redis = await newRedis('--appendonly', 'yes');
     const text = readFileSync('docs/operating.md', 'utf8');
     const users = [...text.matchAll(/^ACL SETUSER (.*)$/gm)].map(([, line = '']) =>
@@ -154,7 +152,7 @@ describe('R25 the user of Redis lacks a right', () => {
     expect(users).toHaveLength(2);
     for (const user of users) await ask(redis, (client) => client.call('ACL', 'SETUSER', ...user));
     const [shared = '', orders = ''] = users.map(([name]) =>
-      redis.url.replace('//', `//${name}:${password}@`),
+      redis.url.replace('//', `//${name}:${encodeURIComponent(password)}@`),
     );
     return { redis, shared, orders, names: users.map(([name = '']) => name) };
   }
@@ -255,15 +253,22 @@ describe('R25 the user of Redis lacks a right', () => {
     expect(await sandbox.journal('batchOrder')).toHaveLength(2);
   });
 
-  it('one of the other Redis: it is read, `ready` says down, and one line names it', async () => {
+  it('R10 some of the other Redis: it is read, sessions fail closed, `ready` says down, and one line names them', async () => {
     const { redis, shared, orders, names } = await granted();
     const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
-    await change(redis, names[0] as string, '-zcard');
+    await is(gateway, 'redis', 'up');
+    await change(redis, names[0] as string, '-set', '-zcard');
+    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
+    const user = { username: 'anna@harbour', password: sandbox.seedPassword };
+    const { status, body } = await gateway.post('/v1/sessions', user);
+    expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
+    expect(await gateway.metrics()).toMatch(/^gateway_redis_errors_total\{reason="denied"\} [1-9]/m);
     await is(gateway, 'redis', 'down');
     await until('it is said', () => lines(gateway, 'redis-refuses').length > 0);
-    expect(lines(gateway, 'redis-refuses')).toMatchObject([{ said: 'denies +zcard' }]);
-    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
-    await change(redis, names[0] as string, '+zcard');
+    expect(lines(gateway, 'redis-refuses')).toMatchObject([{ said: expect.stringMatching(/^denies /) }]);
+    for (const right of ['+set', '+zcard'])
+      expect(lines(gateway, 'redis-refuses')[0]?.['said']).toContain(right);
+    await change(redis, names[0] as string, '+set', '+zcard');
     await is(gateway, 'redis', 'up');
   });
 });

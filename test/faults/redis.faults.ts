@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -9,9 +7,8 @@ import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
-import { ask, type RunningRedis, startCluster, startRedis, startSentinel, until } from '../support/redis.ts';
+import { ask, type RunningRedis, startRedis, startSentinel, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
-import { credential } from '../support/settings.ts';
 
 /** What callers notice of Redis' faults: reads, tokens and sessions. Each title begins with its row of the fault catalogue. */
 
@@ -196,100 +193,41 @@ describe('Redis that is down or slow', () => {
     await proxy.add({ toxic: 'latency', ms: 100 });
     const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '60000' });
     await isUp(gateway);
-    await served(gateway, 4);
-    let answer = await gateway.get(ASSETS);
-    await until('it is cached', async () => (answer = await gateway.get(ASSETS)).headers.has('age'));
-    expect(answer.status).toBe(200);
+    await served(gateway, 2);
+    await until('it is cached', async () => (await gateway.get(ASSETS)).headers.has('age'));
     await serves(gateway, await logIn(gateway));
   });
 });
 
-describe('Redis of several servers', () => {
-  it('R8 a sentinel promotes the replica mid-traffic: every read is served, sessions come back', async () => {
-    const sentinel = ended(await startSentinel());
-    const gateways = await Promise.all([gatewayAt(sentinel.url), gatewayAt(sentinel.url)]);
-    await Promise.all(gateways.map(isUp));
-    const session = await logIn(gateways[0]);
-    for (const gateway of gateways) await served(gateway, 2);
-    await until('the replica has the session', async () => {
-      const [master, replica] = [sentinel.master, sentinel.replica];
-      return (
-        (await ask(master, (client) => client.dbsize())) === (await ask(replica, (client) => client.dbsize()))
-      );
-    });
-    const before = await tokenRequests();
-    const reads = await underTraffic(gateways, async () => {
-      await sentinel.master.kill9();
-      await Promise.all(gateways.map(isDown));
-      await Promise.all(gateways.map(isUp));
-    });
-    expect(reads).toBeGreaterThan(20);
-    for (const gateway of gateways) await serves(gateway, session);
-    expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
-    // Writes that did not reach the new master are lost: a process that needs a token requests another.
-    await ask(sentinel.replica, async (client) => client.del(...(await client.keys('*:tok:*')), 'none'));
-    const lost = await tokenRequests();
-    await served(await gatewayAt(sentinel.url), 20);
-    expect((await tokenRequests()) - lost).toBeLessThanOrEqual(3);
+it('R8 a sentinel promotes the replica mid-traffic: every read is served, sessions come back', async () => {
+  const sentinel = ended(await startSentinel());
+  const gateways = await Promise.all([gatewayAt(sentinel.url), gatewayAt(sentinel.url)]);
+  await Promise.all(gateways.map(isUp));
+  const session = await logIn(gateways[0]);
+  for (const gateway of gateways) await served(gateway, 2);
+  await until('the replica has the session', async () => {
+    const [master, replica] = [sentinel.master, sentinel.replica];
+    return (
+      (await ask(master, (client) => client.dbsize())) === (await ask(replica, (client) => client.dbsize()))
+    );
   });
-
-  it('R3 a master of a cluster freezes mid-traffic: every read is served, sessions come back', async () => {
-    const cluster = ended(await startCluster());
-    const cached = { CACHE_TTL_MS: '1000' };
-    const gateways = await Promise.all([gatewayAt(cluster.url, cached), gatewayAt(cluster.url, cached)]);
+  const before = await tokenRequests();
+  const reads = await underTraffic(gateways, async () => {
+    await sentinel.master.kill9();
+    await Promise.all(gateways.map(isDown));
     await Promise.all(gateways.map(isUp));
-    // Enough to have some on every master.
-    const sessions = await Promise.all(Array.from({ length: 30 }, () => logIn(gateways[0])));
-    await served(gateways[0], 4);
-    await until('the cache is shared', async () => (await gateways[1].get(ASSETS)).headers.has('age'));
-    const [master, heir] = [cluster.nodes[0], cluster.nodes[3]] as [RunningRedis, RunningRedis];
-    // What had not reached the replica is lost with its master (fault R8), which this test does not cover.
-    await until('the replica has everything', async () => {
-      const kept = (node: RunningRedis) => ask(node, async (client) => (await client.keys('*:ses:*')).length);
-      const count = await kept(master);
-      return count > 0 && count === (await kept(heir));
-    });
-    const reads = await underTraffic(gateways, async () => {
-      master.freeze();
-      await until('its replica took over', async () =>
-        (await ask(heir, (client) => client.info('replication'))).includes('role:master'),
-      );
-      for (const session of sessions) await Promise.all(gateways.map((gateway) => serves(gateway, session)));
-    });
-    expect(reads).toBeGreaterThan(20);
-    // Not one line for every failed command.
-    for (const gateway of gateways) expect(events(gateway, 'redis-away').length).toBeLessThan(30);
   });
+  expect(reads).toBeGreaterThan(20);
+  for (const gateway of gateways) await serves(gateway, session);
+  expect((await tokenRequests()) - before).toBeLessThanOrEqual(2 * 3);
+  // Writes that did not reach the new master are lost: a process that needs a token requests another.
+  await ask(sentinel.replica, async (client) => client.del(...(await client.keys('*:tok:*')), 'none'));
+  const lost = await tokenRequests();
+  await served(await gatewayAt(sentinel.url), 20);
+  expect((await tokenRequests()) - lost).toBeLessThanOrEqual(3);
 });
 
-async function cannotSave(redis: RunningRedis): Promise<void> {
-  // A folder that is not empty is in place of the file.
-  mkdirSync(join(redis.folder, 'dump.rdb', 'full'), { recursive: true });
-  await ask(redis, async (client) => {
-    await client.config('SET', 'save', '3600 1');
-    await client.bgsave();
-    const isRefused = (error: Error) => error.message.startsWith('MISCONF');
-    await until('it refuses writes', () => client.set('x', 'y').then(() => false, isRefused));
-  });
-}
-
 describe('Redis that refuses', () => {
-  it('R10 a user without rights: reads are served, sessions fail closed, and it is counted', async () => {
-    const password = credential();
-    const redis = await newRedis('--requirepass', password);
-    const without = ['-set', '-eval', '-evalsha'];
-    await ask({ url: redis.url.replace('//', `//:${password}@`) }, (client) =>
-      client.acl('SETUSER', 'reader', 'on', `>${password}`, '~*', '&*', '+@all', ...without),
-    );
-    const url = redis.url.replace('//', `//reader:${password}@`);
-    const gateway = await gatewayAt(url, { CACHE_TTL_MS: '60000' });
-    await served(gateway, 10);
-    await failsClosed(gateway);
-    expect(await tokenRequests()).toBeLessThanOrEqual(4);
-    expect(await errors(gateway, 'denied')).toBeGreaterThan(0);
-    expect(gateway.logLines.join()).not.toContain(password);
-  });
-
   it.each<
     [string, (redis: RunningRedis) => Promise<unknown>, (client: Redis) => Promise<unknown>, string, string]
   >([
@@ -307,13 +245,6 @@ describe('Redis that refuses', () => {
       (client) => client.replicaof('NO', 'ONE'),
       'READONLY',
       'readonly',
-    ],
-    [
-      'R16 not able to write its disk',
-      cannotSave,
-      (client) => client.config('SET', 'stop-writes-on-bgsave-error', 'no'),
-      'MISCONF',
-      'other',
     ],
   ])(
     '%s: existing values can be read, new sessions fail closed, and it is said and counted',
@@ -357,22 +288,6 @@ describe('Redis that refuses', () => {
     expect(events(quiet, 'redis-evicts')).toEqual([]);
   });
 
-  it('R16 full: degraded until there is room', async () => {
-    const redis = await newRedis('--maxclients', '1');
-    // The health check has a connection of its own.
-    const orderStore = await newRedis();
-    await ask(redis, async (occupant) => {
-      await occupant.ping();
-      const gateway = await gatewayAt(redis.url, { GUARD_REDIS_URL: orderStore.url });
-      expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
-      await served(gateway, 10);
-      await failsClosed(gateway);
-      occupant.disconnect();
-      await isUp(gateway);
-      await serves(gateway, await logIn(gateway));
-    });
-  });
-
   it('R16 loading: degraded until it is done', async () => {
     const before = await newRedis();
     await ask(before, async (client) => {
@@ -395,48 +310,47 @@ describe('Redis that refuses', () => {
   });
 });
 
-describe('values that the gateway did not write', () => {
-  const flip = (value: string) => {
-    const at = value.length - 30;
-    return value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1);
-  };
-  it.each<[string, ((value: string) => string) | undefined]>([
-    ['R13 with a flipped bit', flip],
-    ['R14 of another type', undefined],
-  ])('%s, everything in Redis is missing: reads are served, sessions are over', async (_, spoil) => {
-    const redis = await newRedis();
-    const cached = { CACHE_TTL_MS: '60000' };
-    const first = await gatewayAt(redis.url, cached);
-    const { text } = await first.get(ASSETS);
-    await served(first, 2);
-    const session = await logIn(first);
-    await until('the answers are kept', async () => {
-      return (await ask(redis, (client) => client.keys('r3:*'))).length >= 2;
-    });
-    await ask(redis, async (client) => {
-      // What the order ledger keeps there has tests of its own.
-      const keys = (await client.keys('*')).filter((key) => !key.includes('guard'));
-      for (const key of keys) {
-        if ((await client.type(key)) !== 'string') continue;
-        const value = await client.get(key);
-        // A token's seal is its last part.
-        const [, head, sealed] = /^(|\d+:[^:]+:)(v1\..+)$/.exec(value ?? '') ?? [];
-        if (spoil && sealed) await client.set(key, head + spoil(sealed), 'KEEPTTL');
-        if (!spoil) await client.multi().del(key).lpush(key, 'x').exec();
-      }
-    });
-    const before = await tokenRequests();
-    const second = await gatewayAt(redis.url, cached);
-    await served(second, 10);
-    expect((await second.get(ASSETS)).text).toBe(text);
-    expect((await tokenRequests()) - before).toBeLessThanOrEqual(3);
-    await until('the session is over', async () => (await second.get(MEMBERS, session)).status === 401);
-    for (const store of ['cache', 'sessions', ...(spoil ? ['tokens'] : [])])
-      expect(await metric(second, `gateway_redis_unreadable_total{store="${store}"}`)).toBeGreaterThan(0);
-    // A fresh response replaced the unreadable one.
-    const third = await gatewayAt(redis.url, cached);
-    await until('the cache serves again', async () => (await third.get(ASSETS)).headers.has('age'));
+/** A value that the gateway did not write. */
+const flip = (value: string) => {
+  const at = value.length - 30;
+  return value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1);
+};
+it.each<[string, ((value: string) => string) | undefined]>([
+  ['R13 with a flipped bit', flip],
+  ['R14 of another type', undefined],
+])('%s, everything in Redis is missing: reads are served, sessions are over', async (_, spoil) => {
+  const redis = await newRedis();
+  const cached = { CACHE_TTL_MS: '60000' };
+  const first = await gatewayAt(redis.url, cached);
+  const { text } = await first.get(ASSETS);
+  await served(first, 2);
+  const session = await logIn(first);
+  await until('the answers are kept', async () => {
+    return (await ask(redis, (client) => client.keys('r3:*'))).length >= 2;
   });
+  await ask(redis, async (client) => {
+    // What the order ledger keeps there has tests of its own.
+    const keys = (await client.keys('*')).filter((key) => !key.includes('guard'));
+    for (const key of keys) {
+      if ((await client.type(key)) !== 'string') continue;
+      const value = await client.get(key);
+      // A token's seal is its last part.
+      const [, head, sealed] = /^(|\d+:[^:]+:)(v1\..+)$/.exec(value ?? '') ?? [];
+      if (spoil && sealed) await client.set(key, head + spoil(sealed), 'KEEPTTL');
+      if (!spoil) await client.multi().del(key).lpush(key, 'x').exec();
+    }
+  });
+  const before = await tokenRequests();
+  const second = await gatewayAt(redis.url, cached);
+  await served(second, 10);
+  expect((await second.get(ASSETS)).text).toBe(text);
+  expect((await tokenRequests()) - before).toBeLessThanOrEqual(3);
+  await until('the session is over', async () => (await second.get(MEMBERS, session)).status === 401);
+  for (const store of ['cache', 'sessions', ...(spoil ? ['tokens'] : [])])
+    expect(await metric(second, `gateway_redis_unreadable_total{store="${store}"}`)).toBeGreaterThan(0);
+  // A fresh response replaced the unreadable one.
+  const third = await gatewayAt(redis.url, cached);
+  await until('the cache serves again', async () => (await third.get(ASSETS)).headers.has('age'));
 });
 
 it('R17 responses cached at the same time do not expire at the same time', async () => {
@@ -451,17 +365,4 @@ it('R17 responses cached at the same time do not expire at the same time', async
   // 540 to 660 s: 25 draws within a third of that would be one chance in 10^10.
   expect(Math.max(...lives)).toBeLessThanOrEqual(660_000);
   expect(Math.max(...lives) - Math.min(...lives)).toBeGreaterThan(40_000);
-});
-
-it('R10 a user of an access list and a password that has to be encoded serve', async () => {
-  const redis = await newRedis();
-  const password = `${credential()}:@/%?#+é`;
-  await ask(redis, (client) =>
-    client.acl('SETUSER', 'the:gateway', 'on', `>${password}`, '~*', '&*', '+@all'),
-  );
-  await ask(redis, (client) => client.acl('SETUSER', 'default', 'off'));
-  const userinfo = `${encodeURIComponent('the:gateway')}:${encodeURIComponent(password)}`;
-  const gateway = await gatewayAt(`${redis.url.replace('//', `//${userinfo}@`)}/0`);
-  await serves(gateway, await logIn(gateway));
-  expect(gateway.logLines.join()).not.toContain(password);
 });

@@ -14,18 +14,16 @@ import { TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let gateway: GatewayInProcess;
-let hasty: GatewayInProcess;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  gateway = await startInProcess(sandbox);
-  hasty = await startInProcess(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '2500' });
+  gateway = await startInProcess(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '2500' });
   // With a token already, so that the deadline is that of the order alone.
-  for (const each of [gateway, hasty]) expect((await send(each, read)).status).toBe(200);
+  expect((await send(gateway, read)).status).toBe(200);
 });
 beforeEach(() => sandbox.reset());
 afterAll(async () => {
-  await Promise.all([gateway.stop(), hasty.stop()]);
+  await gateway.stop();
   await sandbox.close();
 });
 
@@ -51,7 +49,7 @@ class Witness implements SendOnce {
   }
 }
 
-function place(once: SendOnce, at = gateway): Promise<unknown> {
+function place(once: SendOnce): Promise<unknown> {
   const context: CallContext = {
     requestId: 'req-once',
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
@@ -66,7 +64,7 @@ function place(once: SendOnce, at = gateway): Promise<unknown> {
     syncMode: 'sync',
     orderList: [{ sequence: 1, ...item }],
   };
-  return at.app
+  return gateway.app
     .get(UpstreamClient)
     .call('batchOrder', context, { query: { appKey: 'k' }, body, once }, (data) => JSON.stringify(data));
 }
@@ -138,7 +136,7 @@ it('P8 is not sent when the process was paused after the further confirmation to
 it('U15 reports a response after the deadline once, which may be a refusal, and causes no further attempt', async () => {
   await sandbox.fault({ operation: order.upstream, action: { delayMs: 4_000, code: '60000' } });
   const once = new Witness();
-  expect(await failureOf(place(once, hasty))).toMatchObject({ kind: 'timeout', sent: true });
+  expect(await failureOf(place(once))).toMatchObject({ kind: 'timeout', sent: true });
   expect(once.outcomes).toEqual([]);
   const { failure } = (await once.told.promise) as { failure: UpstreamFailure };
   expect(failure).toBeInstanceOf(UpstreamFailure);
@@ -150,7 +148,7 @@ it('U15 reports a response after the deadline once, which may be a refusal, and 
 it('does not delay the end of the process for a response after the deadline', async () => {
   await sandbox.fault({ operation: order.upstream, action: { hang: true } });
   const once = new Witness();
-  await failureOf(place(once, hasty));
-  hasty.app.get(UpstreamPools).endExchanges();
+  await failureOf(place(once));
+  gateway.app.get(UpstreamPools).endExchanges();
   expect(await once.told.promise).toMatchObject({ failure: { kind: 'timeout', sent: true } });
 });
