@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:tls';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
@@ -23,19 +23,38 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** A server whose certificate nobody trusts: counts connections, and the bytes that come through a handshake. */
+/** A fatal alert, decode_error (RFC 8446, section 6). */
+const ALERT = Buffer.from([0x15, 3, 3, 0, 2, 2, 50]);
+
+/**
+ * A server whose certificate nobody trusts, with an alert in the same segment as the end of its handshake: bytes that come when the client
+ * has refused it already. It counts connections, and the bytes that come through a handshake.
+ */
 async function untrusted() {
   const seen = { connections: 0, bytes: 0, at: '' };
+  const listen = async (server: Server) => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(() => server.close());
+    return (server.address() as AddressInfo).port;
+  };
   const { untrusted: identity } = await makeCertificates();
-  const server = createServer(identity, (socket) => {
-    socket.on('data', (chunk: Buffer) => (seen.bytes += chunk.length));
-    socket.on('error', () => undefined);
+  const inner = createTlsServer(identity, (socket) => {
+    socket.on('data', (chunk: Buffer) => (seen.bytes += chunk.length)).on('error', () => undefined);
   });
-  server.on('connection', () => seen.connections++).on('tlsClientError', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  atEnd(() => server.close());
-  seen.at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listen(inner.on('tlsClientError', () => undefined));
+  const outer = createServer((client) => {
+    seen.connections++;
+    const target = connect(port, '127.0.0.1');
+    client.on('error', () => undefined).on('close', () => target.destroy());
+    target.on('error', () => undefined).on('close', () => client.destroy());
+    client.on('data', (chunk) => target.write(chunk));
+    target.once('data', (first) => {
+      client.write(Buffer.concat([first, ALERT]));
+      target.on('data', (chunk) => client.write(chunk));
+    });
+  });
+  seen.at = `127.0.0.1:${await listen(outer)}`;
   return seen;
 }
 
@@ -69,26 +88,35 @@ describe('G2 with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
     expect(platform.bytes).toBe(0);
   });
 
-  it('the gateway still refuses it, of the token endpoint, the issuer of JWTs and Redis', async () => {
-    const [tokens, keys, redis] = [await untrusted(), await untrusted(), await untrusted()];
-    const gateway = await startUnchecked({
-      UPSTREAM_TOKEN_URL: `https://${tokens.at}/token`,
-      ...{ JWT_ISSUER: 'issuer', JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: `https://${keys.at}/keys` },
-      ...{ REDIS_URL: `rediss://${redis.at}`, ENCRYPTION_KEYS: newEncryptionKey() },
-    });
-    const issuer = await Issuer.start();
-    const authorization = `Bearer ${await issuer.token({ azp: 'portal', scope: 'orders:read' })}`;
-    await issuer.close();
-    for (const [what, seen, options] of [
-      ['tokens', tokens, {}],
-      ['keys', keys, { key: null, headers: { authorization } }],
-    ] as const) {
-      const before = seen.connections;
-      expect([what, (await send(gateway, read, options)).status]).toEqual([what, 503]);
-      expect([what, seen.connections > before]).toEqual([what, true]);
-    }
-    const before = redis.connections;
-    await until('the gateway has connected to Redis again', () => redis.connections > before + 1);
-    expect([tokens.bytes, keys.bytes, redis.bytes]).toEqual([0, 0, 0]);
-  });
+  it.each(['rediss', 'rediss-cluster'])(
+    'S22 the gateway still refuses it, of the token endpoint, the issuer of JWTs and Redis (%s), and goes on',
+    async (scheme) => {
+      const [tokens, keys, redis] = [await untrusted(), await untrusted(), await untrusted()];
+      const orders = await untrusted();
+      const gateway = await startUnchecked({
+        UPSTREAM_TOKEN_URL: `https://${tokens.at}/token`,
+        ...{ JWT_ISSUER: 'issuer', JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: `https://${keys.at}/keys` },
+        ...{ REDIS_URL: `${scheme}://${redis.at}`, ENCRYPTION_KEYS: newEncryptionKey() },
+        GUARD_REDIS_URL: `rediss+sentinel://${orders.at}?sentinelMasterId=main`,
+      });
+      const issuer = await Issuer.start();
+      const authorization = `Bearer ${await issuer.token({ azp: 'portal', scope: 'orders:read' })}`;
+      await issuer.close();
+      for (const [what, seen, options] of [
+        ['tokens', tokens, {}],
+        ['keys', keys, { key: null, headers: { authorization } }],
+      ] as const) {
+        const before = seen.connections;
+        expect([what, (await send(gateway, read, options)).status]).toEqual([what, 503]);
+        expect([what, seen.connections > before]).toEqual([what, true]);
+      }
+      const before = [redis, orders].map(({ connections }) => connections);
+      await until('the gateway has connected to both Redis again', () =>
+        [redis, orders].every(({ connections }, at) => connections > (before[at] ?? 0) + 1),
+      );
+      expect([tokens, keys, redis, orders].map(({ bytes }) => bytes)).toEqual([0, 0, 0, 0]);
+      expect((await gateway.get('/health/live')).status).toBe(200);
+      expect((await gateway.log()).join()).not.toContain('"event":"uncaught-exception"');
+    },
+  );
 });

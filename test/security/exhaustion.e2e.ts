@@ -95,26 +95,3 @@ it('S11 in a flood with slow connections and bombs, the process lives, its memor
   expect(most - before).toBeLessThan(300);
   expect(await sandbox.journal('batchOrder')).toEqual([]);
 });
-
-const PUBLIC = ['/openapi.json', '/problems', '/health/live', '/docs'];
-
-it('K40 a flood of requests for what is public: known callers are served, and so is health', async () => {
-  const headers = { 'x-api-key': fleet.keys['neighbour'] as string, 'content-type': 'application/json' };
-  const request = { method: 'POST', headers, body: JSON.stringify(orderOf('SO-flood')) };
-  const ask = (path: string) =>
-    converse(gateway.url, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
-  const attack = times(150, async () => {
-    const answers = [];
-    for (const path of [...PUBLIC, ...PUBLIC]) answers.push(...(await ask(path)).answers);
-    return answers;
-  });
-  const statuses: number[] = [];
-  const flood = await besides(attack, async () => {
-    const own = await fetch(`${gateway.url}/v1/license-orders?validateOnly=true`, request);
-    const health = await fetch(`${gateway.url}/health/live`, { headers: { connection: 'close' } });
-    statuses.push(own.status, health.status);
-  });
-  expect(new Set(statuses)).toEqual(new Set([200]));
-  // Of 1,200; those that wait for too long get none.
-  expect(flood.flat().length).toBeGreaterThan(150);
-});

@@ -52,37 +52,19 @@ async function raw(method: string, target: string, headers: readonly string[] = 
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), body };
 }
 
-const percent = (plain: string, of: (character: string) => boolean = () => true) =>
-  [...plain]
-    .map((each) => (of(each) ? `%${each.charCodeAt(0).toString(16).padStart(2, '0')}` : each))
-    .join('');
-const isLetter = (character: string) => /[a-z]/i.test(character);
-/** Other spellings of a path, some of which a server may treat as the same. */
+const lettersEncoded = (path: string) =>
+  path.replaceAll(/[a-z]/gi, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+/** Other spellings of a path, some of which a server may treat as the same; more of them: row K12. */
 const encodings: Readonly<Record<string, (path: string) => string>> = {
-  'as it is': (path) => path,
-  'every letter encoded': (path) => percent(path, isLetter),
-  'encoded twice': (path) => percent(path, isLetter).replaceAll('%', '%25'),
-  'version encoded': (path) => path.replace('/v1', '/%76%31'),
-  'two slashes first': (path) => `/${path}`,
-  'two slashes within': (path) => path.replaceAll('/', '//'),
+  'every letter encoded': lettersEncoded,
+  'encoded twice': (path) => lettersEncoded(path).replaceAll('%', '%25'),
   'slashes encoded': (path) => `/${path.slice(1).replaceAll('/', '%2f')}`,
-  backslashes: (path) => `/${path.slice(1).replaceAll('/', '\\')}`,
-  'a slash at the end': (path) => `${path}/`,
-  'dots within': (path) => path.replace('/v1', '/v1/./x/..'),
-  'dots encoded': (path) => path.replace('/v1', '/v1/%2e/x/%2e%2e'),
-  'through a public path': (path) => `/health/live/../..${path}`,
+  'two slashes within': (path) => path.replaceAll('/', '//'),
   'through a public path, slashes encoded': (path) => `/problems/..%2f..${path.replaceAll('/', '%2f')}`,
-  'through the documentation': (path) => `/docs/..${path}`,
-  'a parameter of the path': (path) => `${path};x=/health/live`,
-  'a raw tab': (path) => path.replace('/v1/', '/v1\t/'),
-  'a null byte': (path) => `${path}%00`,
   'a line break': (path) => `${path}%0d%0aX-Api-Key:%20x`,
   'an overlong slash': (path) => path.replace('/v1/', '/v1%c0%af'),
   'a full-width letter': (path) => path.replace('v1', '%ef%bd%961'),
-  'an extension': (path) => `${path}.json`,
-  'a query that looks like a path': (path) => `${path}?/../../health/live`,
   'a query with a key': (path) => `${path}?x-api-key=${gateway.key}&api_key=${gateway.key}`,
-  'a question mark encoded': (path) => `${path}%3f`,
   absolute: (path) => gateway.url + path,
 };
 
@@ -123,19 +105,16 @@ describe('S5 without credentials', () => {
     },
   );
 
-  // The router and the guard are the same for every operation: one with ids and one without, to read and to write.
-  it.each(['listMembers', 'findCustomers', 'placeOrder', 'deleteMember'])(
-    '%s is refused with every spelling of its path',
-    async (id) => {
-      const route = operations.find(({ operation }) => operation.operationId === id) as DocumentedRoute;
-      for (const [name, encoded] of Object.entries(encodings)) {
-        const { status, body } = await raw(route.method, encoded(pathOf(route)));
-        expect([name, REFUSED.includes(status) ? 'refused' : `${status} ${body}`]).toEqual([name, 'refused']);
-        expect([name, body]).toEqual([name, expect.stringContaining('"outcome":"not_processed"')]);
-      }
-      expect(await sandbox.calls()).toEqual([]);
-    },
-  );
+  // The router and the guard are the same for every operation: one with an id, and one without.
+  it.each(['listMembers', 'placeOrder'])('%s is refused with every spelling of its path', async (id) => {
+    const route = operations.find(({ operation }) => operation.operationId === id) as DocumentedRoute;
+    for (const [name, encoded] of Object.entries(encodings)) {
+      const { status, body } = await raw(route.method, encoded(pathOf(route)));
+      expect([name, REFUSED.includes(status) ? 'refused' : `${status} ${body}`]).toEqual([name, 'refused']);
+      expect([name, body]).toEqual([name, expect.stringContaining('"outcome":"not_processed"')]);
+    }
+    expect(await sandbox.calls()).toEqual([]);
+  });
 });
 
 describe('S5 the list of public routes', () => {
@@ -173,17 +152,6 @@ describe('S5 the list of public routes', () => {
     }
     expect([...new Set(open)].sort()).toEqual([...PUBLIC].sort());
     expect(await sandbox.calls()).toEqual([]);
-  });
-
-  it('shows nothing more with another spelling of a path', async () => {
-    for (const path of ['/health/live', '/problems']) {
-      const plain = await raw('GET', path);
-      for (const [name, encoded] of Object.entries(encodings)) {
-        const { status, body } = await raw('GET', encoded(path));
-        const fine = status === 200 ? body === plain.body || body.includes('"slug"') : status >= 400;
-        expect([name, path, fine]).toEqual([name, path, true]);
-      }
-    }
   });
 });
 

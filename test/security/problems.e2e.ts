@@ -94,7 +94,6 @@ describe('S14 a refusal of the platform', () => {
 
 /** Those last that make the gateway distrust its credentials. */
 const failures: Readonly<Record<string, object>> = {
-  'a page of HTML': { html: true },
   'a page with its stack': {
     raw: {
       text: `<pre>Error: ${message}\n    at handler (/srv/platform/app.js:10:3)</pre>`,
@@ -102,13 +101,10 @@ const failures: Readonly<Record<string, object>> = {
       status: 500,
     },
   },
-  'JSON that is none': { raw: { text: `{"code":0,"data":"${message}`, contentType: 'application/json' } },
   'JSON of another form': { raw: { text: JSON.stringify([message]), contentType: 'application/json' } },
   'a redirect': { httpStatus: 302, headers: { location: `http://${elsewhere}.invalid/` } },
   'an error of its server': { httpStatus: 503, headers: { server: elsewhere, 'x-powered-by': message } },
   'bytes that are no HTTP': { wire: { text: `SSH-2.0-${message}\r\n` } },
-  'a connection that breaks': { reset: 'before-headers' },
-  'half an answer': { truncate: 10 },
   ...Object.fromEntries(FAILURES.map((code) => [`the code ${code}`, { code, message, cause }])),
 };
 

@@ -18,7 +18,6 @@ const SOMEBODY_ELSE: Readonly<Record<Named, readonly [RegExp, string]>> = {
   channel: [/("channelCode":"|channelCode=|license-orders\/)crm\b/g, '$1partner'],
   user: [/("x-acting-user":")default\b/g, '$1meridian'],
 };
-const HARBOUR = '/v1/enterprises/ent-harbour';
 const granted = { scopes: [...scopes], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
 
 const { sandbox, gateway } = useStack({
@@ -43,33 +42,22 @@ const itemOf = (customer: object) => ({
   assets: [{ products: [{ productUri: 'draft.pro' }] }],
 });
 const own = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
-const foreign = { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' };
 
-const ownOperations: readonly Request[] = [
-  { id: 'getOverview', method: 'GET', path: `${HARBOUR}/overview` },
-  { id: 'listOrders', method: 'GET', path: '/v1/license-orders' },
-  { id: 'getOrder', method: 'GET', path: '/v1/license-orders/crm/SO-T' },
-  { id: 'getOrderAssets', method: 'GET', path: '/v1/license-orders/crm/SO-T/assets' },
-  { id: 'listGaps', method: 'GET', path: '/v1/gaps' },
-  { id: 'getCaller', method: 'GET', path: '/v1/callers/me' },
-  {
-    id: 'settleOrder',
-    method: 'POST',
-    path: '/v1/license-orders/crm/SO-T/settlement',
-    body: { as: 'succeeded', reason: 'seen at the platform' },
-  },
-  { id: 'importMembers', method: 'POST', path: `${HARBOUR}/member-imports` },
-  { id: 'exportMembers', method: 'GET', path: `${HARBOUR}/members/export` },
-  { id: 'listJobs', method: 'GET', path: '/v1/jobs?enterpriseGlobalId=ent-harbour' },
-  { id: 'getJob', method: 'GET', path: '/v1/jobs/none' },
-  { id: 'watchJob', method: 'GET', path: '/v1/jobs/none/events' },
-  { id: 'getJobRows', method: 'GET', path: '/v1/jobs/none/rows' },
-  { id: 'retryJob', method: 'POST', path: '/v1/jobs/none/retry' },
-  { id: 'cancelJob', method: 'DELETE', path: '/v1/jobs/none' },
-  { id: 'createSession', method: 'POST', path: '/v1/sessions', body: {} },
-  { id: 'getSession', method: 'GET', path: '/v1/sessions/current' },
-  { id: 'deleteSession', method: 'DELETE', path: '/v1/sessions/current' },
-];
+const HERE: Readonly<Record<string, string>> = { enterpriseGlobalId: 'ent-harbour', channelCode: 'crm' };
+/** What an operation of the gateway itself needs beside its path. */
+const MORE: Readonly<Record<string, Partial<Request>>> = {
+  settleOrder: { body: { as: 'succeeded', reason: 'seen at the platform' } },
+  listJobs: { path: '/v1/jobs?enterpriseGlobalId=ent-harbour' },
+};
+const documented = routes.filter(({ template }) => template.startsWith('/v1/'));
+const ownOperations = documented
+  .filter(({ operation }) => operationCases.every(({ id }) => id !== operation.operationId))
+  .map(({ operation: { operationId: id }, method, template }): Request => ({
+    id,
+    method,
+    path: template.replaceAll(/\{(\w+)\}/g, (_, name: string) => HERE[name] ?? 'none'),
+    ...MORE[id],
+  }));
 
 const requests: readonly Request[] = [
   ...operationCases.map(({ id, method, path, body }) => ({
@@ -130,12 +118,8 @@ const NAMING_NOBODY = [
 
 describe('S1 a tenant that the caller was not granted', () => {
   it('is tried with every operation of the document', () => {
-    const operations = routes.filter(({ template }) => template.startsWith('/v1/'));
-    expect(requests.map(({ id }) => id).toSorted()).toEqual(
-      operations.map(({ operation }) => operation.operationId).toSorted(),
-    );
     const naming = new Set(cases.map(({ id }) => id));
-    const others = requests.map(({ id }) => id).filter((id) => !naming.has(id));
+    const others = documented.map(({ operation }) => operation.operationId).filter((id) => !naming.has(id));
     expect(others.toSorted()).toEqual(NAMING_NOBODY);
   });
 
@@ -157,87 +141,4 @@ describe('S1 a tenant that the caller was not granted', () => {
         expect((await send(request, 'harbour')).status).toBeLessThan(300);
     },
   );
-});
-
-describe('S1 with a stolen key', () => {
-  type Attack = Omit<Request, 'id' | 'body'> & { readonly body?: object | string };
-  const read = (path: string, headers: Record<string, string> = {}): Attack => ({
-    method: 'GET',
-    path,
-    headers,
-  });
-  const disable = (enterprise: string, assetNum: string, headers: Record<string, string>): Attack => ({
-    method: 'POST',
-    path: `/v1/enterprises/${enterprise}/locks/disable`,
-    body: { assetNums: [assetNum] },
-    headers,
-  });
-  const order = JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-stolen', items: [itemOf(own)] });
-  const changed = (piece: string, by: string): Attack => ({
-    method: 'POST',
-    path: '/v1/license-orders',
-    body: order.replace(piece, by),
-  });
-  const customer = '"customer":{';
-  const underOneKey = { 'idempotency-key': 'a-key-of-the-attacker-1' };
-
-  const tricks: readonly Attack[] = [
-    changed('"customerId":', '"customerId":"cus-meridian-default","customerId":'),
-    changed('"customerId"', String.raw`"customer\u0049d":"cus-meridian-default","customerId"`),
-    changed('"items":', '"orderList":[{"customerId":"cus-meridian-default"}],"items":'),
-    changed(customer, `"enterpriseGlobalId":"ent-meridian",${customer}`),
-    changed(customer, `"__proto__":{"enterpriseGlobalId":"ent-meridian"},${customer}`),
-    changed(customer, `${customer}"constructor":{"prototype":{"reach":true}},`),
-    changed('"customerId":"cus-harbour-default",', '"customerId":"cus-meridian-default",'),
-    disable('ent-harbour', '8000002001', { 'x-enterprise-global-id': 'ent-meridian', 'x-grants': '*' }),
-    disable('ent-harbour', '8000002001', { 'x-acting-user': 'meridian' }),
-    // An own write under a key, then foreign ones under the same key.
-    disable('ent-harbour', '8000001003', underOneKey),
-    disable('ent-harbour', '8000002001', underOneKey),
-    disable('ent-meridian', '8000001003', underOneKey),
-    read(`${HARBOUR}/members`, { 'x-acting-user': 'meridian' }),
-    read(`${HARBOUR}/members`, { 'x-original-url': '/v1/enterprises/ent-meridian/members' }),
-    read('/v1/enterprises/ent-meridian/members', { 'x-http-method-override': 'DELETE' }),
-    read('/v1/enterprises//ent-meridian/members'),
-    read('/V1/enterprises/ent-meridian/members'),
-    read(`${HARBOUR}/..%2fent-meridian/members`),
-    read(`${HARBOUR}/members?enterpriseGlobalId=ent-harbour&enterpriseGlobalId=ent-meridian`),
-    read(`${HARBOUR}/members?keyword=noor`),
-    read(`${HARBOUR}/assets?extendCode=8000002001`),
-    read('/v1/customers?channelCode=crm&channelCustomerId=CH-4001'),
-    read('/v1/customers?channelCode=partner&channelCustomerId=PT-2001'),
-    read('/v1/license-orders?page=1&pageSize=100'),
-    read('/v1/license-orders/crm/SO-meridian'),
-    { ...read('/v1/enterprises/ent-meridian/members'), method: 'HEAD' },
-    {
-      method: 'POST',
-      path: '/v1/license-orders/crm/SO-meridian/settlement',
-      body: { as: 'not_placed', reason: 'mine' },
-    },
-  ];
-  /** Names of people and companies, and ids that no attack names. */
-  const FOREIGN = /Noor|Mira|Meridian|Longfellow|Tidewater|survey\.field|ast-2001|lic-6001/;
-
-  async function foreignState(): Promise<string[]> {
-    const state = await sandbox.control<Record<string, object[]>>('GET', '/state');
-    const rows = Object.values(state).flatMap((each) => each.map((row) => JSON.stringify(row)));
-    return rows.filter((row) => /meridian|tidewater|longfellow|lic-600|ast-200/i.test(row));
-  }
-
-  it('nothing of another enterprise is read or changed, by any trick', async () => {
-    // Reads and an order of another caller are in the cache and in the ledger.
-    for (const list of ['assets', 'members', 'asset-nums', 'lent-locks'])
-      await gateway.get(`/v1/enterprises/ent-meridian/${list}`, { undocumented: true });
-    const placed = { channelCode: 'crm', channelOrderId: 'SO-meridian', items: [itemOf(foreign)] };
-    expect((await gateway.post('/v1/license-orders', placed)).status).toBe(201);
-    const before = await foreignState();
-    expect(before.join()).toContain('mem-meridian-noor');
-    for (const attack of tricks) {
-      const { status, text } = await send(attack as Omit<Request, 'id'>, 'harbour');
-      const told = FOREIGN.exec(text)?.[0];
-      expect({ attack, status, told }).toEqual({ attack, status: expect.any(Number), told: undefined });
-      expect([attack, status < 500]).toEqual([attack, true]);
-    }
-    expect(await foreignState()).toEqual(before);
-  });
 });

@@ -16,7 +16,7 @@ export type Disturbance =
   /** Long-lived objects fill the heap up to this many MiB; 0 releases them. */
   | { readonly heap: number }
   /** From now on every object inherits these. */
-  | { readonly pollute: Readonly<Record<string, unknown>>; readonly enumerable: boolean }
+  | { readonly pollute: Readonly<Record<string, unknown>> }
   /** The process gets these environment variables. */
   | { readonly environment: Readonly<Record<string, string>> }
   /** An uncaught error with a secret in that shape (leak-shapes.ts). */
@@ -52,7 +52,7 @@ process.on('message', (what: Disturbance) => {
   } else if ('block' in what) block(what.block, what.times);
   else if ('heap' in what) fill(what.heap);
   else if ('environment' in what) Object.assign(process.env, what.environment);
-  else if ('pollute' in what) pollute(what.pollute, what.enumerable);
+  else if ('pollute' in what) pollute(what.pollute);
   else fail(what.fail, leakShapes(what.secret)[what.shape]);
   process.send?.('done');
 });
@@ -88,10 +88,10 @@ function used(): number {
   return spaces.reduce((sum, { space_used_size }) => sum + space_used_size, 0) / (1024 * 1024);
 }
 
-function pollute(members: Readonly<Record<string, unknown>>, enumerable: boolean): void {
+function pollute(members: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(members)) {
     // eslint-disable-next-line no-extend-native -- it is what attackers do
-    Object.defineProperty(Object.prototype, name, { value, enumerable, writable: true, configurable: true });
+    Object.defineProperty(Object.prototype, name, { value, writable: true, configurable: true });
   }
 }
 
