@@ -41,17 +41,10 @@ const typesOf = (folder: string): Step => {
     command: bin('tsc', '-p', folder, '--noEmit', '--incremental', '--tsBuildInfoFile', kept),
   };
 };
+const RELATED_UNIT_TESTS = '-- --selectProjects unit --passWithNoTests --findRelatedTests'.split(' ');
 const tests: Step = {
   name: 'unit tests of what changed',
-  command: [
-    ...script('jest').command,
-    '--',
-    '--selectProjects',
-    'unit',
-    '--passWithNoTests',
-    '--findRelatedTests',
-    ...code,
-  ],
+  command: [...script('jest').command, ...RELATED_UNIT_TESTS, ...code],
 };
 const isGenerated = files.some((path) => /^(src|config|docs|client\/src|test\/faults)\//.test(path));
 
