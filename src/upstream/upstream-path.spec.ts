@@ -102,7 +102,7 @@ describe.each(templated)('the path of $name', (operation) => {
   });
 });
 
-it('is one of its own template for every id, or there is none', () => {
+it('S4 the path is one of its own template for every id, or there is none', () => {
   const nasty = fc.constantFrom(
     ...'./\\%?#;&=\t \u0000-_a0Zé\u202e\ufeff．／😀{}@:*',
     '%2e',

@@ -34,9 +34,6 @@ describe('the scan', () => {
   const key = Buffer.from(`${mark}e${newMark().repeat(4)}`, 'base64');
   it.each<[string, string | Buffer]>([
     ['as it is', `{"cause":"login of anna with ${secret} failed"}`],
-    ['in the middle of other bytes', Buffer.concat([Buffer.of(0, 255, 250), Buffer.from(secret)])],
-    ['percent-encoded with what has to be', encodeURIComponent(`${secret}:+%/é`)],
-    ['in JSON in JSON', JSON.stringify(JSON.stringify({ password: secret }))],
     ['as inspected bytes', inspect(Buffer.from(`x${secret}`))],
     ['as JSON of bytes', JSON.stringify(Buffer.from(`x${secret}`))],
     ['in hex', Buffer.from(secret).toString('hex')],
@@ -64,11 +61,6 @@ describe('the scan', () => {
     expect(scan([answers], mark).findings).toEqual([]);
     const log = planted(`{"event":"x","session":"${id}"}`);
     expect(scan([answers, log], mark).findings).toMatchObject([{ kind: 'id of a session' }]);
-  });
-
-  it('finds nothing in clean files, and counts what it read', () => {
-    const clean = planted(`${mark.slice(1)} ${newMark()}`);
-    expect(scan([clean], mark)).toEqual({ findings: [], files: 1, bytes: 16 });
   });
 });
 
@@ -107,16 +99,12 @@ describe('the searched output', () => {
     expect(isKept(there, /\/stdout-of-sh-/)).toBe(true);
   });
 
-  it('has the output of every process, and does not start to read a stream', async () => {
+  it('has the output of every process', async () => {
     const word = randomUUID();
     const child = spawn(process.execPath, ['-p', `console.error('${word}-2'); '${word}-1'`]);
     await Promise.all([text(child.stdout), text(child.stderr)]);
     expect(isKept(`${word}-1`, /\/stdout-of-node-/)).toBe(true);
     expect(isKept(`${word}-2`, /\/stderr-of-node-/)).toBe(true);
-    const unread = spawn('yes', { stdio: ['ignore', 'pipe', 'ignore'] });
-    await once(unread, 'spawn');
-    expect(unread.stdout.isPaused() || unread.stdout.readableFlowing === null).toBe(true);
-    unread.kill();
   });
 
   it('has the whole content of a Redis at its end, also of a frozen one', async () => {

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
-import { orderOf } from '../support/order-body.ts';
 import { converse } from '../support/raw-client.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 

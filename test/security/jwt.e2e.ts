@@ -114,18 +114,12 @@ describe('a token of the issuer', () => {
 });
 
 describe('S10 a forged token is 401, and the server that it names gets no request:', () => {
-  /** Signed with the forger's key. */
-  const byForger = async (header: object, claims: object = {}): Promise<string> => {
-    const { privateKey } = await generateKeyPair('ES256');
-    return new SignJWT({ ...goodClaims(), ...claims })
-      .setProtectedHeader({ alg: 'ES256', kid: 'key-1', ...header })
-      .sign(privateKey);
-  };
-  /** With the forger's key in its header. */
-  const withOwnKey = async (): Promise<string> => {
+  /** Signed with the forger's key, which may be in its header. */
+  const byForger = async (header: object, claims: object = {}, isKeyShown = false): Promise<string> => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
-    return new SignJWT(goodClaims())
-      .setProtectedHeader({ alg: 'ES256', kid: 'key-1', jwk: await exportJWK(publicKey) })
+    const shown = isKeyShown && { jwk: await exportJWK(publicKey) };
+    return new SignJWT({ ...goodClaims(), ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: 'key-1', ...shown, ...header })
       .sign(privateKey);
   };
   const publicPem = async () => {
@@ -156,7 +150,7 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
       () => byForger({}, { exp: now() - 20, aud: 'billing' }),
       'not signed by a key of the issuer',
     ],
-    ['a key of its own in jwk', withOwnKey],
+    ['a key of its own in jwk', () => byForger({}, {}, true)],
     ['jku', () => byForger({ jku: `${sink.origin}/keys`, kid: 'forged' })],
     ['jku, signed by the issuer', signed({}, { jku: 'http://forged.invalid' })],
     ['jwk, signed by the issuer', signed({}, { jwk: { kty: 'EC' } })],
@@ -220,19 +214,6 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     const token = await issuer.token(CALLER);
     const answer = await gateway.get(ASSETS, { headers: { authorization: `bearer ${token}` } });
     expect(answer.status).toBe(401);
-  });
-
-  it('G3 many unknown key ids at once cause only a few requests to the issuer', async () => {
-    const before = issuer.requests.length;
-    const [, claims, signature] = await parts();
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, index) =>
-        send(`${base64({ alg: 'ES256', kid: `made-up-${index}` })}.${claims}.${signature}`),
-      ),
-    );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
-    expect(issuer.requests.length - before).toBeLessThanOrEqual(3);
-    expect((await send(await issuer.token(CALLER))).status).toBe(200);
   });
 });
 

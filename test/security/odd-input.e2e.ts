@@ -89,10 +89,8 @@ describe('S22 what is not what it should be:', () => {
       ...['/console/api/v1/callers/me?%', '/problems/%', '/problems/__proto__', '/v1/jobs/%00/events'],
     ].map((path) => `GET ${path} HTTP/1.1`);
     const others = [
-      ...['HEAD / HTTP/1.1', 'HEAD /console HTTP/1.1', 'OPTIONS * HTTP/1.1', 'TRACE / HTTP/1.1'],
-      ...['CONNECT x:1 HTTP/1.1', 'GET \\ HTTP/1.1', 'PURGE / HTTP/1.1', 'PATCH /metrics HTTP/1.1'],
-      ...['DELETE /console/api/v1/jobs/%', 'DELETE /console/api/v1/jobs/%e0%a4%a', 'GET /'],
-      ...['POST /console/api/v1/license-orders/%ff/x/settlement HTTP/1.1', 'GET /metrics HTTP/1.0'],
+      ...['HEAD /console HTTP/1.1', 'OPTIONS * HTTP/1.1', 'TRACE / HTTP/1.1', 'CONNECT x:1 HTTP/1.1'],
+      ...['GET \\ HTTP/1.1', 'DELETE /console/api/v1/jobs/%e0%a4%a', 'GET /', 'GET /metrics HTTP/1.0'],
     ];
     const heads = [
       'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n',

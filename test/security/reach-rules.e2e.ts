@@ -161,14 +161,6 @@ const reserve = async (at: TestGateway, caller: string): Promise<string> => {
 const onto = (assetNum: string, customer: object = own) =>
   item({ customer, assets: [{ assetNums: [assetNum], products: [{ productUri: 'draft.pro' }] }] });
 
-it('S1 reserved numbers may be in a purchase of the caller that reserved them, and of no other', async () => {
-  const number = await reserve(gateway, 'bound');
-  expect((await place([onto(number)], 'second')).body).toMatchObject({ code: 'asset-not-found' });
-  expect((await place([deletion(number)])).body).toMatchObject({ code: 'asset-not-found' });
-  expect(await writes()).toEqual(['obtainAssetNums']);
-  expect((await place([onto(number)])).status).toBe(201);
-});
-
 describe.each([
   ['in this process', () => [gateway, gateway] as const],
   ['in Redis', () => [one, two] as const],
@@ -186,9 +178,10 @@ describe.each([
     expect(said(answer, number)).toEqual(said(expected, unknown));
   };
 
-  it('are unknown for each other enterprise, also once the grant of the first one is gone', async () => {
+  it('are unknown for each other caller and enterprise, also once the grant of the first one is gone', async () => {
     const [here, there] = places();
     const number = await reserve(here, 'fading');
+    await isUnknown(number, onto(number), 'second', there);
     expect((await place([onto(number, foreign)], 'fading', here)).status).toBe(201);
     await isUnknown(number, onto(number), 'fading', there);
     there.callers = there.callers.map((each) =>
@@ -296,8 +289,10 @@ describe('S1 lookups', () => {
 });
 
 // The last one: it ends the store.
-it('S1 reserved numbers are known to every process, and get a problem of the dependency while their store is down', async () => {
+it('S1 reserved numbers may be in a purchase, at every process, while their store is there', async () => {
   const number = await reserve(one, 'bound');
+  expect((await place([deletion(number)], 'bound', two)).body).toMatchObject({ code: 'asset-not-found' });
+  expect(await writes()).toEqual(['obtainAssetNums']);
   expect((await place([onto(number)], 'bound', two)).status).toBe(201);
   const other = await reserve(one, 'bound');
   await redis.stop();

@@ -113,9 +113,7 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
   [form(`\\{${E}\\}:tok:endpoint:.+`), 'no token: the health of the token endpoint'],
   [form(`${E}:rate:[\\w.-]+`), 'the caller'],
   [form(`${E}:del:[0-9a-f]{64}`), 'the enterprise and the member'],
-  [form(`${E}:member-page-size`), 'no data of callers: how many members a page of the platform has'],
-  [form(`${E}:gaps`), 'no data of callers: what the platform left out'],
-  [form(`${E}:order-store`), 'no data of callers: the size of the store'],
+  [form(`${E}:(member-page-size|gaps|order-store)`), 'no data of callers: what all need to know'],
   [form(`${E}:attempts:[0-9a-f]{32}:\\d+`), "the order's channel, number and time"],
   [form(`${E}:reserved:[0-9a-f]{64}`), 'the caller', true],
   [form(`${E}:reserved:\\{[0-9a-f]{64}\\}:.+`), 'the caller, then the number'],
@@ -134,8 +132,10 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
     form(`\\{${E}:imports\\}:(all|slots|unfinished)`),
     'an index of ids; a slot names caller, enterprise and request',
   ],
-  [form(`\\{${E}:imports\\}:(job|results|counts):${ID}`), 'an id of caller, enterprise, operation and key'],
-  [form(`\\{${E}:imports\\}:(waiting|calls):${ID}`), 'an id of caller, enterprise, operation and key'],
+  [
+    form(`\\{${E}:imports\\}:(job|results|counts|waiting|calls):${ID}`),
+    'an id of caller, enterprise, operation and key',
+  ],
   [form(`\\{${E}:imports\\}:of:[\\w-]+`), 'the enterprise', true],
   [
     form(`\\{${E}:(imports|reconciliation)\\}:(imports|reconciliation):.+`),
