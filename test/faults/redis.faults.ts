@@ -193,7 +193,7 @@ describe('Redis that is down or slow', () => {
     await proxy.add({ toxic: 'latency', ms: 100 });
     const gateway = await gatewayAt(proxy.redisUrl, { CACHE_TTL_MS: '60000' });
     await isUp(gateway);
-    await served(gateway, 2);
+    expect(await served(gateway, 2)).toHaveLength(2);
     await until('it is cached', async () => (await gateway.get(ASSETS)).headers.has('age'));
     await serves(gateway, await logIn(gateway));
   });
