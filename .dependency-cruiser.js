@@ -221,7 +221,7 @@ export default {
   ],
   options: {
     // They import what a test generates.
-    exclude: { path: '^test/generators/clients/(?!steps)' },
+    exclude: { path: '^test/generators/clients/' },
     doNotFollow: { path: '(^|/)(node_modules|dist)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

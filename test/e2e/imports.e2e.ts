@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newSecret } from '../support/canary.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { SteppedClock } from '../support/clock-shim.ts';
+import { endings } from '../support/endings.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { converse } from '../support/raw-client.ts';
-import { ask, until } from '../support/redis.ts';
+import { ask, startCluster, startRedis, startSentinel, until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
@@ -12,6 +14,7 @@ const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
 const CSV = { 'content-type': 'text/csv' };
 const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
 /** More of a file is not sent by a test. */
 const MOST_BYTES = 2 * MIB;
 
@@ -26,6 +29,7 @@ const shared = useStack({
 });
 const { sandbox } = shared;
 let { gateway } = shared;
+const { ended: stopped, atEnd } = endings();
 
 interface Row {
   readonly row: number | null;
@@ -88,6 +92,12 @@ async function rowsOf(job: Record<string, unknown>, query = ''): Promise<Row[]> 
   expect(status).toBe(200);
   const lines = text.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Row);
+}
+
+/** How many rows there are of each status and code. */
+function countsOf(rows: readonly Row[]): Record<string, number> {
+  const told = Map.groupBy(rows, ({ status, code }) => (code ? `${status} ${code}` : status));
+  return Object.fromEntries([...told].map(([what, { length }]) => [what, length]));
 }
 
 async function members(): Promise<Map<string, Record<string, unknown>>> {
@@ -541,10 +551,9 @@ it('J9 an import acts as the user of its session, and fails when the session end
   const job = await ended(answer);
   expect(job).toMatchObject({ state: 'failed', problem: { code: 'session-expired' } });
   const rows = await rowsOf(job);
-  const added = rows.filter(({ status }) => status === 'added');
-  expect(added.length).toBeGreaterThanOrEqual(100);
-  const others = new Set(rows.flatMap(({ status, code }) => (status === 'added' ? [] : `${status} ${code}`)));
-  expect([rows.length, ...others]).toEqual([2_000, 'failed session-expired']);
+  const { added = 0 } = countsOf(rows);
+  expect(added).toBeGreaterThanOrEqual(100);
+  expect(countsOf(rows)).toEqual({ added, 'failed session-expired': 2_000 - added });
   for (const { headers } of await sandbox.journal('addMembers'))
     expect(headers['usertoken']).toContain('admin@harbour');
 });
@@ -591,3 +600,117 @@ async function* eventsIn(body: ReadableStream<Uint8Array>) {
     }
   }
 }
+
+it('J14 an import whose rows the order store has lost fails with them unknown, and nothing is sent', async () => {
+  // The plans are held up until the rows are gone; the one of the first import has been asked for once already.
+  const rules = await sandbox.fault({ operation: 'listMembers', skip: 1, action: { httpStatus: 503 } });
+  const query = '?mode=upsert&deleteMissing=true&maxDeletes=1000';
+  const unnamed = await post(file(newRows('kept', 50)), query);
+  const named = await postTo('ent-1', newRows('gone', 250));
+  /** What the store has of the job, of this kind. */
+  const keyOf = ({ body }: TestAnswer, kind: string) =>
+    ask(shared.redis(), async (client) => {
+      const found = await client.keys(`*:imports}:${kind}:${String(body['jobId'])}`);
+      expect(found).toHaveLength(1);
+      return String(found[0]);
+    });
+  for (const key of [
+    await keyOf(unnamed, 'waiting'),
+    await keyOf(unnamed, 'results'),
+    await keyOf(named, 'waiting'),
+  ])
+    await ask(shared.redis(), (client) => client.del(key));
+  await sandbox.heal(rules);
+  for (const [answer, total, account] of [
+    [unnamed, 50, ''],
+    [named, 250, 'gone0'],
+  ] as const) {
+    const job = await ended(answer);
+    const detail = expect.stringContaining('has lost rows of this import');
+    expect(job).toMatchObject({ state: 'failed', total, problem: { code: 'outcome-unknown', detail } });
+    const rows = await rowsOf(job);
+    expect([rows[0]?.account, countsOf(rows)]).toEqual([account, { 'unknown outcome-unknown': total }]);
+    // What the job says is sealed, like its rows.
+    const key = await keyOf(answer, 'job');
+    expect(await ask(shared.redis(), (client) => client.hget(key, 'problem'))).toMatch(/^v1\./);
+  }
+  expect(await writes()).toEqual([]);
+});
+
+it('J12 a caller has at most 100 watches, however many it asks for at once, and others have theirs beside them', async () => {
+  await sandbox.fault({ operation: 'listMembers', action: { hang: true } });
+  const answer = await postTo('ent-meridian', newRows('many', 10));
+  const end = new AbortController();
+  // Nothing reads a response that nothing holds: it would be closed, and make room.
+  const watch = (key = gateway.key, { signal } = end) =>
+    fetch(`${gateway.url + accepted(answer)}/events`, { headers: { 'x-api-key': key }, signal });
+  const watches = await Promise.all(Array.from({ length: 120 }, () => watch()));
+  const withStatus = (one: number) => watches.filter(({ status }) => status === one);
+  expect([withStatus(200).length, withStatus(503).length]).toEqual([100, 20]);
+  expect((await watch(gateway.keys['other'])).status).toBe(200);
+  end.abort();
+  // Each that has ended makes room.
+  await until('there is room again', async () => {
+    const again = new AbortController();
+    const { status } = await watch(gateway.key, again);
+    again.abort();
+    return status === 200;
+  });
+  await gateway.request('DELETE', accepted(answer));
+  await sandbox.reset();
+  expect(await ended(answer)).toMatchObject({ state: 'cancelled' });
+});
+
+/** A gateway with this order store takes the place of the shared one until the test ends. */
+async function startWith(url: string, environment: Record<string, string> = {}): Promise<void> {
+  const store = { GUARD_REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  gateway = stopped(await TestGateway.start(sandbox, { ...store, ...environment }));
+  atEnd(() => ({ gateway } = shared));
+}
+
+it('J8 for a day the list of members cannot be read, or no process runs: what was sent is unknown, what was not has failed, and the passwords are gone', async () => {
+  const clock = stopped(SteppedClock.make());
+  const redis = stopped(await startRedis([], undefined, clock.environment));
+  const environment = { ENCRYPTION_KEYS: newEncryptionKey(), ...clock.environment };
+  const waiting = () => ask(redis, (client) => client.keys('*:waiting:*'));
+  /** The platform takes two calls without a response, and then shows its members no more. */
+  const twoCallsSent = async (name: string) => {
+    await sandbox.reset();
+    await sandbox.fault({ operation: 'addMembers', action: { reset: 'before-headers' } });
+    await sandbox.fault({ operation: 'listMembers', skip: 1, action: { httpStatus: 503 } });
+    const answer = await post(file(newRows(name, 300)));
+    accepted(answer);
+    await until('two calls are sent', async () => (await sandbox.journal('addMembers')).length === 2);
+    return answer;
+  };
+  const endsUnsent = async (answer: TestAnswer) => {
+    const job = await ended(answer);
+    const counts = { 'unknown outcome-unknown': 200, 'failed upstream-unavailable': 100 };
+    expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['completed', counts]);
+  };
+
+  await startWith(redis.url, environment);
+  const unread = await twoCallsSent('day');
+  clock.step(23.6 * HOUR_MS);
+  await endsUnsent(unread);
+  expect(await waiting()).toEqual([]);
+
+  const left = await twoCallsSent('gone');
+  await gateway.stop();
+  expect(await waiting()).toHaveLength(1);
+  clock.step(50 * HOUR_MS);
+  expect(await waiting()).toEqual([]);
+  await startWith(redis.url, environment);
+  await endsUnsent(left);
+});
+
+it('the jobs in a cluster, and in a master that sentinels watch, run to their ends', async () => {
+  for (const { url } of (await Promise.all([startCluster(), startSentinel()])).map(stopped)) {
+    await startWith(url);
+    await until('the store is up', async () => (await gateway.get('/v1/jobs')).status === 200);
+    await sandbox.reset();
+    const job = await ended(await post(file(newRows('topology', 250))));
+    expect([url, job]).toMatchObject([url, { state: 'succeeded', succeeded: 250 }]);
+    expect((await gateway.get('/v1/jobs')).body).toMatchObject({ total: 1 });
+  }
+});
