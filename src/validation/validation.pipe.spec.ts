@@ -67,6 +67,16 @@ it('a body may have 32 levels and no more', () => {
   expect(nested(33)).toEqual([{ pointer: '', detail: 'must not be nested deeper than 32 levels' }]);
 });
 
+it('an object that breaks two rules is told of both, and an unknown field is one fault', () => {
+  const deletion = { orderType: 'delete_asset', customer: {}, assets: [{ assetNums: ['1'] }] };
+  const wrong = { licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1', allOrders: true };
+  const both = expect.stringMatching(/^must not have allOrders.*; must name either srcLicenseOrderId/);
+  expect(ofItem({ ...deletion, ...wrong })).toEqual([{ pointer: '/items/0', detail: both }]);
+  expect(ofItem({ ...newBuy, customer: { x: 1 } })).toEqual([
+    { pointer: '/items/0/customer/x', detail: 'is not a known field' },
+  ]);
+});
+
 it('a deletion that matches times and nodes strictly names them, also in packages', () => {
   const reduced = (asset: object) =>
     ofItem({
