@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import formats from 'ajv-formats';
 import { routes } from '../../test/support/contract.ts';
 import { refusalCodes } from '../../test/support/upstream-codes.ts';
 import { problemSlugs } from '../problem/catalogue.ts';
@@ -205,29 +203,14 @@ describe('the document', () => {
     }
   });
 
-  it('shows an example of every success, which fits its schema', () => {
-    const ajv = new Ajv2020({ strict: false });
-    formats.default(ajv);
-    ajv.addSchema({ $id: 'document', ...document });
-    const shown = operations.flatMap(({ operationId, responses }) =>
+  it('shows an example of every success; `npm run check:api` tells whether it fits its schema', () => {
+    const bare = operations.flatMap(({ operationId, responses }) =>
       Object.entries(responses)
         .filter(([status]) => status.startsWith('2'))
-        .map(([status, { content }]) => ({
-          at: `${operationId} ${status}`,
-          media: content?.['application/json'],
-        })),
+        .filter(([, { content }]) => content?.['application/json'] && !content['application/json'].example)
+        .map(([status]) => `${operationId} ${status}`),
     );
-    expect(shown.length).toBeGreaterThan(35);
-    for (const { at, media } of shown) {
-      if (!media) continue;
-      expect([at, media.example]).toEqual([at, expect.anything()]);
-      const located = JSON.parse(JSON.stringify(media.schema).replaceAll('"#/', '"document#/')) as object;
-      expect([at, ajv.validate(located, media.example), ajv.errorsText()]).toEqual([
-        at,
-        true,
-        expect.anything(),
-      ]);
-    }
+    expect(bare).toEqual([]);
   });
 
   it('says of every operation of an area its scope and its platform operation, and that it needs a key or a token', () => {

@@ -15,21 +15,9 @@ function faultOf(action: () => unknown): JsonFault {
 }
 
 describe('numbers', () => {
-  it.each([
-    '12345678901234567',
-    '9007199254740993',
-    '9223372036854775807',
-    '123456789012345678901234567890',
-    '-9223372036854775808',
-    '1.0',
-    '1e21',
-    '-0',
-    '0.0',
-    '1e999',
-  ])('keeps %s as it was sent', (token) => {
-    const value = parse(`{"id":${token}}`) as { id: unknown };
-    expect(numberText(value.id)).toBe(token);
-    expect(isJsonText(value.id)).toBe(false);
+  it('are no text where they are kept as they were sent', () => {
+    for (const token of ['9007199254740993', '-0', '1.0', '1e999'])
+      expect([token, isJsonText(parse(token))]).toEqual([token, false]);
   });
 
   it('leaves integers that a double holds exactly plain numbers', () => {
@@ -49,13 +37,13 @@ describe('numbers', () => {
   });
 
   it('keeps the text of every number, in each form and beside each neighbour', () => {
-    const digits = fc.stringMatching(/^(0|[1-9]\d{0,20})$/);
+    const digits = fc.stringMatching(/^(0|[1-9]\d{0,29})$/);
     const token = fc
       .tuple(
         fc.constantFrom('', '-'),
         digits,
-        fc.constantFrom('', '.0', '.25'),
-        fc.constantFrom('', 'e5', 'E-7'),
+        fc.constantFrom('', '.0', '.25', '.50'),
+        fc.constantFrom('', 'e5', 'E-7', 'e999'),
       )
       .map((parts) => parts.join(''));
     const neighbour = fc.string({ unit: 'binary' }).map((each) => each.toWellFormed());

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Exclude, Expose, Transform, Type } from 'class-transformer';
 import { Allow, IsOptional, IsString, ValidateIf, ValidateNested } from 'class-validator';
 import { declaredFields } from './declared-fields.ts';
-import { Flag, isGiven, Optional, Text } from './rules.ts';
+import { Flag, isGiven } from './rules.ts';
 
 /** A class whose one field has these decorators besides a rule of our own. */
 function classWith(...decorators: PropertyDecorator[]): new () => object {
@@ -15,21 +15,6 @@ function classWith(...decorators: PropertyDecorator[]): new () => object {
 }
 
 describe('the fields that a class declares', () => {
-  it('come in the order of class-validator, own ones first, with what each must be', () => {
-    class Base {
-      @Text(5)
-      name!: string;
-    }
-    class Derived extends Base {
-      @Optional()
-      @Flag()
-      on?: boolean;
-    }
-    const [on, name] = declaredFields(Derived);
-    expect(on).toMatchObject({ name: 'on', isOptional: true, rules: [{ allowed: 'must be true or false' }] });
-    expect(name).toMatchObject({ name: 'name', isOptional: false, transforms: [expect.any(Function)] });
-  });
-
   it.each([
     ['a rule of class-validator', IsString()],
     ['a rule for each item', ValidateNested({ each: true })],

@@ -1,44 +1,10 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
-import { scopes } from '../../src/caller/scopes.ts';
-import { document, type DocumentedRoute, routes } from '../support/contract.ts';
+import { document } from '../support/contract.ts';
 import { useStack } from '../support/stack.ts';
 
-const { sandbox, gateway } = useStack({ callers: [{ name: 'stranger', scopes: [...scopes] }] });
-
-/** The path and query that Swagger UI fills in from the document's examples. */
-const NAMES = ['enterpriseGlobalId', 'channelCode'];
-
-/** The required parameters, and these. */
-function withExamples({ template, operation }: DocumentedRoute, also: readonly string[] = []): string {
-  const exampleOf = (parameter: { example?: unknown; schema?: { example?: unknown } }) =>
-    String(parameter.example ?? parameter.schema?.example);
-  let path = template;
-  const query = new URLSearchParams();
-  for (const parameter of operation.parameters ?? []) {
-    if (parameter.in === 'path') path = path.replace(`{${parameter.name}}`, exampleOf(parameter));
-    if (parameter.in === 'query' && (parameter.required || also.includes(parameter.name)))
-      query.set(parameter.name, exampleOf(parameter));
-  }
-  return query.size > 0 ? `${path}?${query}` : path;
-}
-
-it('a caller without a grant is refused every operation that names an enterprise or a channel', async () => {
-  const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
-  for (const route of areas) {
-    const { operationId, parameters = [], requestBody } = route.operation;
-    const named = JSON.stringify([route.template, parameters, requestBody ?? {}]);
-    if (!/"enterpriseGlobalId"|\{enterpriseGlobalId\}|"channelCode"/.test(named)) continue;
-    const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {});
-    const { status } = await gateway.request(route.method, withExamples(route, NAMES), {
-      body: example?.value,
-      key: gateway.keys['stranger'] ?? null,
-    });
-    expect([operationId, status]).toEqual([operationId, 403]);
-  }
-  expect(await sandbox.calls()).toEqual([]);
-});
+const { gateway } = useStack();
 
 describe('documentation', () => {
   it.each([

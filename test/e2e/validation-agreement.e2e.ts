@@ -6,18 +6,18 @@ import { expect, it } from '@jest/globals';
 import type { ArgumentMetadata, Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { plainToInstance } from 'class-transformer';
+import { validateSync, type ValidationError } from 'class-validator';
 import fc from 'fast-check';
 import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operation-policy.ts';
 import { isScope } from '../../src/caller/scopes.ts';
-import { ProblemException } from '../../src/problem/problem.exception.ts';
-import { readRequestBody } from '../../src/validation/request-body.ts';
+import { ProblemException, type RequestFault } from '../../src/problem/problem.exception.ts';
+import { pointerToken } from '../../src/shared/json.ts';
+import { isPolluting, readRequestBody, UnreadableBody } from '../../src/validation/request-body.ts';
+import { OBJECT_RULE } from '../../src/validation/rules.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { fitting, type Schema } from '../fuzz/generate.ts';
-import { textOfChanged } from '../support/changed-json.ts';
 import { routes } from '../support/contract.ts';
-import { validatedByReference } from '../support/reference-validation.ts';
-
-/** What is declared at the handlers: who may call, and the DTO classes of what they take. */
 
 /** A body, a query or the parameters of a path: each part of a request with a DTO class. */
 interface Part {
@@ -112,13 +112,73 @@ it('every handler declares its scope, and is in the document under its operation
   expect(scopes.filter((scope) => !['public', 'none'].includes(scope) && !isScope(scope))).toEqual([]);
 });
 
-type Validate = (value: unknown, metadata: ArgumentMetadata) => unknown;
+/** JSON that is written unchanged, such as a number that no double holds. */
+const raw = (JSON as unknown as { rawJSON: (text: string) => object }).rawJSON;
+/** What careless or hostile callers might put anywhere. */
+const INTRUDERS: readonly unknown[] = [
+  // Left out where it is a member.
+  undefined,
+  ...[null, true, false, 0, -1, 1.5, 1e15, '', ' ', 'a b', 'x'.repeat(129), 'x'.repeat(2_100)],
+  ...'true 5 new_buy delete_asset 2026-02-30T00:00:00Z 12345-0-0 -0 ٣ e\u0301 \ud800'.split(' '),
+  ...['x\u0000', '\u202ex'],
+  ...['-0', '1e400', '12345678901234567', '9223372036854775807', '9223372036854775808', '1.0'].map(raw),
+  ...[[], {}, [[]], [{}], [null], [[{}]], ['a', 'a'], ['a', null], Array(1_001).fill('a')],
+  ...[{ a: 1 }, JSON.parse('{"then":1}'), { length: 1 }],
+  [{ orderType: 'new_buy' }, null, 5, [], { orderType: 'refund', x: 1 }],
+];
+const KEYS = 'x 0 a/b~c $object length orderType products then toJSON __proto__ constructor \ud800'.split(
+  ' ',
+);
+
+type Change = (part: unknown) => unknown;
+const hasParts = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !('rawJSON' in value);
+const changes: fc.Arbitrary<Change> = fc.oneof(
+  fc.constantFrom(...INTRUDERS).map((intruder) => () => intruder),
+  fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...INTRUDERS)).map(([key, intruder]): Change => {
+    return (part) => {
+      if (Array.isArray(part)) return [...(part as unknown[]), intruder];
+      return hasParts(part) ? Object.fromEntries([...Object.entries(part), [key, intruder]]) : intruder;
+    };
+  }),
+  fc.constantFrom<Change>(
+    (part) => [part],
+    (part) => (Array.isArray(part) ? [...(part as unknown[]), ...(part as unknown[])] : part),
+  ),
+);
+
+/** The value with the part changed to which the path leads, in each object or list by the number of a member. */
+function changedAt(value: unknown, [member, ...path]: readonly number[], change: Change): unknown {
+  const entries = hasParts(value) ? Object.entries(value) : [];
+  if (member === undefined || entries.length === 0) return change(value);
+  const at = member % entries.length;
+  const members = entries.map(([key, part], index) => [
+    key,
+    index === at ? changedAt(part, path, change) : (part as unknown),
+  ]);
+  return Array.isArray(value) ? members.map(([, part]) => part) : Object.fromEntries(members);
+}
+
+/** JSON of such values: a third of them unchanged, the others with up to three changes. */
+function textOfChanged(values: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
+  const one = fc.tuple(fc.array(fc.nat(100), { maxLength: 8 }), changes);
+  const some = fc.oneof(fc.constant([]), fc.tuple(one), fc.array(one, { maxLength: 3 }));
+  return fc
+    .tuple(values, some)
+    .map(([value, all]) =>
+      all.reduce<unknown>((each, [path, change]) => changedAt(each, path, change), value),
+    )
+    .map((value) => JSON.stringify(value) ?? 'null');
+}
+
+type Argument = ArgumentMetadata & { readonly metatype: Type };
+type Validate = (value: unknown, metadata: Argument) => unknown;
 
 /** The handler's argument, or the caller's error. */
 function outcomeOf(
   validate: Validate,
   value: unknown,
-  metadata: ArgumentMetadata,
+  metadata: Argument,
 ): { given: unknown } | { told: unknown } {
   try {
     return { given: validate(value, metadata) };
@@ -126,6 +186,73 @@ function outcomeOf(
     if (error instanceof ProblemException) return { told: error.body };
     throw error;
   }
+}
+
+const MAX_FAULTS = 100;
+
+/**
+ * The result of class-transformer and class-validator for a request. A compiler of their declarations must agree in what is accepted,
+ * with which values, and in every error, its path, its words and its order.
+ */
+function validatedByReference(value: unknown, { type, metatype }: Argument): unknown {
+  if (value instanceof UnreadableBody) throw value.problem;
+  return type === 'body' ? validBody(value, metatype) : validParameters(value, metatype);
+}
+
+function validBody(value: unknown, metatype: Type): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid([{ pointer: '', detail: 'must be a JSON object' }]);
+  }
+  const { instance, errors } = check(value, metatype);
+  if (errors.length > 0) throw invalid(errors.flatMap((error) => bodyFaults(error, '')));
+  return instance;
+}
+
+function validParameters(value: unknown, metatype: Type): unknown {
+  const parameters = value as Record<string, unknown>;
+  const repeated = Object.keys(parameters).filter((name) => Array.isArray(parameters[name]));
+  if (repeated.length > 0) {
+    throw invalid(repeated.map((parameter) => ({ parameter, detail: 'must be given once' })));
+  }
+  const unknown = Object.keys(parameters).filter(isPolluting);
+  if (unknown.length > 0)
+    throw invalid(unknown.map((parameter) => ({ parameter, detail: 'is not a known parameter' })));
+  const { instance, errors } = check(parameters, metatype);
+  if (errors.length > 0) {
+    throw invalid(
+      errors.map((error) => ({ parameter: error.property, detail: detailOf(error, 'parameter') })),
+    );
+  }
+  return instance;
+}
+
+function check(value: object, metatype: Type): { instance: object; errors: ValidationError[] } {
+  const instance = plainToInstance(metatype, value) as object;
+  const errors = validateSync(instance, { whitelist: true, forbidNonWhitelisted: true });
+  return { instance, errors };
+}
+
+function bodyFaults(error: ValidationError, parent: string): RequestFault[] {
+  const pointer = error.property === OBJECT_RULE ? parent : parent + pointerToken(error.property);
+  const own = error.constraints ? [{ pointer, detail: detailOf(error, 'field') }] : [];
+  // When a value is not even a list or an object, errors of its parts say nothing new.
+  if (own.length > 0 && !Array.isArray(error.value)) return own;
+  return [...own, ...(error.children ?? []).flatMap((child) => bodyFaults(child, pointer))];
+}
+
+function detailOf(
+  { constraints = {}, value, property }: ValidationError,
+  what: 'field' | 'parameter',
+): string {
+  if ('whitelistValidation' in constraints) return `is not a known ${what}`;
+  if ('nestedValidation' in constraints && Object.keys(constraints).length === 1) return 'must be an object';
+  const { nestedValidation: _, ...rules } = constraints;
+  const allowed = Object.values(rules).join('; ');
+  return value === undefined && property !== OBJECT_RULE ? `is required: ${allowed}` : allowed;
+}
+
+function invalid(errors: readonly RequestFault[]): ProblemException {
+  return new ProblemException('validation-failed', { errors: errors.slice(0, MAX_FAULTS) });
 }
 
 /** As the HTTP server parses it: text stays text, and a repeated parameter is an array. */
@@ -148,7 +275,7 @@ it('knows the class of every part of a request', () => {
 });
 
 it.each(parts)('compiled validation and class-validator agree on the $name', ({ name, type, schema }) => {
-  const metadata: ArgumentMetadata = { type, metatype: classes.get(name) as Type };
+  const metadata: Argument = { type, metatype: classes.get(name) as Type };
   const read = (json: string) => (type === 'body' ? readRequestBody(Buffer.from(json)) : parametersOf(json));
   let accepted = 0;
   let refused = 0;
@@ -172,7 +299,7 @@ it.each([
   ['orders that are none', { items: Array.from({ length: 1_001 }, () => 'a') }],
   ['unknown fields', Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`k${index}`, index]))],
 ])('both stop at the same error of hundreds: %s', (_, body) => {
-  const metadata: ArgumentMetadata = { type: 'body', metatype: classes.get('body of placeOrder') as Type };
+  const metadata: Argument = { type: 'body', metatype: classes.get('body of placeOrder') as Type };
   const outcome = outcomeOf(compiled, body, metadata);
   expect(outcome).toStrictEqual(outcomeOf(validatedByReference, body, metadata));
   expect(outcome).toMatchObject({ told: { errors: { length: 100 } } });
