@@ -85,7 +85,7 @@ export class World {
     this.requests++;
     const sent = sentOf(method, target, request);
     const reply = await this.#stage.reply(sent);
-    const wrong = wrongWith(this.#stage, { why: '', sent, expected: 'anything' }, reply);
+    const wrong = wrongWith(this.#stage, { sent, expected: 'anything' }, reply);
     if (wrong) throw new Error(`${method} ${target}: ${wrong}`);
     return reply;
   }
