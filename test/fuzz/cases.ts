@@ -135,7 +135,7 @@ function routeOf({ method, target }: Case['sent']): DocumentedRoute | undefined 
 }
 
 /** The first error of a response. */
-export function wrongWith(stage: FuzzStage, asked: Case, answer: Answer): string | undefined {
+function wrongWith(stage: FuzzStage, asked: Case, answer: Answer): string | undefined {
   const exchange = { stage, asked, answer, body: bodyOf(answer) };
   for (const [name, check] of Object.entries(checks)) {
     const wrong = check(exchange);
