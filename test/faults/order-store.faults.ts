@@ -21,7 +21,8 @@ import { credential } from '../support/settings.ts';
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
-const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 let sandbox: TestSandbox;
 const { ended } = endings();
@@ -77,26 +78,67 @@ async function isSwept(redis: RunningRedis): Promise<void> {
   await until('it is swept', async () => (await sweeps()) >= before + 4);
 }
 
-it('R18 the clock of the order store steps ahead by 8 days, and by 405 days: no order and no write with a key runs again', async () => {
-  const clock = ended(SteppedClock.make());
-  const redis = ended(await startRedis(DURABLE, undefined, clock.environment));
-  const gateway = await gatewayOn(redis);
-  const number = newNumber();
-  expect((await placed(gateway, number)).status).toBe(201);
-  const reserve = caseOf('reserveAssetNums');
-  const headers = { 'idempotency-key': credential() };
-  const reserved = () => onceServed(() => send(gateway, reserve, { headers }));
-  const first = await reserved();
-  for (const days of [8, 405]) {
-    clock.step(days * DAY_MS);
-    await isSwept(redis);
-    const again = await placed(gateway, number);
-    expect([days, again.status, isReplay(again)]).toEqual([days, 201, true]);
-    const repeated = await reserved();
-    expect([days, repeated.text, isReplay(repeated)]).toEqual([days, first.text, true]);
-  }
-  expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
-  expect(await sandbox.journal(reserve.upstream)).toHaveLength(1);
+describe('R18 the clock of the order store steps', () => {
+  let clock: SteppedClock;
+  let redis: RunningRedis;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    clock = SteppedClock.make();
+    redis = await startRedis(DURABLE, undefined, clock.environment);
+    gateway = await startInProcess(sandbox, ofStore(redis));
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await redis.stop();
+    clock.stop();
+  });
+
+  it.each([
+    ['back', -HOUR_MS],
+    ['ahead', HOUR_MS],
+  ])(
+    'by an hour, %s, while orders are under way: what the platform says of each is recorded',
+    async (_, stepMs) => {
+      const [taken, refused] = [newNumber(), newNumber()];
+      for (const [number, action] of [
+        [taken, { delayMs: 2_000 }],
+        // Their leases end meanwhile where the clock is ahead.
+        [refused, { delayMs: 2_000, code: '13004' }],
+      ] as const) {
+        const match = { body: { channelOrderId: number } };
+        await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', match, action });
+      }
+      const answers = [taken, refused].map((number) => placed(gateway, number));
+      await until('both are sent', async () => (await sandbox.spoiled()) === 2);
+      clock.step(stepMs);
+      const [success, refusal] = await Promise.all(answers);
+      expect([success?.status, refusal?.status]).toEqual([201, 422]);
+      await becomes(gateway, taken, 'succeeded');
+      await becomes(gateway, refused, 'rejected');
+      expect(await recordOf(gateway, taken)).toMatchObject({ items: success?.body['items'] });
+      expect(await events(gateway, 'order-result-not-recorded')).toEqual([]);
+    },
+  );
+
+  it('ahead by 8 days, by 405 days, and back: no order and no write with a key runs again', async () => {
+    const number = newNumber();
+    expect((await placed(gateway, number)).status).toBe(201);
+    const reserve = caseOf('reserveAssetNums');
+    const headers = { 'idempotency-key': credential() };
+    const reserved = () => onceServed(() => send(gateway, reserve, { headers }));
+    const first = await reserved();
+    const sent = await sandbox.calls();
+    for (const days of [8, 405, 0]) {
+      clock.step(days * DAY_MS);
+      await isSwept(redis);
+      const again = await placed(gateway, number);
+      expect([days, again.status, isReplay(again)]).toEqual([days, 201, true]);
+      const repeated = await reserved();
+      expect([days, repeated.text, isReplay(repeated)]).toEqual([days, first.text, true]);
+    }
+    expect(await sandbox.calls()).toEqual(sent);
+    expect(await commitsOf(number)).toBe(1);
+  });
 });
 
 const expectRefused = ({ status, body }: TestAnswer) => {

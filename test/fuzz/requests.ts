@@ -4,7 +4,7 @@ import { fitting, type Known, type Schema } from './generate.ts';
 import type { Sent } from './stage.ts';
 
 /** A request before it is text, so that its parts can be replaced. */
-export interface Draft {
+interface Draft {
   readonly route: DocumentedRoute;
   readonly path: Readonly<Record<string, string>>;
   readonly query: readonly (readonly [name: string, value: string])[];
@@ -12,14 +12,14 @@ export interface Draft {
   readonly body: unknown;
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
   readonly schema?: Schema;
 }
 
-export function parametersOf({ operation }: DocumentedRoute, where: string): readonly Parameter[] {
+function parametersOf({ operation }: DocumentedRoute, where: string): readonly Parameter[] {
   return ((operation.parameters ?? []) as readonly Parameter[]).filter((each) => each.in === where);
 }
 
@@ -43,10 +43,6 @@ function streams({ operation }: DocumentedRoute): boolean {
 const FILE = fc
   .stringMatching(/^[a-z0-9]{12,20}$/)
   .map((account) => `account,password,name\n${account},fuzz-password-1,Fuzz\n`);
-
-export function needsKey({ operation }: DocumentedRoute): boolean {
-  return (operation.security ?? []).length > 0;
-}
 
 /** Values for headers of the document, whose schemas only say that they are text. */
 const HEADER_VALUES: Readonly<Record<string, fc.Arbitrary<string>>> = {

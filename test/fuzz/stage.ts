@@ -39,8 +39,7 @@ export class FuzzStage extends Stage {
   }
 
   static async set(): Promise<FuzzStage> {
-    // The sequences know what an order made as soon as it is answered.
-    const sandbox = await TestSandbox.start({ asyncOrderMs: 0, profile: { products: 'any' } });
+    const sandbox = await TestSandbox.start({ profile: { products: 'any' } });
     const login = (username: string) => ({ username, password: sandbox.seedPassword });
     const fleet = await Fleet.start(sandbox, 0, {
       users: {

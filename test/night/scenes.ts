@@ -1,5 +1,4 @@
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import type { Site } from './site.ts';
@@ -18,8 +17,6 @@ export interface Scene {
   /** The words of the section that say what to do. */
   readonly remedy: string;
   mends(site: Site): Promise<unknown>;
-  /** Only where a volume can be mounted. */
-  readonly needsVolume?: true;
 }
 
 const another = newSecret('s');
@@ -131,22 +128,6 @@ export const scenes: readonly Scene[] = [
     console: /guard-init/,
     remedy: 'Then `npm run guard-init`',
     mends: (site) => confirmStore({ ...site.fleet.environment, ...site.environment }),
-  },
-  {
-    name: "the disk of the order store's log is full",
-    alert: 'OrderStoreAway',
-    needsVolume: true,
-    breaks: async (site) => {
-      const { bavail, bsize } = statfsSync(site.volume);
-      writeFileSync(join(site.volume, 'filler'), Buffer.alloc(Math.max(0, bavail - 1) * bsize));
-    },
-    log: ['order-store-away', /orders are refused until it is back/],
-    console: /away|connection|respond/,
-    remedy: 'Start the server on its own volume',
-    mends: async (site) => {
-      rmSync(join(site.volume, 'filler'));
-      await site.startOrders();
-    },
   },
   {
     name: 'an encryption key is replaced under its id',

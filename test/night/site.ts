@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stage } from '../chaos/stage.ts';
@@ -16,13 +15,10 @@ interface Attention {
   readonly alert?: string;
 }
 
-const VOLUME = '2m';
-
 /** One gateway with all that it needs, each part breakable: the platform, both Redis with users of their own, files, a collector. */
 export class Site extends Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'night-'));
   readonly secretFile = join(this.folder, 'app-secret');
-  readonly volume = join(this.folder, 'volume');
   /** The environment that the next start of the gateway gets. */
   environment: Record<string, string> = {};
   readonly firstKeys = newEncryptionKey();
@@ -47,8 +43,6 @@ export class Site extends Stage {
     const site = new Site(sandbox, collector, await Fleet.start(sandbox, 0));
     const { fleet } = site;
     site.#ordersPort = await freePort();
-    mkdirSync(site.volume);
-    if (site.hasVolume) run('mount', '-t', 'tmpfs', '-o', `size=${VOLUME}`, 'night', site.volume);
     await site.startOrders();
     await site.password(site.shared);
     writeFileSync(site.secretFile, sandbox.appSecret);
@@ -65,9 +59,6 @@ export class Site extends Stage {
     await site.startGateway();
     return site;
   }
-
-  /** Only root may mount a volume. */
-  readonly hasVolume = process.getuid?.() === 0;
 
   async startGateway(): Promise<void> {
     await this.fleet.launch(this.environment, {}, 0);
@@ -91,7 +82,7 @@ export class Site extends Stage {
 
   async startOrders(): Promise<void> {
     this.orders = await startRedis([
-      ...['--port', String(this.#ordersPort), '--dir', this.volume],
+      ...['--port', String(this.#ordersPort), '--dir', this.folder],
       ...['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
     ]);
     await this.password(this.orders);
@@ -153,12 +144,6 @@ export class Site extends Stage {
     if (this.shared !== this.fleet.redis) await this.shared.stop();
     await this.orders.stop();
     this.collector.close();
-    if (this.hasVolume) run('umount', this.volume);
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-function run(command: string, ...options: string[]): void {
-  const { status, stderr } = spawnSync(command, options, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${command} ended with ${status}: ${stderr}`);
 }

@@ -93,7 +93,7 @@ function closed(part: unknown): unknown {
 
 const validators = new Map<object, ValidateFunction>();
 
-function validatorOf(schema: object): ValidateFunction {
+export function validatorOf(schema: object): ValidateFunction {
   const known = validators.get(schema);
   if (known) return known;
   const located = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object;

@@ -1,10 +1,8 @@
-import { cpSync, readdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDenial, isSuccess } from '../chaos/orders/check.ts';
 import { numbered } from '../chaos/orders/desk.ts';
 import type { Fault } from '../chaos/orders/plan.ts';
-import { type Kind, type Node, untilElected } from './servers.ts';
+import { type Kind, untilElected } from './servers.ts';
 import type { Site } from './site.ts';
 
 interface Played {
@@ -278,114 +276,6 @@ const mute: Scene = async (site, name, orders) => {
   return { faults };
 };
 
-/** Settings of the master change while it runs: one with which no order is safe, and one with which the log keeps less than it did. */
-const settingsChange: Scene = async (site, name, orders) => {
-  const set = async (setting: string, value: string) => {
-    const master = await site.store.master();
-    await master.ask((client) => client.config('SET', setting, value));
-  };
-  const at = performance.now();
-  let faults: string[] = [];
-  await set('maxmemory-policy', 'allkeys-lru');
-  try {
-    await site.allAre('down');
-    faults = await refusals(site, name);
-  } finally {
-    await set('maxmemory-policy', 'noeviction');
-  }
-  site.count(`${name}: refused for`, secondsSince(at));
-  await site.allAre('up');
-  await set('appendonly', 'no');
-  try {
-    await untilElected('it is in every log', () =>
-      site.gateways.every((gateway) => site.events(gateway).has('order-store-weak')),
-    );
-    await site.allAre('down');
-  } finally {
-    await set('appendonly', 'yes');
-  }
-  await site.allAre('up');
-  const after = await Promise.all(numbered(`${name}-after`, orders).map((each) => site.desk.submit(each)));
-  if (!after.every(isSuccess)) faults.push('not every order is placed after it');
-  return { faults };
-};
-
-/** A server's data goes back to an earlier state, and gateways know that there was more. */
-async function loses(
-  site: Site,
-  name: string,
-  orders: number,
-  keep: (dataFolder: string) => void,
-  lose: (dataFolder: string) => void,
-): Promise<Played> {
-  const [node] = site.store.nodes as [Node];
-  const names = numbered(name, orders);
-  const handIn = (most: { tries?: number } = {}) =>
-    Promise.all(
-      names.map((each, index) => site.desk.submit(each, { at: [index % site.gateways.length], ...most })),
-    );
-  keep(node.dataFolder);
-  const first = await handIn();
-  await node.kill9();
-  lose(node.dataFolder);
-  await node.start();
-  // One gateway that was there before, and one that is new.
-  await site.replaceGateway(0);
-  const faults = first.every(isSuccess) ? [] : ['not every order was placed before'];
-  const again = await handIn({ tries: 3 });
-  if (again.some((answer) => !isDenial(answer))) faults.push('orders went on with records lost');
-  await site.allAre('down');
-  return { faults: [...faults, ...(await confirmed(site, name))], lost: true };
-}
-
-const logOf = (dataFolder: string) => {
-  const folder = join(dataFolder, 'appendonlydir');
-  return join(folder, readdirSync(folder).find((each) => each.endsWith('.incr.aof')) ?? '');
-};
-
-/** The append-only file ends early, as after a repair with redis-check-aof. */
-const cutLog: Scene = (site, name, orders) => {
-  let length = 0;
-  return loses(
-    site,
-    name,
-    orders,
-    (folder) => (length = statSync(logOf(folder)).size),
-    // A quarter of the writes since then stays: in half of them all orders may have begun, and then none is missing.
-    (folder) => truncateSync(logOf(folder), Math.floor((3 * length + statSync(logOf(folder)).size) / 4)),
-  );
-};
-
-/** An earlier copy replaces the data. */
-const restored: Scene = (site, name, orders) =>
-  loses(
-    site,
-    name,
-    orders,
-    (folder) => cpSync(folder, `${folder}-copy`, { recursive: true }),
-    (folder) => {
-      rmSync(folder, { recursive: true });
-      renameSync(`${folder}-copy`, folder);
-    },
-  );
-
-const HOUR_MS = 3_600_000;
-const CLOCK_STEPS_MS = [2_000, -2_000, HOUR_MS, -HOUR_MS, 8 * 24 * HOUR_MS, 0, 405 * 24 * HOUR_MS, 0];
-
-/** The wall clock of the server steps by 2 s, an hour, 8 days and 405 days, ahead and back, during orders; then all are submitted again. */
-const clockSteps: Scene = async (site, name, orders) => {
-  const { clock } = site;
-  if (!clock) throw new Error('this server has no clock of its own');
-  const began = performance.now();
-  for (const [index, step] of CLOCK_STEPS_MS.entries()) {
-    const happen = () => Promise.resolve(clock.step(step));
-    const { seconds } = await amid(site, `${name}-${index}`, orders, happen);
-    site.count(`${name}: first order after, in all`, seconds);
-  }
-  downSince(site, name, began);
-  return {};
-};
-
 const several: readonly Kind[] = ['sentinel', 'cluster'];
 
 /** What happens, and on which kinds of order stores. */
@@ -395,10 +285,6 @@ export const scenes: Readonly<Record<string, readonly [on: readonly Kind[], play
   'split brain': [several, (site, name, orders) => split(site, name, orders, false)],
   'split brain with a replica': [['sentinel'], (site, name, orders) => split(site, name, orders, true)],
   'replicas cut off': [several, mute],
-  'settings changed': [several, settingsChange],
   'master demoted': [['sentinel'], demoted],
   'power cut': [several, powerCut],
-  'clock steps': [['single'], clockSteps],
-  'log cut': [['single'], cutLog],
-  'backup restored': [['single'], restored],
 };

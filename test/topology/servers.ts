@@ -82,33 +82,22 @@ export class Node {
   readonly plainPort: number;
   readonly #file = join(mkdtempSync(join(tmpdir(), 'order-store-settings-')), 'redis.conf');
   readonly #credentials: Credentials;
-  readonly #environment: Readonly<Record<string, string>>;
 
   private constructor(
     { host, port, plainPort }: { host: Host; port: number; plainPort: number },
     credentials: Credentials,
-    environment: Readonly<Record<string, string>>,
   ) {
     this.host = host;
     this.port = port;
     this.plainPort = plainPort;
     this.#credentials = credentials;
-    this.#environment = environment;
   }
 
   static async start(
     host: Host,
     network: Network,
     credentials: Credentials,
-    {
-      settings = [],
-      bus = false,
-      environment = {},
-    }: {
-      settings?: readonly (readonly [string, string])[];
-      bus?: boolean;
-      environment?: Readonly<Record<string, string>>;
-    } = {},
+    { settings = [], bus = false }: { settings?: readonly (readonly [string, string])[]; bus?: boolean } = {},
   ): Promise<Node> {
     const [plainPort, tlsPort] = [await freePort(), await freePort()];
     const port = await network.expose(host, tlsPort);
@@ -138,7 +127,7 @@ export class Node {
         ['cluster-announce-bus-port', String(await network.expose(host, busPort))],
       );
     } else all.push(['replica-announce-ip', '127.0.0.1'], ['replica-announce-port', String(port)]);
-    const node = new Node({ host, port, plainPort }, credentials, environment);
+    const node = new Node({ host, port, plainPort }, credentials);
     node.#write([...all, ['dir', node.dataFolder]]);
     await node.start();
     return node;
@@ -149,7 +138,6 @@ export class Node {
     this.#running = await startConfigured(this.#file, {
       port: this.plainPort,
       dataFolder: this.dataFolder,
-      environment: this.#environment,
     });
   }
 
@@ -201,7 +189,7 @@ export class Node {
   }
 }
 
-export const kinds = ['sentinel', 'cluster', 'single'] as const;
+export const kinds = ['sentinel', 'cluster'] as const;
 export type Kind = (typeof kinds)[number];
 
 /** An order store of several servers, in the form that gateways use. */
@@ -433,28 +421,6 @@ export async function startClusterStore(network: Network, key: string): Promise<
   };
   await untilElected('the nodes know their replicas', async () => (await store.replicas()).length === 1);
   return store;
-}
-
-/** One server, which keeps its orders in its log alone; `environment` may give it another clock. */
-export async function startSingleStore(
-  network: Network,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<OrderStore> {
-  const credentials = await Credentials.make();
-  const node = await Node.start('127.0.2.1', network, credentials, { environment });
-  return {
-    url: `rediss://${credentials.userInfo}@127.0.0.1:${node.port}`,
-    credentials,
-    nodes: [node],
-    sentinels: [],
-    master: () => Promise.resolve(node),
-    replicas: () => Promise.resolve([]),
-    switchOver: () => Promise.reject(new Error('there is no other')),
-    stop: async () => {
-      await node.stop();
-      credentials.remove();
-    },
-  };
 }
 
 function sha256(text: string): string {

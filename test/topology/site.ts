@@ -6,7 +6,6 @@ import { isSuccess } from '../chaos/orders/check.ts';
 import { OrderDesk } from '../chaos/orders/desk.ts';
 import { DEADLINE_MS, faultRules } from '../chaos/orders/plan.ts';
 import { Stage } from '../chaos/stage.ts';
-import { SteppedClock } from '../support/clock-shim.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -16,7 +15,6 @@ import {
   type OrderStore,
   startClusterStore,
   startSentinelStore,
-  startSingleStore,
   untilElected,
 } from './servers.ts';
 
@@ -36,8 +34,6 @@ interface ReadyChange {
 export class Site extends Stage {
   readonly network: Network;
   readonly store: OrderStore;
-  /** For the store of one server. */
-  readonly clock: SteppedClock | undefined;
   readonly readyChanges: ReadyChange[] = [];
   readonly desk: OrderDesk;
   /** Their indexes. */
@@ -46,7 +42,7 @@ export class Site extends Stage {
   readonly #watching = new AbortController();
 
   private constructor(
-    { network, store, clock }: Pick<Site, 'network' | 'store' | 'clock'>,
+    { network, store }: Pick<Site, 'network' | 'store'>,
     sandbox: TestSandbox,
     fleet: Fleet,
     gateways: number,
@@ -54,7 +50,6 @@ export class Site extends Stage {
     super(sandbox, fleet);
     this.network = network;
     this.store = store;
-    this.clock = clock;
     this.gateways = [...Array(gateways).keys()];
     this.desk = new OrderDesk(fleet, sandbox, TRIES);
     this.#environment = {
@@ -69,15 +64,13 @@ export class Site extends Stage {
     const sandbox = await TestSandbox.start();
     await sandbox.fault(faultRules());
     const network = new Network();
-    const clock = kind === 'single' ? SteppedClock.make() : undefined;
     const starters = {
       sentinel: () => startSentinelStore(network),
       // Any key of the ledger: its name decides its slot, and it begins like the platform's own.
       cluster: () => startClusterStore(network, `{${environmentOf(sandbox.url)}:guard}:`),
-      single: () => startSingleStore(network, clock?.environment),
     };
     const [store, fleet] = await Promise.all([starters[kind](), Fleet.start(sandbox, 0)]);
-    const site = new Site({ network, store, clock }, sandbox, fleet, gateways);
+    const site = new Site({ network, store }, sandbox, fleet, gateways);
     await Promise.all(site.gateways.map((index) => site.startGateway(index)));
     for (const index of site.gateways) void site.#watch(index);
     await untilElected('every gateway places orders', async () => {
@@ -95,12 +88,6 @@ export class Site extends Stage {
     const preload = pathToFileURL(resolve('test/topology/source-address.ts')).href;
     const environment = { ...this.#environment, SOURCE_ADDRESS: this.hostOf(index) };
     await this.fleet.launch(environment, { nodeOptions: `--import ${preload} --no-warnings` }, index);
-  }
-
-  /** kill -9, and a new one in its place. */
-  async replaceGateway(index: number): Promise<void> {
-    await this.end(this.gateway(index));
-    await this.startGateway(index);
   }
 
   /** Orders that were placed after this time, each with the request that did it. */
@@ -174,7 +161,6 @@ export class Site extends Stage {
     await super.clear();
     await this.store.stop();
     await this.network.stop();
-    this.clock?.stop();
   }
 
   async #watch(gateway: number): Promise<void> {
