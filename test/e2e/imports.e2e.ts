@@ -644,16 +644,15 @@ it('J12 a caller has at most 100 watches, however many it asks for at once, and 
 });
 
 /** A gateway with this order store takes the place of the shared one until the test ends. */
-async function startWith(url: string, environment: Record<string, string> = {}): Promise<void> {
-  const store = { GUARD_REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
-  gateway = stopped(await TestGateway.start(sandbox, { ...store, ...environment }));
+async function startWith(url: string, clock: Record<string, string> = {}): Promise<void> {
+  const store = { GUARD_REDIS_URL: url, ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
+  gateway = stopped(await TestGateway.start(sandbox, { ...store, ...clock }));
   atEnd(() => ({ gateway } = shared));
 }
 
 it('J8 for a day the list of members cannot be read, or no process runs: what was sent is unknown, what was not has failed, and the passwords are gone', async () => {
   const clock = stopped(SteppedClock.make());
   const redis = stopped(await startRedis([], undefined, clock.environment));
-  const environment = { ENCRYPTION_KEYS: newEncryptionKey(), ...clock.environment };
   const waiting = () => ask(redis, (client) => client.keys('*:waiting:*'));
   /** The platform takes two calls without a response, and then shows its members no more. */
   const twoCallsSent = async (name: string) => {
@@ -671,7 +670,7 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
     expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['completed', counts]);
   };
 
-  await startWith(redis.url, environment);
+  await startWith(redis.url, clock.environment);
   const unread = await twoCallsSent('day');
   clock.step(23.6 * HOUR_MS);
   await endsUnsent(unread);
@@ -682,7 +681,7 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(await waiting()).toHaveLength(1);
   clock.step(50 * HOUR_MS);
   expect(await waiting()).toEqual([]);
-  await startWith(redis.url, environment);
+  await startWith(redis.url, clock.environment);
   await endsUnsent(left);
 });
 
