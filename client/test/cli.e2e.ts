@@ -151,50 +151,45 @@ describe('the command licensing', () => {
       expect(await imported(path)).toMatchObject({ code: 2, err: expect.stringContaining(path) });
   });
 
-  it.each([
-    [
-      'CSV',
-      'csv',
-      (account: string, password: string) =>
-        `account;password;remark;name\n${account};${password};"one; ""two""";A  Name\n`,
-    ],
-    [
-      'JSON lines',
-      'ndjson',
-      (account: string, password: string) =>
-        `${JSON.stringify({ account, password, remark: 'one; "two"', name: 'A  Name' }).replace(/\}$/, ',"departmentId":9007199254741001}')}\n`,
-    ],
-  ])('takes the file of failed rows in %s again once it is mended', async (_, ending, fileOf) => {
-    const path = join(folder, `mended.${ending}`);
-    const failedFile = `${path}.failed.${ending}`;
-    const account = `mended${ending}`;
-    writeFileSync(path, fileOf('bo', newSecret('m')));
-    expect((await imported(path)).code).toBe(1);
-    const failed = readFileSync(failedFile, 'utf8');
-    expect(failed).toContain('"failed"'.slice(ending === 'csv' ? 1 : 0, ending === 'csv' ? -1 : undefined));
-    // As it is, it fails again, and says so in the same columns.
-    const { jobId } = JSON.parse((await licensing('jobs list --json')).out.split('\n')[0] ?? '') as {
-      jobId: string;
-    };
-    const again = await licensing(`jobs retry ${jobId}`, failedFile);
-    expect([again.code, again.err]).toEqual([1, expect.stringContaining('1 row failed')]);
-    expect(readFileSync(`${failedFile}.failed.${ending}`, 'utf8')).toBe(failed);
-    const mended = failed.replace('bo', account);
-    // As another program saves it.
-    const saved =
-      ending === 'csv'
-        ? mended.replace(/status;code;message/, '"status";"code";"message"')
-        : mended.replaceAll(/,"(status|code|message)":/g, ', "$1": ');
-    expect(saved).not.toBe(mended);
-    writeFileSync(failedFile, saved);
-    expect(await imported(failedFile)).toMatchObject({ code: 0 });
-    const { out } = await licensing(`members list ent-harbour --keyword ${account} --json`);
-    expect(JSON.parse(out)).toMatchObject({
-      name: 'A  Name',
-      remark: 'one; "two"',
-      ...(ending === 'ndjson' && { departmentId: '9007199254741001' }),
-    });
-  });
+  it.each(['csv', 'ndjson'] as const)(
+    'takes the failed rows in %s again once they are mended',
+    async (ending) => {
+      const path = join(folder, `mended.${ending}`);
+      const failedFile = `${path}.failed.${ending}`;
+      const account = `mended${ending}`;
+      const password = newSecret('m');
+      const ofJson = JSON.stringify({ account: 'bo', password, remark: 'one; "two"', name: 'A  Name' });
+      const files = {
+        csv: `account;password;remark;name\nbo;${password};"one; ""two""";A  Name\n`,
+        ndjson: ofJson.replace(/\}$/, ',"departmentId":9007199254741001}\n'),
+      };
+      writeFileSync(path, files[ending]);
+      expect((await imported(path)).code).toBe(1);
+      const failed = readFileSync(failedFile, 'utf8');
+      expect(failed).toMatch(ending === 'csv' ? /;failed;/ : /:"failed",/);
+      // As it is, it fails again, and says so in the same columns.
+      const [newest = ''] = (await licensing('jobs list --json')).out.split('\n');
+      const { jobId } = JSON.parse(newest) as { jobId: string };
+      const again = await licensing(`jobs retry ${jobId}`, failedFile);
+      expect([again.code, again.err]).toEqual([1, expect.stringContaining('1 row failed')]);
+      expect(readFileSync(`${failedFile}.failed.${ending}`, 'utf8')).toBe(failed);
+      const mended = failed.replace('bo', account);
+      // As another program saves it.
+      const saved =
+        ending === 'csv'
+          ? mended.replace(/status;code;message/, '"status";"code";"message"')
+          : mended.replaceAll(/,"(status|code|message)":/g, ', "$1": ');
+      expect(saved).not.toBe(mended);
+      writeFileSync(failedFile, saved);
+      expect(await imported(failedFile)).toMatchObject({ code: 0 });
+      const { out } = await licensing(`members list ent-harbour --keyword ${account} --json`);
+      expect(JSON.parse(out)).toMatchObject({
+        name: 'A  Name',
+        remark: 'one; "two"',
+        ...(ending === 'ndjson' && { departmentId: '9007199254741001' }),
+      });
+    },
+  );
 
   it('tells a refusal with its faults and code, as JSON where that was asked for', async () => {
     const refused = await licensing('orders list --state gone --json');

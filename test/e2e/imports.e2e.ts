@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { endings } from '../support/endings.ts';
-import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { converse } from '../support/raw-client.ts';
 import { ask, startCluster, startRedis, startSentinel, until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
@@ -18,15 +18,18 @@ const HOUR_MS = 3_600_000;
 /** More of a file is not sent by a test. */
 const MOST_BYTES = 2 * MIB;
 
+const scopes = ['members:read', 'members:write'];
 const callers = [
-  { name: 'other', scopes: ['members:read', 'members:write'], enterprises: ['ent-meridian'], users: ['*'] },
+  { name: 'other', scopes, enterprises: ['ent-meridian'], users: ['*'] },
+  { name: 'north', scopes, enterprises: ['ent-harbour'], users: ['*'] },
 ];
 /** With the jobs in Redis, and a cache that no import may use. */
-const shared = useStack({
-  redis: ['REDIS_URL'],
-  environment: { CACHE_TTL_MS: '60000', IMPORT_MAX_BYTES: String(MOST_BYTES) },
-  callers,
-});
+const environment = {
+  CACHE_TTL_MS: '60000',
+  IMPORT_MAX_BYTES: String(MOST_BYTES),
+  ENCRYPTION_KEYS: newEncryptionKey(),
+};
+const shared = useStack({ redis: ['REDIS_URL'], environment, callers });
 const { sandbox } = shared;
 let { gateway } = shared;
 const { ended: stopped, atEnd } = endings();
@@ -100,8 +103,8 @@ function countsOf(rows: readonly Row[]): Record<string, number> {
   return Object.fromEntries([...told].map(([what, { length }]) => [what, length]));
 }
 
-async function members(): Promise<Map<string, Record<string, unknown>>> {
-  const { text } = await gateway.get('/v1/enterprises/ent-harbour/members/export', {
+async function members(enterprise = 'ent-harbour'): Promise<Map<string, Record<string, unknown>>> {
+  const { text } = await gateway.get(`/v1/enterprises/${enterprise}/members/export`, {
     headers: { accept: 'application/x-ndjson' },
   });
   const all = text.split('\n').filter((line) => line !== '');
@@ -641,16 +644,15 @@ it('J12 a caller has at most 100 watches, however many it asks for at once, and 
 });
 
 /** A gateway with this order store takes the place of the shared one until the test ends. */
-async function startWith(url: string, environment: Record<string, string> = {}): Promise<void> {
-  const store = { GUARD_REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
-  gateway = stopped(await TestGateway.start(sandbox, { ...store, ...environment }));
+async function startWith(url: string, clock: Record<string, string> = {}): Promise<void> {
+  const store = { GUARD_REDIS_URL: url, ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
+  gateway = stopped(await TestGateway.start(sandbox, { ...store, ...clock }));
   atEnd(() => ({ gateway } = shared));
 }
 
 it('J8 for a day the list of members cannot be read, or no process runs: what was sent is unknown, what was not has failed, and the passwords are gone', async () => {
   const clock = stopped(SteppedClock.make());
   const redis = stopped(await startRedis([], undefined, clock.environment));
-  const environment = { ENCRYPTION_KEYS: newEncryptionKey(), ...clock.environment };
   const waiting = () => ask(redis, (client) => client.keys('*:waiting:*'));
   /** The platform takes two calls without a response, and then shows its members no more. */
   const twoCallsSent = async (name: string) => {
@@ -668,7 +670,7 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
     expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['completed', counts]);
   };
 
-  await startWith(redis.url, environment);
+  await startWith(redis.url, clock.environment);
   const unread = await twoCallsSent('day');
   clock.step(23.6 * HOUR_MS);
   await endsUnsent(unread);
@@ -679,7 +681,7 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(await waiting()).toHaveLength(1);
   clock.step(50 * HOUR_MS);
   expect(await waiting()).toEqual([]);
-  await startWith(redis.url, environment);
+  await startWith(redis.url, clock.environment);
   await endsUnsent(left);
 });
 
@@ -692,4 +694,122 @@ it('the jobs in a cluster, and in a master that sentinels watch, run to their en
     expect([url, job]).toMatchObject([url, { state: 'succeeded', succeeded: 250 }]);
     expect((await gateway.get('/v1/jobs')).body).toMatchObject({ total: 1 });
   }
+});
+
+describe('on two replicas', () => {
+  const NORTH = { caller: 'north', enterprise: 'ent-harbour', user: 'default' };
+  const SOUTH = { caller: 'other', enterprise: 'ent-meridian', user: 'meridian' };
+  let second: TestGateway;
+  beforeAll(async () => {
+    const files = { CALLERS_FILE: gateway.callersFile, UPSTREAM_USERS_FILE: gateway.usersFile };
+    const store = { REDIS_URL: shared.redis().url };
+    second = await TestGateway.start(sandbox, { ...environment, ...store, ...files });
+  });
+  // Room for any number of members.
+  beforeEach(() => sandbox.control('PATCH', '/state/enterprises/ent-meridian', { trialMemberLimit: null }));
+  afterAll(() => second.stop());
+
+  const headersOf = ({ caller, user }: typeof NORTH) => ({
+    'x-api-key': String(gateway.keys[caller]),
+    'x-acting-user': user,
+  });
+
+  async function importBy(
+    replica: TestGateway,
+    tenant: typeof NORTH,
+    body: string | ReadableStream,
+    key = newSecret('k'),
+  ): Promise<TestAnswer> {
+    const headers = { ...CSV, ...headersOf(tenant), 'idempotency-key': key };
+    const url = replica.url + IMPORTS.replace('ent-harbour', tenant.enterprise);
+    const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      body: JSON.parse(text) as object as never,
+    };
+  }
+
+  it.each([
+    ['at the same moment', false],
+    ['while the upload of one is held back until the other runs', true],
+  ])('J13 two callers that import with the same Idempotency-Key %s have a job each', async (_, isHeld) => {
+    const key = newSecret('k');
+    let upload!: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => void (upload = controller) });
+    const send = (text: string) => upload.enqueue(new TextEncoder().encode(text));
+    send(file(newRows('south', 50)));
+    const southern = importBy(second, SOUTH, body, key);
+    const ofNorth = file(newRows('north', 150));
+    const northern = importBy(gateway, NORTH, ofNorth, key);
+    if (isHeld) await isCalled('addMembers', 1);
+    send(newRows('late', 100).join('\r\n'));
+    upload.close();
+    const [north, south] = [await northern, await southern];
+    expect(north.body['jobId']).not.toBe(south.body['jobId']);
+    for (const [answer, enterprise, own, others] of [
+      [north, 'ent-harbour', /^north/, /^(south|late)/],
+      [south, 'ent-meridian', /^(south|late)/, /^north/],
+    ] as const) {
+      expect(await ended(answer)).toMatchObject({ state: 'succeeded', total: 150, succeeded: 150 });
+      const accounts = [...(await members(enterprise)).keys()];
+      expect(accounts.filter((account) => own.test(account))).toHaveLength(150);
+      expect(accounts.filter((account) => others.test(account))).toEqual([]);
+    }
+    // A repeat is of the caller's own job.
+    expect((await importBy(second, NORTH, ofNorth, key)).body['jobId']).toBe(north.body['jobId']);
+  });
+
+  describe('J9 a caller that loses its rights', () => {
+    let kept: CallerEntry[];
+    beforeEach(() => {
+      kept = gateway.callers;
+    });
+    afterEach(() => entriesAre(kept));
+
+    /** The entries in the file that both gateways read. */
+    async function entriesAre(entries: CallerEntry[]): Promise<void> {
+      gateway.callers = entries;
+      gateway.writeCallers();
+      const told = entries.find(({ name }) => name === NORTH.caller)?.scopes ?? [];
+      await until('both gateways have read the file', async () => {
+        const headers = headersOf(NORTH);
+        const answers = await Promise.all(
+          [gateway, second].map((one) => one.get('/v1/callers/me', { headers })),
+        );
+        return answers.every(({ body }) => ((body['scopes'] ?? []) as []).length === told.length);
+      });
+    }
+
+    const isNorth = ({ name }: CallerEntry) => name === NORTH.caller;
+    it.each([
+      [
+        'its scopes go',
+        (all: CallerEntry[]) => all.map((one) => (isNorth(one) ? { ...one, scopes: [] } : one)),
+      ],
+      ['its entry goes', (all: CallerEntry[]) => all.filter((one) => !isNorth(one))],
+    ])('J15 sends no more of its import, and sees no more of it, when %s', async (_, without) => {
+      // The platform carries the calls out, and their answers are held back.
+      const late = { phase: 'after', skip: 2, action: { hang: true } };
+      const rules = await sandbox.fault({ operation: 'addMembers', ...late });
+      const answer = await importBy(gateway, NORTH, file(newRows('gone', 600)));
+      const watch = () => fetch(`${second.url + accepted(answer)}/events`, { headers: headersOf(NORTH) });
+      const watched = await watch();
+      expect(watched.status).toBe(200);
+      await isCalled('addMembers', 4);
+      await entriesAre(without(kept));
+      expect(await watched.text()).not.toContain('event: done');
+      expect([401, 403]).toContain((await watch()).status);
+      await letGo(rules);
+      expect(await ended(answer)).toMatchObject({
+        ...{ state: 'failed', succeeded: 200, unknown: 200, failed: 200 },
+        problem: { code: 'forbidden' },
+      });
+      const accounts = [...(await members()).keys()];
+      expect(accounts.filter((account) => account.startsWith('gone'))).toHaveLength(400);
+      expect(await sandbox.journal('addMembers')).toHaveLength(4);
+    });
+  });
 });
