@@ -135,10 +135,7 @@ export class Node {
 
   /** With its last settings: a server that became a replica stays one. */
   async start(): Promise<void> {
-    this.#running = await startConfigured(this.#file, {
-      port: this.plainPort,
-      dataFolder: this.dataFolder,
-    });
+    this.#running = await startConfigured(this.#file, { port: this.plainPort, dataFolder: this.dataFolder });
   }
 
   get running(): RunningRedis {
