@@ -419,14 +419,14 @@ describe('a token in the store of a process', () => {
 
   it('of another platform, user center, application or secret is never served, and left alone', async () => {
     const token = await obtained((await newProcess()).store);
-    for (const environment of [
-      { UPSTREAM_BASE_URL: 'http://127.0.0.1:10' },
-      { UPSTREAM_TOKEN_URL: 'http://127.0.0.1:10/oauth/token' },
-      { UPSTREAM_APP_KEY: credential() },
-      { UPSTREAM_APP_SECRET: credential() },
-    ]) {
-      const other = (await newProcess(environment)).store;
-      expect([environment, await found(other)]).toEqual([environment, undefined]);
+    for (const [name, value] of Object.entries({
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:10',
+      UPSTREAM_TOKEN_URL: 'http://127.0.0.1:10/oauth/token',
+      UPSTREAM_APP_KEY: credential(),
+      UPSTREAM_APP_SECRET: credential(),
+    })) {
+      const other = (await newProcess({ [name]: value })).store;
+      expect([name, await found(other)]).toEqual([name, undefined]);
       await obtained(other);
       expect(await found((await newProcess()).store)).toMatchObject(token);
     }
