@@ -20,13 +20,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const entry = (over: object = {}) => ({ name: 'billing', scopes: ['orders:read'], ...over });
 const withCallers = (...callers: object[]) => JSON.stringify({ callers });
 
-function file(content: string | Buffer): string {
+function file(content: string): string {
   const path = join(folder, randomBytes(8).toString('hex'));
   writeFileSync(path, content);
   return path;
 }
 
-function faultOf(content: string | Buffer): string {
+function faultOf(content: string): string {
   try {
     readCallersFile(file(content));
   } catch (error) {
@@ -53,13 +53,9 @@ describe('a callers file', () => {
   const { hash } = newApiKey();
   const refused = (...callers: object[]) => withCallers(...callers.map((each) => entry(each)));
   const HASH = /^callers\[0\]\.keys\[0\] of "billing": must be the SHA-256/;
-  it.each<[string, string | Buffer, RegExp]>([
-    ['no JSON', '{"callers":[', /^line 1, column 13: the file is no JSON/],
-    ['bytes', Buffer.from([0xff, 0xfe]), /^the file is not UTF-8 text/],
-    ['a list', '[]', /^the whole file: /],
+  it.each<[string, string, RegExp]>([
     ['without callers', '{}', /^callers: /],
     ['with a misspelt top field', '{"callers":[],"caller":[]}', /^the whole file: /],
-    ['with a caller without a name', withCallers({ scopes: [] }), /^callers\[0\]\.name: /],
     ['with a strange name', refused({ name: 'a b' }), /^callers\[0\]\.name: must be 1 to 64 of/],
     ['without scopes', withCallers({ name: 'a' }), /^callers\[0\]\.scopes of "a": /],
     [
@@ -75,7 +71,6 @@ describe('a callers file', () => {
       refused({ keys: [hash, hash, hash] }),
       /^callers\[0\]\.keys of "billing": must be at most two/,
     ],
-    ['with a word for a list', refused({ channels: '*' }), /^callers\[0\]\.channels of "billing": /],
     ['with an empty id', refused({ enterprises: [''] }), /^callers\[0\]\.enterprises\[0\] of "billing": /],
     [
       'with a senseless limit',
@@ -97,7 +92,6 @@ describe('a callers file', () => {
       refused({ keys: [hash] }, { name: 'b', keys: [hash] }),
       /^callers\[1\] of "b" has the key of callers\[0\]: every key must be used once/,
     ],
-    ['with one key twice', refused({ keys: [hash, hash] }), /has the key of callers\[0\]: every key must/],
   ])('is refused with the place and the rule: %s', (_, content, message) => {
     expect(faultOf(content)).toMatch(message);
   });
@@ -147,14 +141,12 @@ describe('the registry', () => {
     return { registry, recorded };
   }
 
-  it.each([
-    ['there', undefined],
-    ['right', withCallers(entry({ scopes: ['all'] }))],
-  ])('stops the start with the name of the variable where the file is not %s', (_, content) => {
-    const path = content === undefined ? join(folder, 'none') : file(content);
-    const registry = new CallerRegistry({ file: path }, new RecordedLog().log);
-    expect(() => registry.onModuleInit()).toThrow(ConfigError);
-    expect(() => registry.onModuleInit()).toThrow(/CALLERS_FILE /);
+  it('stops the start with the name of the variable where the file is not there or breaks a rule', () => {
+    for (const path of [join(folder, 'none'), file(withCallers(entry({ scopes: ['all'] })))]) {
+      const registry = new CallerRegistry({ file: path }, new RecordedLog().log);
+      expect(() => registry.onModuleInit()).toThrow(ConfigError);
+      expect(() => registry.onModuleInit()).toThrow(/CALLERS_FILE /);
+    }
   });
 
   it('takes a change over, keeps the last good one when the file breaks or vanishes, and recovers', async () => {

@@ -46,17 +46,6 @@ function later(minutes: number): void {
 }
 
 describe('a token that was verified', () => {
-  it('is known at once from then on, with its own scopes and nothing else of its own', async () => {
-    const token = await issuer.token({ ...CLAIMS, enterprises: ['*'], appKey: 'x', rateLimit: null });
-    expect(callers.recognised(token)).toBeUndefined();
-    const caller = await callers.verified(token);
-    expect(caller).toEqual({
-      ...registry.byName('portal'),
-      scopes: new Set(['orders:read', 'orders:write']),
-    });
-    expect(callers.recognised(token)).toBe(caller);
-  });
-
   it('counts no longer once the issuer has withdrawn its key', async () => {
     await issuer.addKey('key-2');
     const [old, other] = [await issuer.token(CLAIMS), await issuer.token(CLAIMS, { kid: 'key-2' })];

@@ -37,57 +37,6 @@ class Loop {
   }
 }
 
-interface Load {
-  /** Requests a second, from second to second. */
-  readonly rate: number;
-  readonly from: number;
-  readonly to: number;
-  readonly asker?: Asker;
-}
-
-interface Sample {
-  readonly asker: Asker;
-  readonly at: number;
-  readonly ms: number;
-  readonly isServed: boolean;
-}
-
-const SERVE_MS = 3;
-const REFUSE_MS = 0.1;
-
-/** Requests of 3 ms each, read off their connections once a turn: at most 333 of them a second can be served. */
-function simulate(...loads: readonly Load[]): Sample[] {
-  const loop = new Loop();
-  const arrivals = loads
-    .flatMap(({ rate, from, to, asker = CRM }) =>
-      Array.from({ length: rate * (to - from) }, (_, index) => ({
-        at: (from + index / rate) * 1_000,
-        asker,
-      })),
-    )
-    .sort((one, other) => one.at - other.at);
-  const samples: Sample[] = [];
-  let next = 0;
-  while (samples.length < arrivals.length) {
-    const polled = loop.now;
-    for (let arrival = arrivals[next]; arrival && arrival.at <= polled; arrival = arrivals[++next]) {
-      const { at, asker } = arrival;
-      const end = (isServed: boolean, ms: number) => {
-        loop.now += ms;
-        samples.push({ asker, at, ms: loop.now - at, isServed });
-      };
-      if (!loop.admit(() => end(true, SERVE_MS), asker)) end(false, REFUSE_MS);
-    }
-    loop.check();
-    if (loop.now === polled) loop.now += 0.5;
-  }
-  return samples;
-}
-
-const within = (samples: readonly Sample[], from: number, to: number) =>
-  samples.filter(({ at }) => at >= from * 1_000 && at < to * 1_000);
-const slowest = (samples: readonly Sample[]) => Math.max(...samples.map(({ ms }) => ms));
-
 describe('a turn', () => {
   let loop: Loop;
   let begun: string[];
@@ -279,25 +228,34 @@ it.each([
   expect(begun).toBe(500);
 });
 
-describe('turns', () => {
-  it('under twice what they can serve go on serving that, refuse the rest at once, and are themselves right after', () => {
-    const samples = simulate({ rate: 667, from: 0, to: 30 }, { rate: 200, from: 30, to: 35 });
-    const busy = within(samples, 10, 30);
-    const served = busy.filter(({ isServed }) => isServed);
-    expect(served.length / 20).toBeGreaterThan(0.9 * (1_000 / SERVE_MS));
-    expect(slowest(served)).toBeLessThan(250);
-    const refused = samples.filter(({ isServed }) => !isServed);
-    expect(slowest(refused)).toBeLessThan(50);
-    const after = within(samples, 31, 35);
-    expect(after.every(({ isServed, ms }) => isServed && ms < 50)).toBe(true);
-  });
-
-  it('K31 serve a caller with few requests soon, while another sends more than they can serve', () => {
-    const samples = simulate({ rate: 900, from: 0, to: 20 }, { rate: 20, from: 0, to: 20, asker: WEB });
-    const few = samples.filter(({ asker }) => asker === WEB);
-    expect(few).toHaveLength(400);
-    expect(few.every(({ isServed }) => isServed)).toBe(true);
-    expect(slowest(few)).toBeLessThan(50);
-    expect(samples.filter(({ isServed }) => !isServed).length).toBeGreaterThan(5_000);
-  });
+it('K31 a caller that sends more than can be served waits for a moment, and beyond that is refused: no other one is, and itself not right after', () => {
+  const loop = new Loop();
+  let waited: number[] = [];
+  const arrive = () => {
+    const at = loop.now;
+    return loop.admit(() => {
+      waited.push(loop.now - at);
+      loop.now += 3;
+    });
+  };
+  /** Seven requests in each turn, of which four can be served: how many are refused. */
+  const flood = (ms: number): number => {
+    let refused = 0;
+    for (const end = loop.now + ms; loop.now < end; loop.check())
+      for (let count = 0; count < 7; count++) if (!arrive()) refused++;
+    return refused;
+  };
+  expect([flood(3_500), loop.queue.isOverloaded]).toEqual([0, false]);
+  expect([flood(6_000) > 0, loop.queue.isOverloaded]).toEqual([true, true]);
+  waited = [];
+  flood(5_000);
+  // What it begins is as much as without a flood.
+  expect(waited.length).toBeGreaterThan(0.9 * (5_000 / 3));
+  expect(Math.max(...waited)).toBeLessThan(250);
+  const from = loop.now;
+  let webAt = Infinity;
+  expect(loop.admit(() => (webAt = loop.now), WEB)).toBe(true);
+  loop.pass(2_100);
+  expect(webAt - from).toBeLessThan(50);
+  expect([arrive(), loop.queue.isOverloaded]).toEqual([true, false]);
 });

@@ -17,7 +17,6 @@ describe('a known secret in a text', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
 
   it.each<[string, string]>([
-    ['in JSON', JSON.stringify({ reason: secret })],
     ['in JSON in JSON', JSON.stringify({ reason: JSON.stringify({ password: secret }) })],
     ['as it is', secret],
     ['in JSON with escaped slashes', JSON.stringify(`${secret}/a`).replaceAll('/', '\\/')],

@@ -83,23 +83,22 @@ describe('a token request', () => {
 });
 
 describe('a token that arrives', () => {
-  it.each<[string, object]>([
-    ['without a type', {}],
-    ['as Bearer', { token_type: 'Bearer' }],
-    ['with members of its own', { uid: 12345678901234567n.toString(), nested: { a: [1.5] } }],
-    ['with members that are null', { token_type: null, scope: null, refresh_token: null, id_token: null }],
-  ])('%s is accepted', async (_, members) => {
-    server.answer = (response) =>
-      json(response, { access_token: 'access_token_9', expires_in: 3600, ...members });
-    expect(await request()).toMatchObject({ value: 'access_token_9', usableMs: 3_240_000 });
+  it('is accepted as Bearer, without a type, and with members of its own, null or not', async () => {
+    for (const members of [
+      {},
+      { token_type: 'Bearer', uid: 12345678901234567n.toString(), nested: { a: [1.5] } },
+      { token_type: null, scope: null, refresh_token: null, id_token: null },
+    ]) {
+      server.answer = (response) =>
+        json(response, { access_token: 'access_token_9', expires_in: 3600, ...members });
+      const token = { value: 'access_token_9', usableMs: 3_240_000 };
+      expect([members, await request()]).toEqual([members, expect.objectContaining(token)]);
+    }
   });
 
   it.each<[string, json: string, usableMs: number]>([
     ['missing', '', 240_000],
-    ['null', ',"expires_in":null', 240_000],
     ['text', ',"expires_in":"3600"', 3_240_000],
-    ['a float', ',"expires_in":3600.0', 3_240_000],
-    ['1e12', ',"expires_in":1e12', 77_760_000],
     ['30 digits', `,"expires_in":${'9'.repeat(30)}`, 77_760_000],
   ])('T8 with its life %s is used as long as it may be', async (_, life, usableMs) => {
     server.answer = (response) => json(response, `{"access_token":"a"${life}}`);
@@ -109,7 +108,6 @@ describe('a token that arrives', () => {
 
 describe('credentials that are refused', () => {
   it.each([
-    ['invalid_client', 400],
     ['invalid_client', 401],
     ['invalid_grant', 400],
     ['invalid_scope', 400],
@@ -131,15 +129,11 @@ describe('an endpoint that gives no token', () => {
   const jsonType = { 'content-type': 'application/json' };
   it.each<[string, number, body: string, headers: Record<string, string>]>([
     ['an error that may pass', 400, '{"error":"temporarily_unavailable"}', jsonType],
-    ['an error of its own', 400, '{"error":"E-500"}', jsonType],
     ['an envelope', 200, '{"code":"500","message":"retry"}', jsonType],
     ['HTTP 502 in HTML', 502, '<html>', { 'content-type': 'text/html' }],
     ['HTML', 200, '<html>', { 'content-type': 'text/html' }],
-    ['nothing', 200, '', jsonType],
-    ['null', 200, 'null', jsonType],
     ['a list', 200, '[]', jsonType],
     ['a token that is a number', 200, '{"access_token":5}', jsonType],
-    ['a token of 20 kB', 200, `{"access_token":"${'x'.repeat(20_000)}"}`, jsonType],
     ['a token of two lines', 200, String.raw`{"access_token":"a\r\nb: c"}`, jsonType],
     ['two tokens', 200, '{"access_token":"a","access_token":"b"}', jsonType],
     ['too deep an answer', 200, `{"access_token":"a","x":${'['.repeat(9)}${']'.repeat(9)}}`, jsonType],
@@ -175,29 +169,23 @@ describe('an endpoint that gives no token', () => {
     await gone.promise;
   });
 
-  it.each([302, 307])(
-    'T18 a redirect (%i) is unavailable and not followed, since the body holds the secret',
-    async (status) => {
-      server.answer = (response) => raw(response, '', status, { location: elsewhere.url });
-      expect((await failureOf()).kind).toBe('unavailable');
-      expect(elsewhere.requests).toEqual([]);
-    },
-  );
-
-  it.each([429, 503])('says when to come back (%i)', async (status) => {
-    server.answer = (response) => raw(response, '<html>', status, { 'retry-after': '30' });
-    expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter: 30 });
-    server.answer = (response) => json(response, { error: 'slow_down' }, status, { 'retry-after': '30' });
-    expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter: 30 });
+  it('T18 a redirect is unavailable and not followed, since the body holds the secret', async () => {
+    server.answer = (response) => raw(response, '', 307, { location: elsewhere.url });
+    expect((await failureOf()).kind).toBe('unavailable');
+    expect(elsewhere.requests).toEqual([]);
   });
 
-  it.each([
-    ['up to an hour', '600', 600],
-    ['no longer than an hour', '1000000000', 3_600],
-    ['a minute with a 429 that says nothing', undefined, 60],
-  ])('is left alone for %s', async (_, given, retryAfter) => {
-    server.answer = (response) => raw(response, '', 429, given === undefined ? {} : { 'retry-after': given });
-    expect(await failureOf()).toMatchObject({ retryAfter });
+  it.each<[string, number, string | undefined, number]>([
+    ['as long as it says', 429, '600', 600],
+    ['as long as it says', 503, '600', 600],
+    ['no longer than an hour', 429, '1000000000', 3_600],
+    ['a minute', 429, undefined, 60],
+  ])('is left alone for %s (%i, Retry-After: %s)', async (_, status, given, retryAfter) => {
+    const headers: Record<string, string> = given === undefined ? {} : { 'retry-after': given };
+    server.answer = (response) => raw(response, '<html>', status, headers);
+    expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter });
+    server.answer = (response) => json(response, { error: 'slow_down' }, status, headers);
+    expect(await failureOf()).toMatchObject({ kind: 'unavailable', retryAfter });
   });
 });
 

@@ -193,12 +193,12 @@ describe('a session', () => {
   });
 
   it('ends with its token when the platform gives no refresh token', async () => {
-    const patch = { refresh_token: null, expires_in: 4 };
+    const patch = { refresh_token: null, expires_in: 2 };
     await sandbox.fault({ operation: 'token', times: 1, action: { patch } });
     const login = { username: 'anna@harbour', password: sandbox.seedPassword };
     const { body } = await gateway.post('/v1/sessions', login);
     // Half of a short life.
-    expect(Date.parse(body['expiresAt'] as string) - Date.now()).toBeLessThanOrEqual(2_000);
+    expect(Date.parse(body['expiresAt'] as string) - Date.now()).toBeLessThanOrEqual(1_000);
     const headers = { 'x-session-id': body['sessionId'] as string };
     await until('it has ended', async () => (await gateway.get(MEMBERS, { headers })).status === 401);
     expect((await sandbox.journal('token')).map((each) => grantOf(each.body))).toEqual(['password']);
@@ -245,18 +245,5 @@ describe('G5 a session is used on a replica whose clock is wrong', () => {
     await sandbox.revokeTokens({ username: 'anna@harbour' });
     expect((await there(MEMBERS, opened)).status).toBe(200);
     expect((await gateway.get(MEMBERS, { headers: opened })).status).toBe(200);
-  });
-});
-
-describe('sessions without their store', () => {
-  it('are 503, and never trusted unchecked', async () => {
-    const headers = await logIn();
-    const closed = gateway.logged('redis-away');
-    await redis.kill9();
-    await closed;
-    const answer = await gateway.get(MEMBERS, { headers });
-    expect(answer.status).toBe(503);
-    expect(answer.body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed' });
-    expect((await gateway.get(MEMBERS)).status).toBe(200);
   });
 });

@@ -196,14 +196,14 @@ describe('one gateway', () => {
   });
 });
 
-describe('three processes', () => {
+describe('two processes', () => {
   let fleet: Fleet;
   let passedMs = 0;
 
   beforeAll(async () => {
     await sandbox.reset({ tokens: true });
     await sandbox.acceptSecrets(sandbox.appSecret);
-    fleet = await Fleet.start(sandbox, 3, {
+    fleet = await Fleet.start(sandbox, 2, {
       // On a busy machine it takes longer than the default until a connection is made.
       environment: { UPSTREAM_TOKEN_URL: endpoint.url, UPSTREAM_CONNECT_TIMEOUT_MS: '5000' },
       how: { disturbed: true },
@@ -246,7 +246,7 @@ describe('three processes', () => {
     const calls = await sandbox.journal('listAssets');
     const revoked = calls.filter(({ code }) => code === '60000');
     expect(revoked.length).toBeGreaterThan(0);
-    expect(calls.length).toBe(30 + revoked.length);
+    expect(calls.length).toBe(20 + revoked.length);
     expect(calls.at(-1)?.headers['authorization']).not.toBe(revoked[0]?.headers['authorization']);
   });
 
@@ -262,7 +262,7 @@ describe('three processes', () => {
     await sandbox.fault(refused);
     endpoint.requests.length = 0;
     await fleet.herd(5, ASSETS);
-    expect((await sandbox.journal('listAssets')).length).toBeLessThanOrEqual(15 * 2);
+    expect((await sandbox.journal('listAssets')).length).toBeLessThanOrEqual(10 * 2);
     expect(endpoint.requests).toEqual([]);
   });
 
@@ -289,7 +289,7 @@ describe('three processes', () => {
     endpoint.answer = (response) => raw(response, '', 429, { 'retry-after': '1800' });
     const answers = [await fleet.get(0, ASSETS)];
     endpoint.answer = passOn;
-    for (const index of [1, 2]) answers.push(await fleet.get(index, ASSETS));
+    answers.push(await fleet.get(1, ASSETS));
     expect(outcomes(answers)).toEqual([`503 ${NO_TOKEN.code}`]);
     for (const { headers } of answers) {
       expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(1_800);
@@ -299,7 +299,7 @@ describe('three processes', () => {
   });
 
   it('T16 with clocks that are an hour off use the same token, and no expired one', async () => {
-    for (const [index, hours] of [1, -1, 0].entries())
+    for (const [index, hours] of [1, -1].entries())
       await fleet.gateways[index]?.disturb({ clock: hours * 3_600_000 });
     for (let round = 0; round < 2; round++) expect(outcomes(await fleet.herd(2, ASSETS))).toEqual([200]);
     expect(endpoint.requests.length).toBeLessThanOrEqual(atMost());
