@@ -16,13 +16,6 @@ describe('the kind and place of a failure', () => {
       new TypeError("Cannot read properties of undefined (reading 'items')"),
       "Cannot read properties of undefined (reading 'items')",
     ],
-    [
-      Object.assign(
-        new Error("ENOENT: no such file or directory, open '/app/dist/bundle/console-page/now.js'"),
-        { code: 'ENOENT' },
-      ),
-      "ENOENT: no such file or directory, open '/app/dist/bundle/console-page/now.js'",
-    ],
     [new Error('connect ECONNREFUSED 127.0.0.1:6379'), 'connect ECONNREFUSED 127.0.0.1:6379'],
     [
       new SyntaxError('Unexpected token, "Summer2024" is not valid JSON'),

@@ -20,10 +20,7 @@ let replicaProcess: GatewayProcess;
 beforeAll(async () => {
   [sandbox, redis] = await Promise.all([TestSandbox.start(), startRedis()]);
   const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
-  const callers = [
-    { name: 'anna-only', scopes: ['members:read'], enterprises: ['*'], users: ['anna'] },
-    { name: 'nobody', scopes: ['members:read', 'sessions:write'], enterprises: ['*'] },
-  ];
+  const callers = [{ name: 'anna-only', scopes: ['members:read'], enterprises: ['*'], users: ['anna'] }];
   gateway = await TestGateway.start(sandbox, shared, callers);
   const files = { CALLERS_FILE: gateway.callersFile, UPSTREAM_USERS_FILE: gateway.usersFile };
   const start = async (all: Record<string, string>) =>
@@ -148,15 +145,11 @@ describe('a session', () => {
     expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(401);
   });
 
-  it('does not work for another caller, and neither does a made-up one', async () => {
-    const headers = await logIn();
-    const key = gateway.keys['nobody'];
-    expect((await gateway.get(MEMBERS, { headers, key })).status).toBe(401);
-    expect((await gateway.get('/v1/sessions/current', { headers, key })).status).toBe(401);
+  // One of another caller: test/security/tenancy.e2e.ts.
+  it('that is made up does not work', async () => {
     for (const id of ['x', randomBytes(16).toString('base64url'), '../..', ' ']) {
-      expect((await gateway.get('/v1/sessions/current', { headers: { 'x-session-id': id } })).status).toBe(
-        401,
-      );
+      const { status } = await gateway.get('/v1/sessions/current', { headers: { 'x-session-id': id } });
+      expect([id, status]).toEqual([id, 401]);
     }
   });
 

@@ -183,14 +183,6 @@ describe('K57 cells that begin like a formula', () => {
     expect(rows.map(({ status }) => status)).toEqual([200, 200]);
     expect(rows[1]?.text).toBe(rows[0]?.text);
   });
-
-  it('take no other word', async () => {
-    const { status, body } = await get(`${HARBOUR}/members/export?cells=excel`);
-    expect([status, body['errors']]).toEqual([
-      400,
-      [{ parameter: 'cells', detail: 'must be one of exact, text' }],
-    ]);
-  });
 });
 
 it('the catalogue lists every problem and explains each, as JSON and as a page', async () => {
