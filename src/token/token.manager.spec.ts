@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, TokenServer } from '../../test/support/token-server.ts';
 import { Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -138,6 +138,24 @@ describe('a token that serves', () => {
     passedMs += 2_000;
     while ((await tokenFor()) === 'access_token_1') await setImmediate();
     expect(server.requests).toHaveLength(3);
+  });
+
+  it('of a user is renewed with the password where the platform refuses its refresh token', async () => {
+    const password = new Secret(credential());
+    const user: Principal = { kind: 'user', alias: 'default', username: 'admin@harbour', password };
+    const refreshToken = credential();
+    server.answer = (response, { form }, count) =>
+      form.get('grant_type') === 'refresh_token'
+        ? json(response, { error: 'invalid_grant' }, 400)
+        : json(response, {
+            ...{ access_token: `access_token_${count}`, expires_in: 3600 },
+            refresh_token: refreshToken,
+          });
+    expect(await tokenFor(user)).toBe('access_token_1');
+    passedMs = 3_240_000 * 0.89;
+    while ((await tokenFor(user)) === 'access_token_1') await setImmediate();
+    const grants = server.requests.map(({ form }) => form.get('grant_type'));
+    expect(grants).toEqual(['password', 'refresh_token', 'password']);
   });
 
   it('without a life serves the callers that waited for it, and is never used again', async () => {
