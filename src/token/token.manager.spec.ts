@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, TokenServer } from '../../test/support/token-server.ts';
 import { Secret } from '../config/secret.ts';
@@ -54,7 +55,7 @@ afterAll(async () => {
 });
 
 const get = async (...asked: Parameters<TokenManager['get']>) => manager.get(...asked);
-const tokenFor = async (principal = order) => (await get(principal, PATIENT_MS)).value;
+const tokenFor = async (principal: Principal = order) => (await get(principal, PATIENT_MS)).value;
 const failureOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 /** An endpoint that answers only once it is released. */
@@ -153,7 +154,7 @@ describe('a token that serves', () => {
           });
     expect(await tokenFor(user)).toBe('access_token_1');
     passedMs = 3_240_000 * 0.89;
-    while ((await tokenFor(user)) === 'access_token_1') await setImmediate();
+    await until('it is renewed', async () => (await tokenFor(user)) !== 'access_token_1');
     const grants = server.requests.map(({ form }) => form.get('grant_type'));
     expect(grants).toEqual(['password', 'refresh_token', 'password']);
   });
