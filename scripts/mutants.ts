@@ -9,7 +9,6 @@ import {
   closeSync,
   existsSync,
   globSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -116,10 +115,8 @@ const packages = tracked
   .filter((path) => basename(path) === 'package.json')
   .map((path) => join(dirname(path), 'node_modules'))
   .filter((path) => existsSync(path));
-for (const path of [...tracked, ...packages, 'dist']) {
-  mkdirSync(dirname(join(copy, path)), { recursive: true });
-  execFileSync('cp', [packages.includes(path) ? '-al' : '-a', path, dirname(join(copy, path))]);
-}
+execFileSync('cp', ['-a', '--parents', ...tracked, 'dist', copy]);
+execFileSync('cp', ['-al', '--parents', ...packages, copy]);
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
