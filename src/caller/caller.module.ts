@@ -3,11 +3,10 @@ import { CallerAuthentication } from './caller-authentication.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import { JwtCallers } from './jwt-callers.ts';
-import { PresentCallers } from './present-callers.ts';
 
 /** Authentication of callers, and their limits. */
 @Module({
-  providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers, PresentCallers],
-  exports: [CallerAuthentication, CallerLimits, CallerRegistry, PresentCallers],
+  providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
+  exports: [CallerAuthentication, CallerLimits, CallerRegistry],
 })
 export class CallerModule {}

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
-import type { Asker } from './admission-queue.ts';
 import { Admission } from './admission.ts';
 
 let metrics: Metrics;
@@ -11,11 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => admission.beforeApplicationShutdown());
 
-function isAdmitted(asker: Asker = { name: 'crm' }): boolean {
-  let is = true;
-  admission.admit({ asker, begin: () => undefined, refuse: () => (is = false) });
-  return is;
-}
+const isAdmitted = () => admission.refusal() === undefined;
 
 describe('the admission', () => {
   it('refuses work while the event loop is late every time, and takes it again after one that is not', () => {
@@ -44,7 +39,7 @@ describe('the admission', () => {
   it('P10 refuses work while the memory is nearly full, for each kind of memory', () => {
     for (const share of [0.9, 0.86, 0.85]) admission.sample(0, 0.1, share);
     expect(admission.overload).toBe('memory');
-    expect(isAdmitted('probe')).toBe(true);
+    expect(admission.refusal()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     admission.sample(0, 0.1, 0.6);
     expect(admission.overload).toBeUndefined();
   });

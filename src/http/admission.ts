@@ -1,13 +1,13 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { MAX_IN_FLIGHT_OF_ONE } from '../caller/caller-limits.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { AdmissionQueue, type Arrival, type Asker } from './admission-queue.ts';
-import { collectGarbage, usedHeapShare, usedMemoryShare } from './memory.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { usedHeapShare, usedMemoryShare } from './memory.ts';
 import { edge } from '../shared/edge.ts';
 
 /**
- * The limit of requests without a response. Beyond it requests mostly wait. A burst of 1,000, and the calls of one stalled group of
- * operations (see OperationGroup), are far below.
+ * The limit of requests of callers without a response. A burst of 1,000, and the calls of one stalled group of operations (see
+ * OperationGroup), are far below.
  */
 const MAX_IN_FLIGHT = 2 * MAX_IN_FLIGHT_OF_ONE;
 /** At this delay every response is late, and health checks fail. No garbage collection takes that long. */
@@ -19,13 +19,11 @@ const MAX_MEMORY_SHARE = 0.85;
 const SAMPLE_MS = 250;
 /** One sample is not enough: a pause is over when it is seen, the start of a burst lasts for two samples, and a full heap may be garbage. */
 const IN_A_ROW = 3;
-/** Samples. A collection stops everything for as long as a tenth of a second. */
-const COLLECT_EVERY = 20;
 
-/** Those that only a full queue refuses. */
-const ALWAYS: ReadonlySet<Asker> = new Set<Asker>(['probe', 'repeated-probe', 'unread']);
+/** One object for all: thousands of requests a second may need it. */
+const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 
-export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory' | 'waiting';
+export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory';
 
 /** Decides whether the process admits new work. It does not after a signal to stop, or while it has more than it can do in time. */
 @Injectable()
@@ -38,7 +36,6 @@ export class Admission implements BeforeApplicationShutdown {
   #late = 0;
   #full = 0;
   #fullMemory = 0;
-  readonly #queue = new AdmissionQueue();
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly metrics: Metrics) {
@@ -76,8 +73,6 @@ export class Admission implements BeforeApplicationShutdown {
     this.#late = lagMs >= MAX_LAG_MS ? this.#late + 1 : 0;
     this.#full = heapShare >= MAX_HEAP_SHARE ? this.#full + 1 : 0;
     this.#fullMemory = memoryShare >= MAX_MEMORY_SHARE ? this.#fullMemory + 1 : 0;
-    // V8 does not know the memory limit, so the memory may be full of garbage that V8 has not collected yet.
-    if (this.#fullMemory % COLLECT_EVERY === IN_A_ROW) collectGarbage();
   }
 
   /** Requests that have no response yet. */
@@ -86,10 +81,6 @@ export class Admission implements BeforeApplicationShutdown {
   }
 
   get overload(): Overload | undefined {
-    return this.#bound ?? (this.#queue.isOverloaded ? 'waiting' : undefined);
-  }
-
-  get #bound(): Overload | undefined {
     if (this.#inFlightOfCallers > MAX_IN_FLIGHT) return 'in-flight';
     if (this.#late >= IN_A_ROW) return 'event-loop';
     if (this.#full >= IN_A_ROW) return 'heap';
@@ -97,20 +88,11 @@ export class Admission implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** A connection was accepted. */
-  connected(): void {
-    this.#queue.connected();
-  }
-
-  /** Calls `begin` or `refuse`, now or soon, and counts a refusal. Health probes are refused only by a full queue. */
-  admit({ asker, begin, refuse }: Arrival): void {
-    const refused = (reason: Overload | 'strangers'): unknown => {
-      this.metrics.requestRefused(reason);
-      return refuse();
-    };
-    const bound = ALWAYS.has(asker) ? undefined : this.#bound;
-    if (bound !== undefined) refused(bound);
-    else if (!this.#queue.admit({ asker, begin, refuse: () => refused('strangers') }))
-      refused(asker === 'stranger' || asker === 'unread' ? 'strangers' : 'waiting');
+  /** The problem with which a request is refused now, counted; undefined where it may begin. Ask it of no health request. */
+  refusal(): ProblemException | undefined {
+    const { overload } = this;
+    if (overload === undefined) return undefined;
+    this.metrics.requestRefused(overload);
+    return OVERLOADED;
   }
 }

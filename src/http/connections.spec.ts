@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
 import { Connections } from './connections.ts';
 
 let server: Server;
-let now: number;
 let clients: Socket[];
 /** Requests that wait for their response, by path; those under /known are of a known caller. */
 let waiting: Map<string, ServerResponse>;
@@ -14,7 +13,6 @@ let waiting: Map<string, ServerResponse>;
 async function start(max: number): Promise<void> {
   waiting = new Map();
   clients = [];
-  now = 0;
   const connections = new Connections(new Metrics());
   server = createServer((request, response) => {
     const { socket, url = '' } = request;
@@ -22,11 +20,10 @@ async function start(max: number): Promise<void> {
     if (!left) return;
     response.once('close', left);
     if (url.startsWith('/known')) connections.known(socket);
-    if (url.startsWith('/unread')) connections.unread(socket);
     waiting.set(url, response);
     server.emit('heard');
   });
-  connections.bound(server, max, () => now);
+  connections.bound(server, max);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 }
@@ -71,34 +68,6 @@ describe('K21 the connection that makes room for a new one', () => {
     expect([busy, second].map(({ closed }) => closed)).toEqual([false, false]);
   });
 
-  it('is one of a stranger that has been idle for a moment, before one that is new and one that has settled', async () => {
-    const settled = await open();
-    now = 150;
-    const between = await open();
-    now = 250;
-    const fresh = await open();
-    await open('/known');
-    const gone = once(between, 'close');
-    await open();
-    await gone;
-    expect([settled, fresh].map(({ closed }) => closed)).toEqual([false, false]);
-    const settledGone = once(settled, 'close');
-    await open();
-    await settledGone;
-    expect(fresh.closed).toBe(false);
-  });
-
-  it('is one of a stranger whose body is not read, before one that waits for its response', async () => {
-    const busy = await open('/busy');
-    const unread = await open('/unread');
-    await open('/known/1');
-    await open('/known/2');
-    const gone = once(unread, 'close');
-    await open('/known/3');
-    await gone;
-    expect(busy.closed).toBe(false);
-  });
-
   it('is then one of a stranger that waits, and only then an idle one of a known caller', async () => {
     const idle = await open('/known/idle');
     await respond('/known/idle');
@@ -124,21 +93,6 @@ describe('K21 the connection that makes room for a new one', () => {
   });
 });
 
-it.each([
-  ['K40 requests of strangers', '/'],
-  ['K38 requests whose body is not read', '/unread/'],
-])('%s that are under way are a thousand at most: one more closes the first', async (_, path) => {
-  await start(3_000);
-  const others = [await open('/known'), await open(path === '/' ? '/unread' : '/stranger')];
-  const first = await open(`${path}0`);
-  for (let count = 1; count < 1_000; count++) await open(path + count);
-  expect(first.closed).toBe(false);
-  const gone = once(first, 'close');
-  await open(`${path}1000`);
-  await gone;
-  expect(others.map(({ closed }) => closed)).toEqual([false, false]);
-});
-
 describe('K42 requests at once on one connection', () => {
   beforeEach(() => start(10));
   const many = Array.from({ length: 2_000 }, (_, index) => `/${index}`);
@@ -161,16 +115,4 @@ describe('K42 requests at once on one connection', () => {
     const caller = await open('/known', ...many.slice(100, 200));
     expect([client.closed, caller.closed]).toEqual([false, false]);
   });
-});
-
-it('K40 a connection that asks for the health more than once a second is no probe', () => {
-  const connections = new Connections(new Metrics());
-  const [one, other] = [new Socket(), new Socket()];
-  expect([0, 999, 1_000, 1_500].map((at) => connections.isProbe(one, at))).toEqual([
-    true,
-    false,
-    true,
-    false,
-  ]);
-  expect(connections.isProbe(other, 1_500)).toBe(true);
 });

@@ -12,7 +12,6 @@ import { Admission } from './admission.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { Connections } from './connections.ts';
 import { ProblemFilter } from './problem.filter.ts';
-import { RefusalPace } from './refusal-pace.ts';
 import { RequestBodies } from './request-bodies.ts';
 
 /** What every request passes in Nest, in this order. `@Operation` adds the interceptor of a read or a write. */
@@ -22,7 +21,6 @@ import { RequestBodies } from './request-bodies.ts';
     Admission,
     AllowedMethods,
     Connections,
-    RefusalPace,
     RequestBodies,
     { provide: APP_GUARD, useClass: CallerGuard },
     { provide: APP_GUARD, useClass: RequestShapeGuard },

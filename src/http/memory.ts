@@ -1,6 +1,5 @@
 import { totalmem } from 'node:os';
-import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
 const MIB = 1024 * 1024;
 /** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and it can hold nothing else. */
@@ -34,10 +33,4 @@ export function usedHeapShare(): number {
 export function usedMemoryShare(limit = memoryLimit()): number {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
   return (rss - (heapTotal - heapUsed)) / limit;
-}
-
-/** Makes V8 collect all garbage now. Node offers no other way. */
-export function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
 }

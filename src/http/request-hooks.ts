@@ -6,10 +6,8 @@ import { lastsAsItsCaller } from '../caller/operation-policy.ts';
 import { requestState } from '../operation/request-state.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
-import type { Asker } from './admission-queue.ts';
 import { Connections } from './connections.ts';
 import { connectSpans } from './request-spans.ts';
-import { RefusalPace } from './refusal-pace.ts';
 import { bodyTypeOf, unsupportedType } from './body-type.ts';
 import { RequestBodies } from './request-bodies.ts';
 import {
@@ -21,7 +19,6 @@ import {
   MAX_URL,
   malformedRequest,
   maxConnections,
-  readNoMore,
 } from './server-limits.ts';
 import { audit } from './audit.ts';
 import { Log } from '../observability/log.ts';
@@ -33,8 +30,6 @@ import { inOwnTurn } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 import { edge } from '../shared/edge.ts';
 
-/** One object for all: thousands of requests a second may need it. */
-const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 /** It takes some milliseconds to read and to check. */
 const LARGE_BODY = 64 * 1024;
 
@@ -46,7 +41,6 @@ export function connectHttp(app: NestFastifyApplication): void {
   const admission = app.get(Admission);
   const connections = app.get(Connections);
   const bodies = app.get(RequestBodies);
-  const pace = app.get(RefusalPace);
   const cache = app.get(ReadCache);
   const log = app.get(Log);
   const metrics = app.get(Metrics);
@@ -57,10 +51,6 @@ export function connectHttp(app: NestFastifyApplication): void {
     connections.closeUnused();
     done();
   });
-  fastify.server.on(
-    'connection',
-    edge('connections', () => admission.connected()),
-  );
   fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
 
   connectSpans(fastify);
@@ -85,77 +75,40 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
     if (request.url.length > MAX_URL) return refuse(new ProblemException('uri-too-long'));
 
-    /** Reserves what a request of a known caller needs, before the request waits in the admission queue. */
-    const receive = (caller: Caller): ProblemException | undefined => {
+    /** Before the body is read, so that a refusal stays cheap: what a request of a known caller needs, and the limits of its caller. */
+    const receive = (caller: Caller): void => {
       request.state.caller = caller;
       connections.known(raw.socket);
       atClose.push(admission.enterFromCaller(), () => bodies.closed(request));
-      return bodies.admit(request, caller);
-    };
-    const count = (caller: Caller): void => {
+      const full = admission.refusal() ?? bodies.admit(request, caller);
+      if (full) return refuse(full);
       if (request.routeOptions.config.isCached)
         request.state.generations = cache.ask(request.params as object);
       const refusal = callers.admit(caller, reply);
       if (refusal instanceof Promise) refusal.then(goOn).then(undefined, done);
       else goOn(refusal);
     };
-    // Before the body is read, so that a refusal stays cheap. A caller that has hung up meanwhile needs no response.
-    const isGone = (): boolean => reply.raw.destroyed || isCutShort(request);
-    const wait = (asker: Asker, begin: () => void): void =>
-      admission.admit({
-        asker,
-        begin: () => {
-          if (isGone()) return false;
-          try {
-            begin();
-          } catch (error) {
-            done(error as Error);
-          }
-          return true;
-        },
-        refuse: () => !isGone() && refuse(OVERLOADED),
-      });
 
     const access = accessTo(request);
-    const isRepeated = access === 'probe' && !connections.isProbe(raw.socket);
-    if (access !== 'callers') return wait(isRepeated ? 'repeated-probe' : access, done);
+    if (access !== 'callers') return goOn(access === 'public' ? admission.refusal() : undefined);
     const known = callers.recognised(headers);
-    if (known) {
-      const refusal = receive(known);
-      if (refusal) return refuse(refusal);
-      const begin = () => wait(known, () => count(known));
-      const delay = pace.arrived(known.name);
-      if (delay === 0) return begin();
-      return typeof delay === 'number'
-        ? void setTimeout(
-            edge('pace', begin, () => refuse(OVERLOADED)),
-            delay,
-          )
-        : refuse(delay);
-    }
-    // The operation needs a caller, so the gateway reads no body while the request waits for its 401.
+    if (known) return receive(known);
+    // The operation needs a caller: the gateway reads no body of a stranger.
     const stranger = (why?: ProblemException): void =>
       request.is404 ? done() : refuse(why ?? callers.refusal(headers));
-    if (hasBody(raw) && !callers.hasToken(headers)) {
-      readNoMore(raw);
-      connections.unread(raw.socket);
-      return wait('unread', stranger);
-    }
-    wait('stranger', () => {
-      if (!callers.hasToken(headers)) return stranger();
-      callers
-        .verified(headers)
-        .then((caller) => {
-          // A caller that hung up meanwhile is not counted: its response is closed already.
-          if (reply.raw.closed) return;
-          if (caller instanceof ProblemException) return stranger(caller);
-          const refusal = receive(caller);
-          if (refusal) refuse(refusal);
-          else count(caller);
-        })
-        // What fails after a verdict, too.
-        .then(undefined, done);
-    });
+    const full = admission.refusal();
+    if (full) return refuse(full);
+    if (!callers.hasToken(headers)) return stranger();
+    callers
+      .verified(headers)
+      .then((caller) => {
+        // A caller that hung up meanwhile is not counted: its response is closed already.
+        if (reply.raw.closed) return;
+        if (caller instanceof ProblemException) stranger(caller);
+        else receive(caller);
+      })
+      // What fails after a verdict, too.
+      .then(undefined, done);
   });
 
   fastify.removeAllContentTypeParsers();
@@ -186,7 +139,6 @@ export function connectHttp(app: NestFastifyApplication): void {
     if ((isUnread || !request.raw.complete) && reply.getHeader('connection') === 'close')
       closeAfterResponse(request.raw, request.state.caller === undefined);
     bodies.done(request);
-    if (request.state.caller) pace.answered(request.state.caller.name, reply.statusCode);
     // Reads have set it themselves; health and the pages of problems set none.
     if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
@@ -229,10 +181,10 @@ export function connectHttp(app: NestFastifyApplication): void {
 }
 
 /** The kind of client that a route serves: by the route's template, so that another spelling of the path changes nothing. No public route takes a body. */
-function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'probe' | 'stranger' {
+function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'health' | 'public' {
   // An operator must always be able to see the state.
-  if (url.startsWith('/health/')) return 'probe';
-  return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'stranger' : 'callers';
+  if (url.startsWith('/health/')) return 'health';
+  return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'public' : 'callers';
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

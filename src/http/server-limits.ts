@@ -84,8 +84,19 @@ export function limitConnections(server: Server): void {
   // What throws in Fastify itself, or in what it calls before there is a request of its own.
   const listeners = server.listeners('request') as (typeof serve)[];
   server.removeAllListeners('request');
-  for (const each of listeners) server.on('request', edge('request', each, answerFault));
+  const begin = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    // Node has read it together with others, and the connection was closed meanwhile.
+    if (socket.destroyed) return;
+    const before = underWay.get(socket)?.filter(({ closed }) => !closed) ?? [];
+    underWay.set(socket, [...before, response]);
+    for (const each of listeners) each(request, response);
+  };
+  server.on('request', edge('request', begin, answerFault));
 }
+
+/** The responses that each connection waits for, in their order, and perhaps some that it has got. */
+const underWay = new WeakMap<Socket, readonly ServerResponse[]>();
 
 /** Requests whose clients wait for `100 Continue` before they send the body. */
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
@@ -116,9 +127,9 @@ function openFiles(): number {
   }
 }
 
-/** The response that this connection waits for. Node offers no public way to get it. */
-function answering(socket: Socket): ServerResponse | null {
-  return (socket as unknown as Record<'_httpMessage', ServerResponse | null>)['_httpMessage'];
+/** The response that this connection waits for first. */
+function answering(socket: Socket): ServerResponse | undefined {
+  return underWay.get(socket)?.find(({ closed }) => !closed);
 }
 
 /** Whether this connection has had its last response: further bytes may be part of the body of a refused request. */
@@ -187,12 +198,12 @@ function giveUp(
 export function closeAfterResponse(request: IncomingMessage, isStranger: boolean): void {
   const { socket } = request;
   givenUp.add(socket);
-  if (isStranger) readNoMore(request);
+  if (isStranger) socket.pause();
   const destroySoon = edge('lingering connection', socket.destroySoon.bind(socket));
   // Node calls it when the response has been written.
   socket.destroySoon = () => {
     socket.end();
-    if (isStranger) return lingerUnread(socket);
+    if (isStranger) return lingerUnread(request);
     // A reader that stopped in the midst of the body may still wait for more, and would keep it from flowing. A listener lets it flow:
     // after the last one of a stopped reader, `resume` alone does not.
     request
@@ -206,21 +217,18 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   };
 }
 
-/**
- * Reads no more of a request, and drops what has arrived of its body. After the response Node would read the rest and discard it: a MiB
- * of it costs more than the refusal.
- */
-export function readNoMore(request: IncomingMessage): void {
-  Object.defineProperty(request, '_read', { value: () => undefined, configurable: true });
-  // Node's word for a body that it throws away.
-  (request as unknown as Record<'_dumped', boolean>)['_dumped'] = true;
-  request.socket.pause();
-}
-
 /** Connections of strangers that are not read any more, the oldest first. */
 const unread = new Set<Socket>();
 
-function lingerUnread(socket: Socket): void {
+function lingerUnread(request: IncomingMessage): void {
+  const { socket } = request;
+  // Node lets the rest of the body flow after the response, to throw it away: a MiB of it costs more than the refusal.
+  setImmediate(
+    edge('lingering connection', () => {
+      request.pause();
+      socket.pause();
+    }),
+  );
   const [oldest] = unread;
   if (oldest && unread.size >= MAX_LINGERING_STRANGERS) oldest.destroy();
   unread.add(socket);

@@ -22,12 +22,8 @@ const requestRefusals = [
   'event-loop',
   'heap',
   'memory',
-  'waiting',
-  'strangers',
   'connections',
   'bodies',
-  'pages',
-  'caller-refusals',
   'caller-rate',
   'caller-in-flight',
 ] as const;
@@ -182,7 +178,7 @@ export class Metrics {
   });
   readonly #refused = new Counter({
     name: 'gateway_requests_refused_total',
-    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight, caller-refusals: limits of one caller',
+    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
     labelNames: ['reason'],
     registers: [this.registry],
   });

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { canonical } from '../order-ledger/fingerprint.ts';
@@ -16,7 +17,6 @@ import type {
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
 import { toOrderRecord } from './order-record.mapper.ts';
-import { PageTurns } from './page-turns.ts';
 
 /** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
@@ -28,9 +28,11 @@ const ACCEPTED_EARLY =
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
+  /** By caller. It reads one page at a time: a large one takes some milliseconds of the processor, and a MiB. */
+  readonly #pages = new Map<string, LimitFunction>();
+
   constructor(
     private readonly ledger: OrderLedgerKeeper,
-    private readonly turns: PageTurns,
     private readonly config: OrderStoreConfig,
   ) {}
 
@@ -60,7 +62,9 @@ export class OrderRecordsService {
       from: millisecond(submittedAfter),
       until: millisecond(submittedBefore),
     };
-    const { records, total } = await this.turns.take(caller.name, abandon, () =>
+    const oneAtATime = this.#pages.get(caller.name) ?? pLimit(1);
+    this.#pages.set(caller.name, oneAtATime);
+    const { records, total } = await oneAtATime(() =>
       this.ledger.store.list(query, (page - 1) * pageSize, pageSize, abandon),
     );
     return {

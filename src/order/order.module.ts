@@ -14,7 +14,6 @@ import { LocksController } from './locks.controller.ts';
 import { OrderAssetsService } from './order-assets.service.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
-import { PageTurns } from './page-turns.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
@@ -27,7 +26,6 @@ import { PageTurns } from './page-turns.ts';
     OrderAssetsService,
     OrderRecordsService,
     OrderService,
-    PageTurns,
   ],
 })
 export class OrderModule {

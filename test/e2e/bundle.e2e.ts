@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { availableParallelism, getPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_PAGE, CONSOLE_PAGE, managementPaths, publicPaths } from '../../scripts/served-paths.ts';
 import { Fleet } from '../support/fleet.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What `npm start` and the image run: one file with a map to the sources, and the files of its pages. */
@@ -31,19 +30,17 @@ const read = <T>(path: string) => JSON.parse(readFileSync(path, 'utf8')) as T;
 /** The option of Node that runs a script before the gateway. */
 const preloaded = (script: string) => `--import data:text/javascript,${encodeURIComponent(script)}`;
 
-/** Writes the path of each file that is read, and what V8 does with garbage. */
+/** Writes the path of each file that is read. */
 const TELLING = `
   import fs from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
   import { fileURLToPath } from 'node:url';
-  import { setFlagsFromString } from 'node:v8';
   const { readFileSync } = fs;
   fs.readFileSync = (file, ...rest) => {
     fs.writeSync(2, 'reads ' + (file instanceof URL ? fileURLToPath(file) : file) + '\\n');
     return readFileSync(file, ...rest);
   };
-  syncBuiltinESMExports();
-  setFlagsFromString('--trace-gc-verbose');`;
+  syncBuiltinESMExports();`;
 
 /** What the image has, far from any other package. */
 const image = mkdtempSync(join(tmpdir(), 'bundle-'));
@@ -57,7 +54,6 @@ beforeAll(async () => {
   fleet = await Fleet.start(sandbox, 1, {
     how: {
       folder: image,
-      disturbed: true,
       nodeOptions: `--max-old-space-size=256 ${preloaded(TELLING)}`,
     },
     environment: {
@@ -219,23 +215,6 @@ describe('the bundled gateway', () => {
       Number(/^nodejs_heap_space_size_used_bytes\{space="old"\} (\S+)/m.exec(metrics)?.[1]) / MIB;
     expect(oldMiB).toBeGreaterThan(10);
     expect(oldMiB).toBeLessThan(80);
-  });
-
-  it('lets as much garbage gather as lives where its heap may be small: V8 by itself collects all objects at a third', async () => {
-    await gateway().disturb({ heap: 0 });
-    await until('V8 has told its next limit', () => /"listening"[^]* factor /.test(gateway().output()));
-    const [, factor] = /[^]* factor (\S+) /.exec(gateway().output()) ?? [];
-    expect(factor).toBe('2.0');
-  });
-
-  it('P19 gives V8’s helper threads a lower priority than the thread that serves requests has', () => {
-    const { pid } = gateway().child;
-    const priorities = readdirSync(`/proc/${pid}/task`)
-      .filter((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim() === 'V8Worker')
-      .map((thread) => getPriority(Number(thread)));
-    expect(priorities.length).toBeGreaterThan(0);
-    const lower = availableParallelism() > 1 ? 10 : 0;
-    expect(new Set(priorities)).toEqual(new Set([Math.min(getPriority(pid) + lower, 19)]));
   });
 
   it('confirms the order store without other packages', () => {

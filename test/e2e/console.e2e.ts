@@ -65,6 +65,11 @@ const row = (name: string): Locator =>
 
 /** Places an order whose response is lost before the platform has carried it out. */
 async function orderInDoubt(number: string): Promise<void> {
+  // An outage before may be over for one replica, and not for the other yet.
+  await until('the replica takes orders', async () => {
+    const ready = await fetch(`${fleet.gateways[1]?.url}/health/ready`);
+    return ((await ready.json()) as { orders: string }).orders === 'up';
+  });
   await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
   const order = orderOf(number, {});
   Object.assign((order.items[0] as { customer: object }).customer, { enterpriseGlobalId: 'ent-harbour' });

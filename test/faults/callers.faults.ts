@@ -188,7 +188,7 @@ function standing({ headers }: TestAnswer): { policy: string | null; left: numbe
 }
 
 describe("a caller's rate limit", () => {
-  it('is counted down on every response, of any status, and ends in 429 before the gateway acts', async () => {
+  it('K49 is counted down on every response, also of wrong requests, and ends in 429 before the gateway acts', async () => {
     const key = gateway.keys['five'] as string;
     const answers = [
       await ask('five'),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request as ask } from 'undici';
-import { Admission } from '../../src/http/admission.ts';
+import { CallerAuthentication } from '../../src/caller/caller-authentication.ts';
 import { newApiKey } from '../support/canary.ts';
 import { order, read } from '../support/expected.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -101,14 +101,12 @@ async function patientOrder(): Promise<number> {
 /** An order whose time is up before the gateway begins it: the response to its caller, and how many orders the platform has. */
 async function unreadOrder() {
   const gateway = await startInProcess(sandbox);
-  const admission = gateway.app.get(Admission);
-  const admit = admission.admit.bind(admission);
-  const turn = Promise.withResolvers<() => void>();
-  admission.admit = ({ begin }) => turn.resolve(begin);
+  const callers = gateway.app.get(CallerAuthentication);
+  const { promise: turn, resolve: begin } = Promise.withResolvers<undefined>();
+  callers.admit = () => turn;
   const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
   const answer = await gateway.post(order.path, body);
-  (await turn.promise)();
-  admission.admit = admit;
+  begin(undefined);
   const found = await gateway.get('/v1/license-orders/crm/SO-unread');
   await gateway.stop();
   return [answer.status, answer.body['code'], answer.body['outcome'], found.status];
@@ -229,6 +227,19 @@ describe('K21 more connections than the gateway accepts', () => {
     expect(Number(seconds)).toBeLessThan(72);
     expect(Number(seconds)).toBeGreaterThan(60);
   });
+});
+
+it('K40 a flood for public pages and for the health is served, and known callers beside it', async () => {
+  const flood = Array.from({ length: 2_000 }, async (_, index) => {
+    const answer = await fetch(url() + (index % 2 ? '/problems' : '/health/ready'));
+    await answer.arrayBuffer();
+    return answer.status;
+  });
+  const over = new AbortController();
+  const flooding = Promise.all(flood).finally(() => over.abort());
+  const statuses: number[] = [];
+  while (!over.signal.aborted) statuses.push((await fleet.get(0, ASSETS)).status);
+  expect(new Set([...(await flooding), ...statuses])).toEqual(new Set([200]));
 });
 
 it('K50 a file with a fault at its beginning is read to its end, so that its sender gets the response', async () => {
