@@ -86,7 +86,7 @@ async function withoutFile<T>(path: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('P20 the shipped bundle', () => {
+describe('P19 the shipped bundle', () => {
   it('has read every file of its pages when it listens: it serves all of them after they are gone, also to HEAD', async () => {
     const { url, managementUrl } = gateway();
     const urls = [

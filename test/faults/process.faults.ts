@@ -471,7 +471,7 @@ describe('npm run demo', () => {
   });
 });
 
-it('P21 ends at once although clients have opened connections in advance', async () => {
+it('P20 ends at once although clients have opened connections in advance', async () => {
   const { gateway, child } = await start();
   const unused = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   await once(unused, 'connect');
