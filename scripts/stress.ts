@@ -1,12 +1,13 @@
 /**
- * `npm run test:stress [times]`: the service tests ten times in turns, beside a load of eight busy processes. A test that fails once here
- * depends on luck.
+ * `npm run test:stress [times]`: the service tests ten times in turns, five suites at a time, beside a load of eight busy processes. A
+ * test that fails once here depends on luck.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 const times = Number(process.argv[2] ?? 10);
 const BUSY = 8;
+const SUITES = 5;
 
 const load = Array.from({ length: BUSY }, () =>
   spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
@@ -18,7 +19,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 const told: string[] = [];
 for (let run = 1; run <= times; run++) {
   const startedAt = performance.now();
-  const jest = spawn('npm', ['run', '-s', 'jest', '--', '--selectProjects', 'service'], { stdio: 'inherit' });
+  const options = ['--selectProjects', 'service', '--maxWorkers', String(SUITES)];
+  const jest = spawn('npm', ['run', '-s', 'jest', '--', ...options], { stdio: 'inherit' });
   const [code] = (await once(jest, 'exit')) as [number | null];
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   told.push(`run ${run} of ${times}: ${code === 0 ? 'green' : 'FAILED'} in ${seconds} s`);

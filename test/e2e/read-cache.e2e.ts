@@ -6,7 +6,7 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
+import { until, watchCommands } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
@@ -284,21 +284,19 @@ describe('a cache', () => {
   });
 
   it('of replicas is invalidated once for each order', async () => {
-    const monitor = await store.monitor();
     const renewed: string[] = [];
-    monitor.on('monitor', (_: string, [command, key = '']: string[]) => {
-      if (command?.toLowerCase() === 'set' && key.includes(':gen}:'))
-        renewed.push(key.split(':').at(-1) ?? '');
+    const { promise: isSeen, resolve: see } = Promise.withResolvers<void>();
+    const end = await watchCommands(stack.redis(), (line) => {
+      const [, generation] = /"set" "[^"]*:gen}:(\w+)"/i.exec(line) ?? [];
+      if (generation !== undefined) renewed.push(generation);
+      if (line.includes('"end"')) see();
     });
     const order = await replica.post('/v1/license-orders', orderOf(`N-${randomUUID()}`));
     expect(order.status).toBe(201);
     // Redis shows commands in the order of their execution: what the order did is there once this one is.
-    const seen = new Promise<void>((resolve) => {
-      monitor.on('monitor', (_: string, [, key]: string[]) => key === 'end' && resolve());
-    });
     await store.get('end');
-    await seen;
-    monitor.disconnect();
+    await isSeen;
+    end();
     expect(renewed.sort()).toEqual(['all', 'any']);
   });
 
@@ -335,21 +333,18 @@ describe('a Redis that sends no replies', () => {
   it('was asked for the rate of the caller and for the generations in one round trip', async () => {
     const limited = { key: otherReplica.keys['limited'] ?? '' };
     expect((await otherReplica.get(ASSETS, limited)).status).toBe(200);
-    const monitor = await store.monitor();
     const asked = new Set<string>();
-    const both = new Promise<void>((resolve) => {
-      monitor.on('monitor', (_: string, [command, ...rest]: string[]) => {
-        const what = rest.join(' ');
-        if (command?.toLowerCase() === 'evalsha' && what.includes(':rate:limited')) asked.add('rate');
-        if (command?.toLowerCase() === 'mget' && what.includes(':gen}:')) asked.add('generations');
-        if (asked.size === 2) resolve();
-      });
+    const { promise: both, resolve } = Promise.withResolvers<void>();
+    const end = await watchCommands(stack.redis(), (line) => {
+      if (/"evalsha" .*:rate:limited/i.test(line)) asked.add('rate');
+      if (/"mget" .*:gen}:/i.test(line)) asked.add('generations');
+      if (asked.size === 2) resolve();
     });
     // No reply comes, so a question that waits for the reply to another is never asked.
     await proxy.add({ toxic: 'timeout', ms: 0 });
     const read = otherReplica.get(ASSETS, limited);
     await both;
-    monitor.disconnect();
+    end();
     // Without Redis the gateway counts by itself and asks the platform.
     expect((await read).status).toBe(200);
   });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -191,6 +191,22 @@ export async function ask<T>({ url }: { url: string }, commands: (client: Redis)
   } finally {
     client.disconnect();
   }
+}
+
+/**
+ * Tells each command that this server executes from now on, as `MONITOR` writes it, until the function that it gives is called. Not by
+ * ioredis, which breaks where a command of another connection comes before the reply to `MONITOR`.
+ */
+export async function watchCommands(
+  { port }: { port: number },
+  tell: (line: string) => void,
+): Promise<() => void> {
+  const socket = connect(port, '127.0.0.1');
+  const lines = createInterface({ input: socket });
+  socket.write('MONITOR\r\n');
+  await once(lines, 'line');
+  lines.on('line', tell);
+  return () => socket.destroy();
 }
 
 /** Waits until the condition holds, for as long as a slow machine may need. An error counts as not yet. */
