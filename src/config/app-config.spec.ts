@@ -274,7 +274,7 @@ describe('the certificates for Redis', () => {
     for (const [name, pem] of Object.entries(files)) writeFileSync(pemFile(name), pem);
   });
 
-  it('of REDIS_URL are those of GUARD_REDIS_URL too, unless it has its own', () => {
+  it('are for both Redis', () => {
     const own = {
       REDIS_URL: 'rediss://localhost',
       ENCRYPTION_KEYS: `k1:${key()}`,
@@ -285,8 +285,8 @@ describe('the certificates for Redis', () => {
     const shared = load(own);
     expect(Object.keys(shared.redis.certificates)).toEqual(['ca', 'cert', 'key']);
     expect(shared.orderStore.certificates).toBe(shared.redis.certificates);
-    const apart = load({ ...own, GUARD_REDIS_URL: 'rediss://other', GUARD_REDIS_TLS_CA_FILE: pemFile('ca') });
-    expect(Object.keys(apart.orderStore.certificates)).toEqual(['ca']);
+    const apart = load({ ...own, REDIS_URL: 'redis://localhost', GUARD_REDIS_URL: 'rediss://other' });
+    expect(apart.orderStore.certificates).toEqual(shared.redis.certificates);
   });
 
   const pem = 'must be the path of a readable certificate in PEM';
@@ -308,9 +308,9 @@ describe('the certificates for Redis', () => {
     expect(faultsOfTls(Object.fromEntries(named) as Environment)).toEqual([fault]);
   });
 
-  it('are refused where the URL is without TLS', () => {
+  it('are refused where no URL has TLS', () => {
     expect(faultsOfTls({ REDIS_URL: 'redis://localhost', REDIS_TLS_CA_FILE: pemFile('ca') })).toEqual([
-      'REDIS_TLS_CA_FILE must go with a REDIS_URL that begins with rediss',
+      'REDIS_TLS_CA_FILE must go with a REDIS_URL or GUARD_REDIS_URL that begins with rediss',
     ]);
   });
 });

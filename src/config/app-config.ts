@@ -53,7 +53,6 @@ export class OrderStoreConfig extends RedisConfig {
   /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty store ready. */
   init!: 'auto' | 'manual';
   /** The file in which this process remembers how many writes the store has begun. Undefined: it does not remember. */
-  countFile!: string | undefined;
   /** From this age on an operator is shown an accepted order, and may settle it. In ms. */
   acceptedAlertMs!: number;
 }
@@ -168,8 +167,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
     faults.push('JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together');
   if (jwksUrl?.protocol === 'http:' && !isLoopback(jwksUrl))
     faults.push('JWT_JWKS_URL must be https, or a loopback address');
-  const certificates = redisCertificates('REDIS', values, faults);
-  const ofOrderStore = redisCertificates('GUARD_REDIS', values, faults);
+  const certificates = redisCertificates(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     logLevel: values.LOG_LEVEL,
@@ -205,11 +203,10 @@ function assemble(values: Values, environment: Environment): AppConfig {
     },
     orderStore: {
       url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
-      certificates: Object.keys(ofOrderStore).length > 0 ? ofOrderStore : certificates,
+      certificates,
       platform: values.UPSTREAM_BASE_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
-      countFile: values.GUARD_COUNT_FILE,
       acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
     },
     callers: { file: values.CALLERS_FILE },

@@ -21,15 +21,11 @@ const FILES = {
 type File = keyof typeof FILES;
 const NAMES = Object.keys(FILES) as File[];
 
-/** Reads the files of one Redis. Adds to `faults` what is wrong with them, by the variable's name. */
-export function redisCertificates(
-  prefix: 'REDIS' | 'GUARD_REDIS',
-  values: Values,
-  faults: string[],
-): RedisCertificates {
+/** Reads the files, for both Redis. Adds to `faults` what is wrong with them, by the variable's name. */
+export function redisCertificates(values: Values, faults: string[]): RedisCertificates {
   const found: Partial<Record<File, string>> = {};
   for (const file of NAMES) {
-    const name = variableOf(prefix, file);
+    const name = variableOf(file);
     const path = values[name];
     if (path === undefined) continue;
     try {
@@ -42,11 +38,11 @@ export function redisCertificates(
       return {};
     }
   }
-  const given = NAMES.filter((file) => file in found).map((file) => variableOf(prefix, file));
-  const url = values[`${prefix}_URL`];
-  if (given.length > 0 && !(url && parseRedisUrl(url.reveal())?.tls))
-    faults.push(`${given.join(', ')} must go with a ${prefix}_URL that begins with rediss`);
-  const [cert, key] = [variableOf(prefix, 'cert'), variableOf(prefix, 'key')];
+  const given = NAMES.filter((file) => file in found).map((file) => variableOf(file));
+  const urls = [values.REDIS_URL, values.GUARD_REDIS_URL].map((url) => url && parseRedisUrl(url.reveal()));
+  if (given.length > 0 && !urls.some((url) => url?.tls))
+    faults.push(`${given.join(', ')} must go with a REDIS_URL or GUARD_REDIS_URL that begins with rediss`);
+  const [cert, key] = [variableOf('cert'), variableOf('key')];
   if ((found.cert === undefined) !== (found.key === undefined))
     faults.push(`${cert} and ${key} must be set together`);
   else if (found.cert && found.key && !FILES.cert(found.cert).checkPrivateKey(FILES.key(found.key)))
@@ -54,6 +50,6 @@ export function redisCertificates(
   return found;
 }
 
-function variableOf<P extends string, F extends File>(prefix: P, file: F): `${P}_TLS_${Uppercase<F>}_FILE` {
-  return `${prefix}_TLS_${file.toUpperCase() as Uppercase<F>}_FILE`;
+function variableOf<F extends File>(file: F): `REDIS_TLS_${Uppercase<F>}_FILE` {
+  return `REDIS_TLS_${file.toUpperCase() as Uppercase<F>}_FILE`;
 }

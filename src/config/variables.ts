@@ -5,7 +5,7 @@ import { Secret } from './secret.ts';
 
 /**
  * The one schema of the environment: rule, default and meaning of each variable. The typed configuration, the example file and the
- * start-up errors are made from it. Messages say what a value should be, never what it was.
+ * start-up errors are made from it, in the order in which an operator needs them. Messages say what a value should be, never what it was.
  */
 
 const text = z.string();
@@ -77,21 +77,6 @@ export interface Variable {
 }
 
 export const variables = {
-  NODE_ENV: {
-    schema: text.default('development'),
-    meaning: '`production` requires Redis and turns the documentation pages off by default',
-  },
-  HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
-  PORT: { schema: port(3000), meaning: 'port of the public listener' },
-  MANAGEMENT_HOST: {
-    schema: text.min(1).default('127.0.0.1'),
-    meaning: 'address of the management listener, which serves /metrics and /console without a key',
-  },
-  MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
-  LOG_LEVEL: {
-    schema: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
-    meaning: 'lowest level of the JSON lines on standard output',
-  },
   UPSTREAM_BASE_URL: {
     schema: httpUrl(),
     meaning: '{base_url} of the licensing platform; https, unless it is a loopback address',
@@ -102,20 +87,104 @@ export const variables = {
     meaning: "OAuth 2.0 token endpoint (RFC 6749) of the platform's user center",
     example: 'https://usercenter.example.com/oauth/token',
   },
-  ALLOW_INSECURE_UPSTREAM: {
-    schema: flag.default(false),
-    meaning: "`true` allows plain http in the platform's two URLs also for addresses other than loopback",
-  },
-  UPSTREAM_TOKEN_AUTH: {
-    schema: oneOf('basic', 'body').default('basic'),
-    meaning: 'how the gateway sends key and secret to the token endpoint: `basic` (header) or `body`',
-  },
   UPSTREAM_APP_KEY: { schema: secret, meaning: "the application's key", example: '', secret: true },
   UPSTREAM_APP_SECRET: {
     schema: secret,
     meaning: "the application's secret; given as a file, it is re-read when the file changes",
     example: '',
     secret: true,
+  },
+  CALLERS_FILE: {
+    schema: text.min(1),
+    meaning:
+      'JSON file of the callers and their rights (config/callers.example.json); re-read when it changes',
+    example: 'config/callers.json',
+  },
+  NODE_ENV: {
+    schema: text.default('development'),
+    meaning: '`production` requires Redis and turns the documentation pages off by default',
+  },
+  REDIS_URL: {
+    schema: redisUrl.optional(),
+    meaning:
+      'Redis for tokens, sessions, the read cache and rate limits; empty: they stay in the process, for a single process only (refused in production). ' +
+      `Forms: ${REDIS_URL_FORMS}. Name more than one host for Sentinel and cluster. Certificates are always checked; ` +
+      'name a private authority in NODE_EXTRA_CA_CERTS',
+    secret: true,
+  },
+  GUARD_REDIS_URL: {
+    schema: redisUrl.optional(),
+    meaning:
+      'Redis for the order ledger, in the forms of REDIS_URL, which is the default; it must not evict keys, and should write every command to disk (appendonly yes, appendfsync always)',
+    secret: true,
+  },
+  GUARD_INIT: {
+    schema: oneOf('auto', 'manual').optional(),
+    meaning:
+      '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run guard-init`, and until then orders get 503; default auto, in production manual',
+  },
+  ENCRYPTION_KEYS: {
+    schema: encryptionKeys.optional(),
+    meaning:
+      'kid:base64(32 bytes), comma separated; the gateway encrypts with the first key and decrypts with all of them; required with Redis',
+    secret: true,
+  },
+  UPSTREAM_USERS_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'JSON file {"<alias>": {"username": "…", "password": "…"}}: users of the platform that callers may act as; re-read when it changes',
+  },
+  HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
+  PORT: { schema: port(3000), meaning: 'port of the public listener' },
+  MANAGEMENT_HOST: {
+    schema: text.min(1).default('127.0.0.1'),
+    meaning: 'address of the management listener, which serves /metrics and /console without a key',
+  },
+  MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
+  JWT_ISSUER: {
+    schema: text.min(1).optional(),
+    meaning:
+      'exact `iss` of the JWTs that are accepted; set all three JWT_ variables, or none to accept no JWT',
+  },
+  JWT_AUDIENCE: { schema: text.min(1).optional(), meaning: 'audience that the `aud` of a JWT must name' },
+  JWT_JWKS_URL: {
+    schema: httpUrl({ query: true }).optional(),
+    meaning: "URL of the issuer's public keys (RFC 7517); https, unless it is a loopback address",
+  },
+  REDIS_TLS_CA_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL and GUARD_REDIS_URL. This file and the next two are read at start",
+  },
+  REDIS_TLS_CERT_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'PEM file of the certificate that the gateway shows to Redis, and to its sentinels; with REDIS_TLS_KEY_FILE',
+  },
+  REDIS_TLS_KEY_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'PEM file of the private key of that certificate, without a passphrase',
+  },
+  LOG_LEVEL: {
+    schema: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
+    meaning: 'lowest level of the JSON lines on standard output',
+  },
+  DOCS: {
+    schema: oneOf('on', 'off').optional(),
+    meaning: '`on` serves /docs and /openapi.json; default on, in production off',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: httpUrl().optional(),
+    meaning:
+      'base URL of an OpenTelemetry collector; the gateway then exports spans, and the other OTEL_ variables of OpenTelemetry apply (OTEL_TRACES_SAMPLER=parentbased_traceidratio, OTEL_TRACES_SAMPLER_ARG=0.01, OTEL_SERVICE_NAME, …)',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: secret.optional(),
+    meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
+  },
+  UPSTREAM_TOKEN_AUTH: {
+    schema: oneOf('basic', 'body').default('basic'),
+    meaning: 'how the gateway sends key and secret to the token endpoint: `basic` (header) or `body`',
   },
   UPSTREAM_ORDER_SCOPE: {
     schema: text.min(1).default('auth_order'),
@@ -129,14 +198,13 @@ export const variables = {
     schema: text.default(''),
     meaning: "scope of the platform users' tokens (password grant); empty: no scope is sent",
   },
-  UPSTREAM_USERS_FILE: {
-    schema: text.min(1).optional(),
-    meaning:
-      'JSON file {"<alias>": {"username": "…", "password": "…"}}: users of the platform that callers may act as; re-read when it changes',
-  },
   UPSTREAM_TIMESTAMP_UNIT: {
     schema: oneOf('ms', 's').default('ms'),
     meaning: 'unit of the long timestamps of the platform',
+  },
+  ALLOW_INSECURE_UPSTREAM: {
+    schema: flag.default(false),
+    meaning: "`true` allows plain http in the platform's two URLs also for addresses other than loopback",
   },
   UPSTREAM_DEADLINE_MS: {
     schema: milliseconds(10_000),
@@ -147,97 +215,15 @@ export const variables = {
     schema: milliseconds(1_000),
     meaning: 'time to open one connection to the platform',
   },
-  REDIS_URL: {
-    schema: redisUrl.optional(),
-    meaning:
-      'Redis for tokens, sessions, the read cache and rate limits; empty: they stay in the process, for a single process only (refused in production). ' +
-      `Forms: ${REDIS_URL_FORMS}. Name more than one host for Sentinel and cluster. Certificates are always checked; ` +
-      'name a private authority in NODE_EXTRA_CA_CERTS',
-    secret: true,
-  },
-  REDIS_TLS_CA_FILE: {
-    schema: text.min(1).optional(),
-    meaning:
-      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL. This file and the next two are read at start",
-  },
-  REDIS_TLS_CERT_FILE: {
-    schema: text.min(1).optional(),
-    meaning:
-      'PEM file of the certificate that the gateway shows to Redis, and to its sentinels; with REDIS_TLS_KEY_FILE',
-  },
-  REDIS_TLS_KEY_FILE: {
-    schema: text.min(1).optional(),
-    meaning: 'PEM file of the private key of that certificate, without a passphrase',
-  },
-  GUARD_REDIS_URL: {
-    schema: redisUrl.optional(),
-    meaning:
-      'Redis for the order ledger, in the forms of REDIS_URL, which is the default; it must not evict keys, and should write every command to disk (appendonly yes, appendfsync always)',
-    secret: true,
-  },
-  GUARD_REDIS_TLS_CA_FILE: {
-    schema: text.min(1).optional(),
-    meaning:
-      'as REDIS_TLS_CA_FILE, for GUARD_REDIS_URL; where none of the three GUARD_REDIS_TLS_ variables is set, the gateway uses the REDIS_TLS_ variables',
-  },
-  GUARD_REDIS_TLS_CERT_FILE: {
-    schema: text.min(1).optional(),
-    meaning: 'as REDIS_TLS_CERT_FILE, for GUARD_REDIS_URL',
-  },
-  GUARD_REDIS_TLS_KEY_FILE: {
-    schema: text.min(1).optional(),
-    meaning: 'as REDIS_TLS_KEY_FILE, for GUARD_REDIS_URL',
-  },
-  GUARD_INIT: {
-    schema: oneOf('auto', 'manual').optional(),
-    meaning:
-      '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run guard-init`, and until then orders get 503; default auto, in production manual',
-  },
-  GUARD_COUNT_FILE: {
-    schema: text.min(1).optional(),
-    meaning:
-      'file in which the gateway remembers the order ledger and how many writes it has begun, so that after a restart it notices a ledger that lost writes; each process needs its own file, on a persistent disk. REDIS_URL holds the same facts where it is another server than GUARD_REDIS_URL',
-  },
-  ACCEPTED_ALERT_AFTER_MS: {
-    schema: integer(1, 604_800_000).default(86_400_000),
-    meaning:
-      'an order that the platform accepted for later (`syncMode` async) longer ago than this is shown to operators, who may settle it; the alert OrdersAccepted counts a day',
-  },
-  ENCRYPTION_KEYS: {
-    schema: encryptionKeys.optional(),
-    meaning:
-      'kid:base64(32 bytes), comma separated; the gateway encrypts with the first key and decrypts with all of them; required with Redis',
-    secret: true,
-  },
-  CALLERS_FILE: {
-    schema: text.min(1),
-    meaning:
-      'JSON file of the callers and their rights (config/callers.example.json); re-read when it changes',
-    example: 'config/callers.json',
-  },
-  JWT_ISSUER: {
-    schema: text.min(1).optional(),
-    meaning:
-      'exact `iss` of the JWTs that are accepted; set all three JWT_ variables, or none to accept no JWT',
-  },
-  JWT_AUDIENCE: { schema: text.min(1).optional(), meaning: 'audience that the `aud` of a JWT must name' },
-  JWT_JWKS_URL: {
-    schema: httpUrl({ query: true }).optional(),
-    meaning: "URL of the issuer's public keys (RFC 7517); https, unless it is a loopback address",
-  },
   CACHE_TTL_MS: {
     schema: integer(0, 600_000).default(5_000),
     meaning:
       'lifetime of cached responses to reads, ±10 %; 0: no read cache; use the same value on every replica',
   },
-  OTEL_EXPORTER_OTLP_ENDPOINT: {
-    schema: httpUrl().optional(),
+  ACCEPTED_ALERT_AFTER_MS: {
+    schema: integer(1, 604_800_000).default(86_400_000),
     meaning:
-      'base URL of an OpenTelemetry collector; the gateway then exports spans, and the other OTEL_ variables of OpenTelemetry apply (OTEL_TRACES_SAMPLER=parentbased_traceidratio, OTEL_TRACES_SAMPLER_ARG=0.01, OTEL_SERVICE_NAME, …)',
-  },
-  OTEL_EXPORTER_OTLP_HEADERS: {
-    schema: secret.optional(),
-    meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
+      'an order that the platform accepted for later (`syncMode` async) longer ago than this is shown to operators, who may settle it; the alert OrdersAccepted counts a day',
   },
   IMPORT_MAX_BYTES: {
     schema: integer(1_024, 268_435_456).default(16 * 1024 * 1024),
@@ -246,10 +232,6 @@ export const variables = {
   IMPORT_MAX_ROWS: {
     schema: integer(1, 1_000_000).default(50_000),
     meaning: 'most rows of an import of members',
-  },
-  DOCS: {
-    schema: oneOf('on', 'off').optional(),
-    meaning: '`on` serves /docs and /openapi.json; default on, in production off',
   },
 } as const satisfies Record<string, Variable>;
 

@@ -45,7 +45,7 @@ async function keeperOf(
   atEnd(() => shared.onApplicationShutdown());
   await shared.onModuleInit();
   const { orderStore, upstream } = config;
-  const memory = new StoreMemory(orderStore, config.redis, upstream, shared, recorded.log);
+  const memory = new StoreMemory(orderStore, config.redis, upstream, shared);
   atEnd(() => memory.onApplicationShutdown());
   const watch = new StoreWatch(orderStore, upstream, redis, memory, recorded.log);
   const keeper = new OrderLedgerKeeper(redis, watch, recorded.log, metrics);

@@ -49,7 +49,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     if (this.redis.configured) {
-      await this.watch.start();
+      await this.watch.check(true);
       this.redis.onReady(() => {
         this.watch.reconnected();
         // At once: where the store has lost writes that this gateway has seen, the other gateways learn it from the store.

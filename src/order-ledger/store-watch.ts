@@ -145,12 +145,6 @@ export class StoreWatch implements KnownStore {
     this.log.error({ event: 'order-unreadable', write: name, reason }, `The record of a write ${why}`);
   }
 
-  /** Throws {@link ConfigError} where the store's settings, or the file that remembers it, do not allow the start. */
-  async start(): Promise<void> {
-    for (const remembered of await this.memory.load()) this.#learn(remembered);
-    await this.check(true);
-  }
-
   /**
    * Called when the store replies again: no order is taken before the next check. The store may have gone back meanwhile, and lost writes
    * that only another gateway began.
@@ -159,10 +153,13 @@ export class StoreWatch implements KnownStore {
     this.#fitness.doubt();
   }
 
-  /** Checks epoch and count, and every two seconds the settings. Rejects while the store is away. */
+  /**
+   * Checks epoch and count, and every two seconds the settings. Rejects while the store is away. At the start it does not, and throws
+   * {@link ConfigError} where the store's settings do not allow the start.
+   */
   async check(atStart = false): Promise<void> {
     try {
-      const remembered = atStart || this.#fitness.isFit ? undefined : await this.memory.ofAll();
+      const remembered = this.#fitness.isFit ? undefined : await this.memory.ofAll();
       if (remembered) this.#learn(remembered);
       const unfit = atStart || this.#fitness.isDue ? await this.#fitness.check(atStart) : undefined;
       if (unfit) this.#stop(unfit.reason, unfit.message);

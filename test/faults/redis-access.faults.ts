@@ -111,9 +111,8 @@ it('R26 Redis requires a client certificate: the gateway shows it, also to the o
 
   const apart = await gatewayAt(redis.url, {
     GUARD_REDIS_URL: url,
-    GUARD_REDIS_TLS_CA_FILE: file('ca'),
-    GUARD_REDIS_TLS_CERT_FILE: file('cert'),
-    GUARD_REDIS_TLS_KEY_FILE: file('key'),
+    REDIS_TLS_CA_FILE: file('ca'),
+    ...own,
   });
   await is(apart, 'orders', 'up');
 
