@@ -215,7 +215,7 @@ describe('a process that cannot work', () => {
   let child: GatewayProcess;
   beforeAll(async () => {
     const how = { disturbed: true, nodeOptions: '--max-old-space-size=256' };
-    ({ gateway, child } = await start(how, { CACHE_TTL_MS: '60000' }));
+    ({ gateway, child } = await start(how, { CACHE_TTL_MS: '60000', UPSTREAM_DEADLINE_MS: '60000' }));
   });
   afterAll(() => gateway.stop());
 
