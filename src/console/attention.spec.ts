@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { JobsService } from '../jobs/jobs.service.ts';
 import { attentionFor, type StoredState } from './attention.ts';
+import { RecentJobs } from './recent-jobs.ts';
 import type { ReplicaState } from './replica.ts';
 import { runbookHtml } from './runbook.ts';
 
@@ -94,6 +97,17 @@ it('G12 the runbook has a section for every alert, where its link leads, with al
   expect(links).toContain('orderstoreunconfirmed');
   expect(links.filter((id) => !ids.includes(id ?? ''))).toEqual([]);
   expect(html.replaceAll(/<code>.*?<\/code>/g, '')).not.toMatch(/\*\*|`|\]\(|^- /m);
+});
+
+it('an import stands still from when on its alert fires, and none does while the store is away', async () => {
+  const [, seconds] = /gateway_jobs_idle_seconds\) > (\d+)/.exec(rules) ?? [];
+  const since = Date.now() - Number(seconds) * 1_000;
+  const unfinished = [since - 5_000, since + 5_000].map((changedAt) => ({ changedAt }));
+  const jobsIn = (list: () => Promise<object[]>) =>
+    new RecentJobs({ unfinished: list } as unknown as JobStore, undefined as unknown as JobsService);
+  expect(await jobsIn(() => Promise.resolve(unfinished)).unfinished()).toEqual({ total: 2, stuck: 1 });
+  const away = jobsIn(() => Promise.reject(new Error('away')));
+  expect(await away.unfinished()).toEqual({ total: 0, stuck: 0 });
 });
 
 it('a replica that stops says so, and no alert does', () => {
