@@ -17,7 +17,7 @@ export interface Attention {
 /** What all replicas have in their stores. */
 export interface StoredState {
   readonly orders: OpenOrders;
-  /** Gaps that no answer of the platform had before today. */
+  /** Gaps that appeared within a day. */
   readonly newGaps: number;
   /** Imports that make no progress. */
   readonly stuckJobs: number;

@@ -42,7 +42,7 @@ function card(order, at, refresh) {
   const { channelCode, channelOrderId, state, caller, submittedAt, syncMode, items = [], placed } = order;
   const licenseOrder = ({ sequence }) => placed?.find((each) => each.sequence === sequence)?.licenseOrderId;
   return h(
-    'section.panel.order',
+    'section.panel',
     {
       'data-key': `${channelCode} ${channelOrderId}`,
       'aria-label': `Order ${channelOrderId} of channel ${channelCode}`,

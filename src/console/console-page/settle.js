@@ -18,7 +18,7 @@ const MEANINGS = {
   },
   not_placed: {
     said: 'was not placed',
-    effect: 'The number becomes free: the caller may send the order again, and then it is placed.',
+    effect: 'It will not be placed later. The number becomes free: the caller may send the order again.',
     risk: 'If the platform has it after all, the customer gets it twice and pays twice.',
   },
 };
