@@ -46,8 +46,9 @@ LABEL org.opencontainers.image.title="licensing-gateway" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}" \
   org.opencontainers.image.base.name="${NODE_IMAGE}"
-# The version, and what the API page shows.
+# The version, what the API page shows, and the runbook of the console.
 COPY package.json CHANGELOG.md ./
+COPY docs/operating.md ./docs/
 # All the code in one file, and what is in it by name, version and hash: dist/bundle/sbom.cdx.json (CycloneDX).
 COPY --from=build /app/dist/bundle ./dist/bundle
 # V8's compiled code of the bundle: a start takes a fifth less time. It counts for this Node, user and options only; others start as without it.

@@ -15,7 +15,7 @@ export const publicPaths = [
   ...['/openapi.json', '/problems', '/problems/overloaded', '/health/live', '/health/ready'],
 ];
 export const managementPaths = [
-  ...['/console', '/console/'],
+  ...['/console', '/console/', '/console/runbook'],
   ...withoutIndex(CONSOLE_PAGE).map((file) => `/console/${file}`),
   '/metrics',
 ];

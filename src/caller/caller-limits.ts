@@ -18,20 +18,6 @@ export const MAX_IN_FLIGHT_OF_ONE = 2_500;
 interface Usage {
   inFlight: number;
   window?: RateWindow;
-  requests: number;
-  refused: number;
-}
-
-/** What one caller did in this process since it started, and what is left of its rate. */
-export interface CallerStanding {
-  readonly name: string;
-  readonly inFlight: number;
-  /** Also those that were refused. */
-  readonly requests: number;
-  /** Above a limit of the caller. */
-  readonly refused: number;
-  /** Undefined where no window runs. */
-  readonly left: number | undefined;
 }
 
 /**
@@ -58,10 +44,8 @@ export class CallerLimits {
   ): ProblemException | undefined | Promise<ProblemException | undefined> {
     const usage = this.#of(caller.name);
     const { rateLimit } = caller;
-    usage.requests++;
     if (rateLimit) void reply.header('ratelimit-policy', policyField(rateLimit));
     if (usage.inFlight >= MAX_IN_FLIGHT_OF_ONE) {
-      usage.refused++;
       this.metrics.requestRefused('caller-in-flight');
       const detail = `The caller has ${MAX_IN_FLIGHT_OF_ONE} requests without an answer.`;
       return new ProblemException('too-many-requests', { detail, retryAfter: 1 });
@@ -78,34 +62,21 @@ export class CallerLimits {
     usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);
     const standing = usage.window.take(rateLimit);
     return standing instanceof Promise
-      ? standing.then((settled) => this.#verdict(settled, usage, reply))
-      : this.#verdict(standing, usage, reply);
-  }
-
-  /** Of the callers that have called this process. */
-  standings(): CallerStanding[] {
-    return [...this.#usage].map(([name, { inFlight, requests, refused, window }]) => ({
-      ...{ name, inFlight, requests, refused },
-      left: window?.left,
-    }));
+      ? standing.then((settled) => this.#verdict(settled, reply))
+      : this.#verdict(standing, reply);
   }
 
   #of(name: string): Usage {
     const known = this.#usage.get(name);
     if (known) return known;
-    const usage = { inFlight: 0, requests: 0, refused: 0 };
+    const usage = { inFlight: 0 };
     this.#usage.set(name, usage);
     return usage;
   }
 
-  #verdict(
-    { admitted, left, endsInS }: Standing,
-    usage: Usage,
-    reply: FastifyReply,
-  ): ProblemException | undefined {
+  #verdict({ admitted, left, endsInS }: Standing, reply: FastifyReply): ProblemException | undefined {
     void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
     if (admitted) return undefined;
-    usage.refused++;
     this.metrics.requestRefused('caller-rate');
     return new ProblemException('too-many-requests', { retryAfter: Math.max(endsInS, 1) });
   }

@@ -7,6 +7,6 @@ import { JwtCallers } from './jwt-callers.ts';
 /** Authentication of callers, and their limits. */
 @Module({
   providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
-  exports: [CallerAuthentication, CallerLimits, CallerRegistry],
+  exports: [CallerAuthentication, CallerRegistry],
 })
 export class CallerModule {}

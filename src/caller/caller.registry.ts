@@ -59,10 +59,6 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     return this.#byName.get(name);
   }
 
-  get all(): readonly Caller[] {
-    return [...this.#byName.values()];
-  }
-
   #take(callers: readonly Caller[]): void {
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));

@@ -66,11 +66,6 @@ export class RateWindow {
     });
   }
 
-  /** Requests left in the window, as far as this process knows; undefined where no window runs. */
-  get left(): number | undefined {
-    return this.now() < this.#endsAt ? Math.max(this.#limit.requests - this.#used, 0) : undefined;
-  }
-
   /** Includes the requests that this turn of the event loop still reads from other connections. */
   #askAtEndOfTurn(): void {
     this.#asking = true;

@@ -1,58 +1,37 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { attentionFor } from './attention.ts';
-import type { ReplicaState } from './replica-state.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { JobsService } from '../jobs/jobs.service.ts';
+import { attentionFor, type StoredState } from './attention.ts';
+import { RecentJobs } from './recent-jobs.ts';
+import type { ReplicaState } from './replica.ts';
+import { runbookHtml } from './runbook.ts';
 
-const NOW = 1_700_000_000_000;
 const well: ReplicaState = {
-  id: 'one',
-  version: '1.0.0',
-  startedAt: NOW - 60_000,
-  at: NOW,
   draining: false,
-  overload: null,
-  inFlight: 0,
-  memoryBytes: 0,
-  redis: { status: 'up', reason: null },
-  orders: { status: 'up', reason: null, stopped: 'none', unreadable: 0 },
-  tokens: { held: [], failure: null },
-  circuits: [['orders', 'closed']],
-  seconds: 60,
-  beats: [],
-  requests: [['listAssets 200', 100]],
-  latency: [],
-  attempts: [['listAssets success', 100]],
-  attemptLatency: [],
-  cache: [],
-  refused: [],
-  tokenEvents: [],
-  callers: [],
-  events: [],
+  overload: undefined,
+  redis: { status: 'up', reason: undefined },
+  orders: { stopped: 'none', reason: undefined, unreadable: 0 },
+  tokenFailure: undefined,
+  openCircuits: [],
 };
 const no = { count: 0, oldestMs: 0 };
-const none = { inDoubt: no, accepted: no };
-const of = (over: Partial<ReplicaState>, doubts: Parameters<typeof attentionFor>[1] = none) =>
-  attentionFor(
-    {
-      states: [
-        { ...well, id: 'two' },
-        { ...well, ...over },
-      ],
-      others: 'seen',
-    },
-    doubts,
-    NOW,
-  );
+const noOrders: StoredState['orders'] = { inDoubt: no, accepted: no, placedTwice: 0 };
+const of = (over: Partial<ReplicaState>) =>
+  attentionFor({ ...well, ...over }, { orders: noOrders, newGaps: 0, stuckJobs: 0 });
+const inStores = (over: Partial<StoredState>) =>
+  attentionFor(well, { orders: noOrders, newGaps: 0, stuckJobs: 0, ...over });
+const orders = (over: Partial<StoredState['orders']>) => inStores({ orders: { ...noOrders, ...over } });
 
-const down = (stopped: 'away' | 'epoch' | 'count' | 'settings', reason: string) => ({
-  orders: { status: 'down', stopped, reason, unreadable: 0 } as const,
+const down = (stopped: ReplicaState['orders']['stopped'], reason: string) => ({
+  orders: { stopped, reason, unreadable: 0 },
 });
-const failing = (kind: string, reason: string) => ({
-  tokens: { held: [], failure: { principal: 'app:auth_order', kind, reason } },
+const failing = (kind: 'rejected' | 'unavailable', reason: string) => ({
+  tokenFailure: { principal: 'app:auth_order', kind, reason },
 });
 
 const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
-  ['a store that is away', of(down('away', 'away')), 'OrderStoreAway', /refused by 1 of 2 replicas: away$/],
+  ['a store that is away', of(down('away', 'away')), 'OrderStoreAway', /^Orders are refused: away$/],
   ['an emptied store', of(down('epoch', 'emptied')), 'OrderStoreUnconfirmed', /emptied/],
   ['a store that has gone back', of(down('count', 'gone back')), 'OrderStoreUnconfirmed', /gone back/],
   ['a store with wrong settings', of(down('settings', 'evicts')), 'OrderStoreRefuses', /evicts/],
@@ -71,34 +50,23 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
   ['a silent token endpoint', of(failing('unavailable', 'timeout')), 'TokenEndpointFailing', /timeout/],
   [
     'an open circuit',
-    of({ circuits: [['orders', 'open']], attempts: [['batchOrder timeout', 7]] }),
+    of({ openCircuits: ['orders', 'members'] }),
     'CircuitOpen',
-    /for orders: .* batchOrder timeout \(7\)/,
+    /for orders, members: The circuit is open because calls failed/,
   ],
   [
     'orders in doubt',
-    of({}, { ...none, inDoubt: { count: 3, oldestMs: 7_500_000 } }),
+    orders({ inDoubt: { count: 3, oldestMs: 7_500_000 } }),
     'OrdersInDoubt',
     /^3 orders .* 2 h ago/,
   ],
   [
     'orders accepted long ago',
-    of({}, { ...none, accepted: { count: 2, oldestMs: 90_000_000 } }),
+    orders({ accepted: { count: 2, oldestMs: 90_000_000 } }),
     'OrdersAccepted',
     /^2 orders accepted and not seen since: .* 25 h ago/,
   ],
-  [
-    'an order placed twice',
-    of({ events: [{ line: { event: 'order-placed-twice' }, count: 1 }] }),
-    'OrderPlacedTwice',
-    /more than once/,
-  ],
-  [
-    'many failures',
-    of({ requests: [['getAsset 504', 30]], attempts: [['listAssets timeout', 30]] }),
-    'ServerErrors',
-    /^23 % .* getAsset 504 \(30\); failed attempts at the platform: listAssets timeout \(30\)$/,
-  ],
+  ['an order placed twice', orders({ placedTwice: 1 }), 'OrderPlacedTwice', /^1 order placed more than once/],
   ['overload', of({ overload: 'event-loop' }), 'Overloaded', /event-loop/],
   [
     'the other Redis',
@@ -106,12 +74,12 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     'RedisAway',
     /NOAUTH Authentication required\. Reads go on/,
   ],
-  ['a silent replica', of({ at: NOW - 40_000 }), 'GatewayDown', /one is silent: It reported 40 s ago/],
+  ['an import that stands still', inStores({ stuckJobs: 1 }), 'ImportStuck', /^1 import without progress/],
+  ['new gaps', inStores({ newGaps: 2 }), 'GapsAppeared', /^2 new gaps/],
 ];
 
-const alerts = [...readFileSync('deploy/prometheus/alerts.yml', 'utf8').matchAll(/alert: (\w+)/g)].map(
-  ([, name]) => name,
-);
+const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
+const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
 
 it.each(cases)('G12 %s needs attention, with its cause and its runbook', (_, found, alert, text) => {
   expect(found.map((each) => each.alert)).toEqual([alert]);
@@ -119,21 +87,39 @@ it.each(cases)('G12 %s needs attention, with its cause and its runbook', (_, fou
   expect(alerts).toContain(alert);
 });
 
-it('G12 no replica is called silent while Redis takes no reports', () => {
-  const full: ReplicaState = { ...well, redis: { status: 'down', reason: 'OOM' } };
-  const silent = { ...well, id: 'two', at: NOW - 60_000 };
-  const found = attentionFor({ states: [full, silent], others: 'seen' }, none, NOW);
-  expect(found.map(({ title }) => title)).toEqual([
-    'The shared Redis cannot be used by 1 of 2 replicas',
-    'The other replicas cannot be seen',
-  ]);
+it('G12 the runbook has a section for every alert, where its link leads, with all words of its page and no markup of it', () => {
+  const html = runbookHtml();
+  const ids = [...html.matchAll(/<h2 id="(\w+)">/g)].map(([, id = '']) => id);
+  expect(ids).toEqual(['dashboard', ...alerts.map((alert) => alert.toLowerCase())]);
+  expect(html).toContain("<strong>Do:</strong> Look for the order in the platform's own list");
+  expect(html).toContain('rate(gateway_requests_total{status=~&#34;5..&#34;}[5m])');
+  const links = [...html.matchAll(/href="#(\w+)"/g)].map(([, id]) => id);
+  expect(links).toContain('orderstoreunconfirmed');
+  expect(links.filter((id) => !ids.includes(id ?? ''))).toEqual([]);
+  expect(html.replaceAll(/<code>.*?<\/code>/g, '')).not.toMatch(/\*\*|`|\]\(|^- /m);
 });
 
-it('nothing needs attention where all is well', () => {
+it('an import stands still from when on its alert fires, and none does while the store is away', async () => {
+  const [, seconds] = /gateway_jobs_idle_seconds\) > (\d+)/.exec(rules) ?? [];
+  const since = Date.now() - Number(seconds) * 1_000;
+  const unfinished = [since - 5_000, since + 5_000].map((changedAt) => ({ changedAt }));
+  const jobsIn = (list: () => Promise<object[]>) =>
+    new RecentJobs({ unfinished: list } as unknown as JobStore, undefined as unknown as JobsService);
+  expect(await jobsIn(() => Promise.resolve(unfinished)).unfinished()).toEqual({ total: 2, stuck: 1 });
+  const away = jobsIn(() => Promise.reject(new Error('away')));
+  expect(await away.unfinished()).toEqual({ total: 0, stuck: 0 });
+});
+
+it('a replica that stops says so, and no alert does', () => {
+  expect(of({ draining: true })).toMatchObject([{ level: 'watch', title: 'This replica stops' }]);
+});
+
+it('nothing needs attention where all is well, also without a shared Redis', () => {
   expect(of({})).toEqual([]);
+  expect(of({ redis: { status: 'off', reason: undefined } })).toEqual([]);
 });
 
 it('what callers notice comes first', () => {
-  const found = of({ ...failing('unavailable', 'timeout'), redis: { status: 'down', reason: null } });
+  const found = of({ ...failing('unavailable', 'timeout'), redis: { status: 'down', reason: undefined } });
   expect(found.map(({ level }) => level)).toEqual(['act', 'watch']);
 });

@@ -1,7 +1,5 @@
-import { isFailed, sum } from './traffic.ts';
-import { SILENT_MS, type Seen } from './replicas.ts';
 import type { OpenOrders } from './doubts.ts';
-import type { ReplicaState } from './replica-state.ts';
+import type { ReplicaState } from './replica.ts';
 
 /** One thing that needs an operator, in words. */
 export interface Attention {
@@ -11,29 +9,39 @@ export interface Attention {
   /** The cause, as far as the gateway knows it. */
   readonly detail: string;
   /** The section of the console that shows more. */
-  readonly section: 'now' | 'orders' | 'gaps' | 'callers';
+  readonly section?: 'orders' | 'gaps' | 'jobs';
   /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
   readonly alert?: string;
 }
 
-/** A share of failures that is no accident. */
-const FAILED_SHARE = 0.05;
-const FAILED_LEAST = 5;
+/** What all replicas have in their stores. */
+export interface StoredState {
+  readonly orders: OpenOrders;
+  /** Gaps that appeared within a day. */
+  readonly newGaps: number;
+  /** Imports that make no progress. */
+  readonly stuckJobs: number;
+}
+
+type Found = Attention | false | undefined;
 
 /** Everything that needs an operator now, the most urgent first. */
-export function attentionFor({ states, others }: Seen, orders: OpenOrders, now: number): Attention[] {
-  const found = [
-    ...orderStore(states),
-    ...tokens(states),
-    ...inDoubt(states, orders),
-    ...accepted(orders),
-    ...failures(states),
-    ...circuits(states),
-    ...sharedRedis(states),
-    ...replicas(states, others, now),
-    ...callers(states),
+export function attentionFor(replica: ReplicaState, stored: StoredState): Attention[] {
+  const found: readonly Found[] = [
+    orderStore(replica),
+    unreadable(replica),
+    tokens(replica),
+    ...openOrders(stored.orders),
+    overload(replica),
+    circuits(replica),
+    sharedRedis(replica),
+    stopping(replica),
+    jobs(stored),
+    gaps(stored),
   ];
-  return found.toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
+  return found
+    .filter((each) => each !== false && each !== undefined)
+    .toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
 }
 
 const STORE_ALERTS: Readonly<Record<string, string>> = {
@@ -42,208 +50,144 @@ const STORE_ALERTS: Readonly<Record<string, string>> = {
   count: 'OrderStoreUnconfirmed',
 };
 
-function orderStore(states: readonly ReplicaState[]): Attention[] {
-  const stopped = states.filter(({ orders }) => orders.status === 'down');
-  const unreadable = Math.max(...states.map(({ orders }) => orders.unreadable));
-  const found: Attention[] = [];
-  if (stopped.length > 0) {
-    const { stopped: why, reason } = (stopped[0] as ReplicaState).orders;
-    found.push({
+function orderStore({ orders: { stopped, reason } }: ReplicaState): Found {
+  return (
+    stopped !== 'none' && {
       level: 'act',
-      title: `Orders are refused${ofAll(stopped, states)}`,
+      title: 'Orders are refused',
       detail: reason ?? 'The order store cannot be used',
-      section: 'now',
-      alert: STORE_ALERTS[why] ?? 'OrderStoreRefuses',
-    });
-  }
-  if (unreadable > 0)
-    found.push({
-      level: 'act',
-      title: `${counted(unreadable, 'record')} of writes cannot be read`,
-      detail:
-        'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the events below name them. A caller that repeats such an order gets 503.',
-      section: 'now',
-      alert: 'OrderRecordsUnreadable',
-    });
-  return found;
-}
-
-function tokens(states: readonly ReplicaState[]): Attention[] {
-  const failing = states.filter(({ tokens: { failure } }) => failure);
-  const failure = failing[0]?.tokens.failure;
-  if (!failure) return [];
-  const isRejected = failure.kind === 'rejected';
-  return [
-    {
-      level: 'act',
-      title: isRejected
-        ? 'The platform refuses the credentials of the gateway'
-        : `The gateway gets no access token${ofAll(failing, states)}`,
-      detail: isRejected
-        ? `The token endpoint says ${failure.reason} to ${failure.principal}: check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET`
-        : `The token endpoint (UPSTREAM_TOKEN_URL) does not serve ${failure.principal}: ${failure.reason}`,
-      section: 'now',
-      alert: isRejected ? 'CredentialsRefused' : 'TokenEndpointFailing',
-    },
-  ];
-}
-
-function inDoubt(
-  states: readonly ReplicaState[],
-  { inDoubt: { count = 0, oldestMs } }: OpenOrders,
-): Attention[] {
-  const twice = states.some(({ events }) =>
-    events.some(({ line }) => line['event'] === 'order-placed-twice'),
+      alert: STORE_ALERTS[stopped] ?? 'OrderStoreRefuses',
+    }
   );
-  const found: Attention[] = [];
-  if (twice)
-    found.push({
+}
+
+function unreadable({ orders }: ReplicaState): Found {
+  return (
+    orders.unreadable > 0 && {
       level: 'act',
-      title: 'An order stands at the platform more than once',
-      detail: 'Its licence orders are in the events, and with the order if it is still in doubt',
+      title: `${counted(orders.unreadable, 'record')} of writes cannot be read`,
+      detail:
+        'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
+      alert: 'OrderRecordsUnreadable',
+    }
+  );
+}
+
+function tokens({ tokenFailure: failure }: ReplicaState): Found {
+  if (failure?.kind === 'rejected')
+    return {
+      level: 'act',
+      title: 'The platform refuses the credentials of the gateway',
+      detail: `The token endpoint says ${failure.reason} to ${failure.principal}: check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET`,
+      alert: 'CredentialsRefused',
+    };
+  return (
+    failure && {
+      level: 'act',
+      title: 'The gateway gets no access token',
+      detail: `The token endpoint (UPSTREAM_TOKEN_URL) does not serve ${failure.principal}: ${failure.reason}`,
+      alert: 'TokenEndpointFailing',
+    }
+  );
+}
+
+function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
+  return [
+    placedTwice > 0 && {
+      level: 'act',
+      title: `${counted(placedTwice, 'order')} placed more than once`,
+      detail: 'The platform has more licence orders than were ordered: the last look names them',
       section: 'orders',
       alert: 'OrderPlacedTwice',
-    });
-  if (count > 0)
-    found.push({
+    },
+    inDoubt.count > 0 && {
       level: 'act',
-      title: `${counted(count, 'order')} in doubt`,
-      detail: `Sent with an unknown outcome, the oldest ${duration(oldestMs)} ago`,
+      title: `${counted(inDoubt.count, 'order')} in doubt`,
+      detail: `Sent with an unknown outcome, the oldest ${duration(inDoubt.oldestMs)} ago`,
       section: 'orders',
       alert: 'OrdersInDoubt',
-    });
-  return found;
-}
-
-function accepted({ accepted: { count = 0, oldestMs } }: OpenOrders): Attention[] {
-  if (count === 0) return [];
-  return [
-    {
+    },
+    accepted.count > 0 && {
       level: 'watch',
-      title: `${counted(count, 'order')} accepted and not seen since`,
-      detail: `The platform accepted them for later (async), the oldest ${duration(oldestMs)} ago, and nothing shows that it has placed them`,
+      title: `${counted(accepted.count, 'order')} accepted and not seen since`,
+      detail: `The platform accepted them for later (async), the oldest ${duration(accepted.oldestMs)} ago, and nothing shows that it has placed them`,
       section: 'orders',
       alert: 'OrdersAccepted',
     },
   ];
 }
 
-function failures(states: readonly ReplicaState[]): Attention[] {
-  const overloaded = states.filter(({ overload }) => overload !== null);
-  const found: Attention[] = overloaded.slice(0, 1).map(({ overload }) => ({
-    level: 'act',
-    title: `New requests are refused${ofAll(overloaded, states)}`,
-    detail: `The process has reached its limit: ${overload}`,
-    section: 'now',
-    alert: 'Overloaded',
-  }));
-  const all = states.flatMap(({ requests }) => requests);
-  const failed = all.filter(([key]) => isFailed(key));
-  const [total, count] = [all, failed].map((each) => sum(each.map(([, value]) => value)));
-  if (count !== undefined && total && count >= FAILED_LEAST && count / total >= FAILED_SHARE)
-    found.push({
+function overload({ overload: limit }: ReplicaState): Found {
+  return (
+    limit !== undefined && {
       level: 'act',
-      title: `${Math.round((100 * count) / total)} % of requests failed in the last minute`,
-      detail: `${count} of ${total}, most of them ${most(failed)}; failed attempts at the platform: ${most(failedAttempts(states))}`,
-      section: 'now',
-      alert: 'ServerErrors',
-    });
-  return found;
-}
-
-function circuits(states: readonly ReplicaState[]): Attention[] {
-  const open = new Set(
-    states.flatMap((each) => each.circuits.flatMap(([group, state]) => (state === 'open' ? [group] : []))),
+      title: 'New requests are refused',
+      detail: `The process has reached its limit: ${limit}`,
+      alert: 'Overloaded',
+    }
   );
-  // The token endpoint has an entry of its own.
-  open.delete('tokens');
-  if (open.size === 0) return [];
-  const failed = failedAttempts(states);
-  return [
-    {
+}
+
+function circuits({ openCircuits }: ReplicaState): Found {
+  return (
+    openCircuits.length > 0 && {
       level: 'act',
-      title: `The gateway does not call the platform for ${[...open].join(', ')}`,
-      detail: `The circuit is open because calls failed${failed.length > 0 ? `, most of them ${most(failed)}` : ''}. It tries again by itself`,
-      section: 'now',
+      title: `The gateway does not call the platform for ${openCircuits.join(', ')}`,
+      detail:
+        'The circuit is open because calls failed: the dashboard shows which, and how. It tries again by itself',
       alert: 'CircuitOpen',
-    },
-  ];
+    }
+  );
 }
 
-function sharedRedis(states: readonly ReplicaState[]): Attention[] {
-  const down = states.filter(({ redis }) => redis.status === 'down');
-  return down.slice(0, 1).map(({ redis }) => ({
-    level: 'watch',
-    title: `The shared Redis cannot be used${ofAll(down, states)}`,
-    detail: `${(redis.reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
-    section: 'now',
-    alert: 'RedisAway',
-  }));
-}
-
-function replicas(states: readonly ReplicaState[], others: Seen['others'], now: number): Attention[] {
-  // Without Redis, or while it refuses writes, no replica can report.
-  const isBlind = others === 'away' || states[0]?.redis.status === 'down';
-  const found: Attention[] = states
-    .filter(({ at }) => !isBlind && now - at > SILENT_MS)
-    .map(({ id, at }) => ({
+function sharedRedis({ redis: { status, reason } }: ReplicaState): Found {
+  return (
+    status === 'down' && {
       level: 'watch',
-      title: `Replica ${id} is silent`,
-      detail: `It reported ${duration(now - at)} ago: it has died, or has lost Redis`,
-      section: 'now',
-      alert: 'GatewayDown',
-    }));
-  const versions = new Set(states.map(({ version }) => version));
-  if (versions.size > 1)
-    found.push({
-      level: 'watch',
-      title: 'Replicas run different versions',
-      detail: [...versions].join(', '),
-      section: 'now',
-    });
-  if (isBlind)
-    found.push({
-      level: 'watch',
-      title: 'The other replicas cannot be seen',
-      detail: 'Replicas report to each other through the shared Redis',
-      section: 'now',
-    });
-  return found;
+      title: 'The shared Redis cannot be used',
+      detail: `${(reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
+      alert: 'RedisAway',
+    }
+  );
 }
 
-function failedAttempts(states: readonly ReplicaState[]): (readonly [string, number])[] {
-  return states.flatMap(({ attempts }) => attempts).filter(([key]) => !key.endsWith(' success'));
-}
-
-function callers(states: readonly ReplicaState[]): Attention[] {
-  const refused = new Map<string, number>();
-  for (const each of states.flatMap((state) => state.callers))
-    if (each.refused > 0) refused.set(each.name, (refused.get(each.name) ?? 0) + each.refused);
-  if (refused.size === 0) return [];
-  return [
-    {
+function stopping({ draining }: ReplicaState): Found {
+  return (
+    draining && {
       level: 'watch',
-      title: 'Callers are above their limits',
-      detail: `Refused in the last five minutes: ${[...refused].map(([name, count]) => `${name} ${count}`).join(', ')}`,
-      section: 'callers',
-    },
-  ];
+      title: 'This replica stops',
+      detail: 'It got the signal to stop, and finishes the requests that it has',
+    }
+  );
 }
 
-function ofAll(some: readonly unknown[], all: readonly unknown[]): string {
-  return some.length === all.length ? '' : ` by ${some.length} of ${all.length} replicas`;
+function jobs({ stuckJobs }: StoredState): Found {
+  return (
+    stuckJobs > 0 && {
+      level: 'watch',
+      title: `${counted(stuckJobs, 'import')} without progress`,
+      detail: 'No row was done for ten minutes. What was sent is recorded, and nothing is sent twice',
+      section: 'jobs',
+      alert: 'ImportStuck',
+    }
+  );
+}
+
+function gaps({ newGaps }: StoredState): Found {
+  return (
+    newGaps > 0 && {
+      level: 'watch',
+      title: `${counted(newGaps, 'new gap')} in the platform's answers`,
+      detail:
+        'The platform answers in a way that its interface does not have. Callers are served all the same',
+      section: 'gaps',
+      alert: 'GapsAppeared',
+    }
+  );
 }
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-/** The two most frequent, as `getAsset 503 (12)`. */
-function most(counts: readonly (readonly [string, number])[]): string {
-  const sums = new Map<string, number>();
-  for (const [key, count] of counts) sums.set(key, (sums.get(key) ?? 0) + count);
-  const first = [...sums].toSorted(([, one], [, other]) => other - one).slice(0, 2);
-  return first.length === 0 ? 'none' : first.map(([key, count]) => `${key} (${count})`).join(', ');
 }
 
 function duration(ms: number): string {

@@ -1,16 +1,19 @@
+import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { UpstreamGaps } from '../upstream/gaps.ts';
+import { version } from '../shared/version.ts';
 import { attentionFor } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { RecentJobs } from './recent-jobs.ts';
-import { Replicas, SILENT_MS } from './replicas.ts';
-import { viewOf } from './view.ts';
+import { Replica } from './replica.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 /** What the sections of the console show, as JSON. */
 @Injectable()
 export class ConsoleData {
   constructor(
-    private readonly replicas: Replicas,
+    private readonly replica: Replica,
     private readonly doubts: DoubtedOrders,
     private readonly gaps: UpstreamGaps,
     private readonly jobs: RecentJobs,
@@ -20,7 +23,7 @@ export class ConsoleData {
   of(path: string, query: URLSearchParams): Promise<object> | undefined {
     switch (path) {
       case '/state':
-        return this.#state(query.get('replica'));
+        return this.#state();
       case '/orders':
         return this.doubts.list();
       case '/jobs':
@@ -32,45 +35,22 @@ export class ConsoleData {
     }
   }
 
-  /** Of all replicas together, or of one. */
-  async #state(replica: string | null): Promise<object> {
-    const [seen, doubts, gaps, jobs] = await Promise.all([
-      this.replicas.all(),
+  /** What needs attention, and how much each section has. What a store does not say counts as none: the store itself is shown. */
+  async #state(): Promise<object> {
+    const [orders, gaps, jobs] = await Promise.all([
       this.doubts.count(),
       this.gaps.list(),
-      this.jobs.running(),
+      this.jobs.unfinished(),
     ]);
-    const now = Date.now();
-    const { states, others } = seen;
-    const one = states.filter(({ id }) => id === replica);
-    // What a silent replica did is over.
-    const reporting = states.filter(({ at }) => now - at <= SILENT_MS);
+    const at = Date.now();
+    const newGaps = gaps.filter(({ firstSeenAt }) => firstSeenAt > at - DAY_MS).length;
     return {
-      ...{ at: now, self: states[0]?.id, others },
-      attention: attentionFor(seen, doubts, now),
-      waiting:
-        doubts.inDoubt.count === undefined ? null : doubts.inDoubt.count + (doubts.accepted.count ?? 0),
+      at,
+      replica: `Replica ${hostname()}, version ${version}.`,
+      attention: attentionFor(this.replica.state, { orders, newGaps, stuckJobs: jobs.stuck }),
+      waiting: orders.inDoubt.count + orders.accepted.count,
       gaps: gaps.length,
-      jobs: jobs ?? null,
-      replicas: states.map((state) => {
-        const { id, version, startedAt, at, draining, overload, inFlight, memoryBytes, redis, orders } =
-          state;
-        const tokens = state.tokens.failure ?? null;
-        return {
-          id,
-          version,
-          startedAt,
-          at,
-          draining,
-          overload,
-          inFlight,
-          memoryBytes,
-          redis,
-          orders,
-          tokens,
-        };
-      }),
-      view: viewOf(one.length > 0 ? one : reporting, now),
+      jobs: jobs.total,
     };
   }
 }

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { CallerModule } from '../caller/caller.module.ts';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { HttpModule } from '../http/http.module.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
@@ -9,17 +8,12 @@ import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { Console } from './console.ts';
 import { ConsoleData } from './console-data.ts';
 import { DoubtedOrders } from './doubts.ts';
-import { Parts } from './parts.ts';
-import { Callers } from './callers.ts';
 import { Replica } from './replica.ts';
 import { RecentJobs } from './recent-jobs.ts';
-import { Replicas } from './replicas.ts';
-import { TrafficHistory } from './traffic.ts';
 
 /** The operator's page on the management listener. */
 @Module({
   imports: [
-    CallerModule,
     HttpModule,
     JobsModule,
     OrderLedgerModule,
@@ -27,16 +21,6 @@ import { TrafficHistory } from './traffic.ts';
     TokenModule,
     UpstreamClientModule,
   ],
-  providers: [
-    TrafficHistory,
-    Parts,
-    Callers,
-    Replica,
-    Replicas,
-    DoubtedOrders,
-    RecentJobs,
-    ConsoleData,
-    Console,
-  ],
+  providers: [Replica, DoubtedOrders, RecentJobs, ConsoleData, Console],
 })
 export class ConsoleModule {}

@@ -6,8 +6,9 @@ import { ManagementListener } from '../observability/management.listener.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 import { RedisAway } from '../redis/shared-redis.ts';
+import { shippedFile } from '../shared/shipped-file.ts';
 import { ConsoleData } from './console-data.ts';
-import { type PageFile, pageFiles } from './page-files.ts';
+import { runbookHtml } from './runbook.ts';
 
 /** Scripts, styles and requests of this origin only; text never becomes markup. */
 const POLICY =
@@ -22,6 +23,18 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 };
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+/** In the folder `console-page`. */
+const FILES = [
+  ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
+  ...['orders.js', 'settle.js', 'jobs.js', 'gaps.js', 'dialog.js', 'credential.js'],
+];
 
 /** Operations of the API that the page may call, below `/console/api`: they go the same way as on the public listener. */
 const OPERATIONS: readonly RegExp[] = [
@@ -55,7 +68,7 @@ export class Console implements OnModuleInit {
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
-    const file = this.#files.get(path);
+    const file = this.#files.get(path === '' ? '/' : path);
     if (file) return send(response, 200, file.type, file.bytes);
     const read = this.data.of(path, new URLSearchParams(query));
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
@@ -75,6 +88,20 @@ export class Console implements OnModuleInit {
     request.url = path;
     this.adapter.httpAdapter.getInstance<FastifyInstance>().routing(request, response);
   }
+}
+
+interface PageFile {
+  readonly type: string;
+  readonly bytes: string | Buffer;
+}
+
+/** What the page is made of, by its path below `/console`. Throws where a file is missing. */
+function pageFiles(): ReadonlyMap<string, PageFile> {
+  const files = FILES.map((name): [string, PageFile] => {
+    const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
+    return [name === 'index.html' ? '/' : `/${name}`, { type: TYPES[name.split('.')[1] ?? ''] ?? '', bytes }];
+  });
+  return new Map([...files, ['/runbook', { type: TYPES['html'] ?? '', bytes: runbookHtml() }]]);
 }
 
 /** Whether a store did not answer; anything else is a fault of ours. */

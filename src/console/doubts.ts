@@ -10,11 +10,13 @@ import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 /** More than one person can settle in a night. */
 const MOST = 100;
 
-/** Orders whose end is not known, as the console counts them. Undefined counts: the order store does not answer. */
+/** Orders whose end is not known, as the console counts them. */
 export interface OpenOrders {
-  readonly inDoubt: { readonly count: number | undefined; readonly oldestMs: number };
+  readonly inDoubt: { readonly count: number; readonly oldestMs: number };
   /** Those that the platform accepted so long ago that an operator may settle them. */
-  readonly accepted: { readonly count: number | undefined; readonly oldestMs: number };
+  readonly accepted: { readonly count: number; readonly oldestMs: number };
+  /** Those of which a look found more licence orders than were ordered. */
+  readonly placedTwice: number;
 }
 
 /** The orders that wait for an operator, with what is known of each. */
@@ -28,35 +30,41 @@ export class DoubtedOrders {
     private readonly config: OrderStoreConfig,
   ) {}
 
+  /** None where the order store does not answer. */
   async count(): Promise<OpenOrders> {
-    const unknown = { count: undefined, oldestMs: 0 };
     try {
       const { inDoubt, accepted } = await this.keeper.store.waiting();
-      const { total } = await this.keeper.store.list(this.#overdue(), 0, 1);
-      return { inDoubt, accepted: { count: total, oldestMs: total > 0 ? accepted.oldestMs : 0 } };
+      const { overdue, records } = await this.#open();
+      const looks = await Promise.all(records.map((record) => this.history.of(record)));
+      return {
+        inDoubt,
+        accepted: { count: overdue.total, oldestMs: accepted.oldestMs },
+        placedTwice: looks.filter((each) => each?.some(({ result }) => result === 'placed_twice')).length,
+      };
     } catch {
-      return { inDoubt: unknown, accepted: unknown };
+      const none = { count: 0, oldestMs: 0 };
+      return { inDoubt: none, accepted: none, placedTwice: 0 };
     }
   }
 
   /** The oldest first. Rejects where the order store does not answer. */
   async list(): Promise<object> {
-    const [doubted, accepted] = await Promise.all([
-      this.#oldest({ states: ['in_doubt', 'incomplete'] }),
-      this.#oldest(this.#overdue()),
-    ]);
-    const records = [...doubted.records, ...accepted.records];
+    const { doubted, overdue, records } = await this.#open();
     const items = await Promise.all(records.map((record) => this.#show(record)));
     // A record that cannot be read is in the total, and not among the records.
     return {
-      total: doubted.total + accepted.total,
-      unread: doubted.unread + accepted.unread,
+      total: doubted.total + overdue.total,
+      unread: doubted.unread + overdue.unread,
       items,
     };
   }
 
-  #overdue(): OrderQuery {
-    return { states: ['accepted'], until: Date.now() - this.config.acceptedAlertMs };
+  async #open() {
+    const [doubted, overdue] = await Promise.all([
+      this.#oldest({ states: ['in_doubt', 'incomplete'] }),
+      this.#oldest({ states: ['accepted'], until: Date.now() - this.config.acceptedAlertMs }),
+    ]);
+    return { doubted, overdue, records: [...doubted.records, ...overdue.records] };
   }
 
   async #oldest(query: OrderQuery) {

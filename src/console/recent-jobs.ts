@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JOB_STORE } from '../jobs/job-dispatcher.ts';
-import type { JobState } from '../jobs/job-record.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { toJob } from '../jobs/job.mapper.ts';
 import { JobsService } from '../jobs/jobs.service.ts';
 
 const MOST_JOBS = 50;
 const MOST_ROWS = 50;
-const RUNNING: readonly JobState[] = ['running', 'queued'];
+/** As the alert ImportStuck has it. */
+const STUCK_MS = 600_000;
 
 /** The imports of all callers, for operators. */
 @Injectable()
@@ -17,12 +17,11 @@ export class RecentJobs {
     private readonly jobs: JobsService,
   ) {}
 
-  /** Undefined where the store does not answer. */
-  async running(): Promise<number | undefined> {
-    const counts = await Promise.all(
-      RUNNING.map((state) => this.store.list({ enterprises: undefined, state }, 0, 1)),
-    ).catch(() => []);
-    return counts.length === 0 ? undefined : counts.reduce((sum, { total }) => sum + total, 0);
+  /** Those that have not ended, and those of them that make no progress. None where the store does not answer. */
+  async unfinished(): Promise<{ total: number; stuck: number }> {
+    const jobs = await this.store.unfinished().catch(() => []);
+    const now = Date.now();
+    return { total: jobs.length, stuck: jobs.filter(({ changedAt }) => now - changedAt > STUCK_MS).length };
   }
 
   /** The newest first. `withRows`: the job whose failed rows are wanted too. Rejects where the store does not answer. */

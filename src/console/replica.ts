@@ -1,49 +1,45 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
-import { Admission } from '../http/admission.ts';
-import { Log } from '../observability/log.ts';
-import { version } from '../shared/version.ts';
-import { Callers } from './callers.ts';
-import { Parts } from './parts.ts';
-import type { ReplicaState } from './replica-state.ts';
-import { TrafficHistory } from './traffic.ts';
+import { Admission, type Overload } from '../http/admission.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import type { StopReason } from '../order-ledger/store-watch.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { TokenManager, type TokenTrouble } from '../token/token.manager.ts';
+import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
+
+/** What this process knows of itself and of what it depends on. */
+export interface ReplicaState {
+  readonly draining: boolean;
+  readonly overload: Overload | undefined;
+  readonly redis: { readonly status: 'up' | 'down' | 'off'; readonly reason: string | undefined };
+  readonly orders: {
+    readonly stopped: StopReason;
+    readonly reason: string | undefined;
+    readonly unreadable: number;
+  };
+  readonly tokenFailure: TokenTrouble | undefined;
+  readonly openCircuits: readonly string[];
+}
 
 /** Describes this process for the console. */
 @Injectable()
 export class Replica {
-  readonly id = `${hostname()}-${process.pid}-${randomBytes(2).toString('hex')}`;
-  readonly #startedAt = Date.now();
-
   constructor(
-    private readonly parts: Parts,
-    private readonly traffic: TrafficHistory,
     private readonly admission: Admission,
-    private readonly callers: Callers,
-    private readonly log: Log,
+    private readonly redis: SharedRedis,
+    private readonly ledger: OrderLedgerKeeper,
+    private readonly tokens: TokenManager,
+    private readonly upstream: OperationGroups,
   ) {}
 
-  async state(): Promise<ReplicaState> {
-    const { admission, id } = this;
-    const { seconds, beats, ...lately } = await this.traffic.lately();
-    const { requests, latency, attempts, attemptLatency, cache, refused, tokens, calls } = lately;
+  get state(): ReplicaState {
+    const { admission, redis } = this;
     return {
-      ...{ id, version, startedAt: this.#startedAt, at: Date.now() },
       draining: admission.draining,
-      overload: admission.overload ?? null,
-      inFlight: admission.inFlight,
-      memoryBytes: process.memoryUsage.rss(),
-      ...(await this.parts.state()),
-      ...{ seconds, beats },
-      requests: [...requests],
-      latency: [...latency],
-      attempts: [...attempts],
-      attemptLatency: [...attemptLatency],
-      cache: [...cache],
-      refused: [...refused],
-      tokenEvents: [...tokens],
-      callers: this.callers.state(calls),
-      events: this.log.recent.list(),
+      overload: admission.overload,
+      redis: { status: redis.status, reason: redis.reason },
+      orders: this.ledger.trouble,
+      tokenFailure: this.tokens.failure,
+      openCircuits: this.upstream.open,
     };
   }
 }

@@ -75,11 +75,6 @@ export class Admission implements BeforeApplicationShutdown {
     this.#fullMemory = memoryShare >= MAX_MEMORY_SHARE ? this.#fullMemory + 1 : 0;
   }
 
-  /** Requests that have no response yet. */
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
   get overload(): Overload | undefined {
     if (this.#inFlightOfCallers > MAX_IN_FLIGHT) return 'in-flight';
     if (this.#late >= IN_A_ROW) return 'event-loop';

@@ -1,7 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { rfc3339 } from '../shared/rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
-import { RecentEvents } from './recent-events.ts';
 import { Redactor, type SecretSource } from './redactor.ts';
 
 const STDOUT = 1;
@@ -28,28 +27,20 @@ export abstract class Log {
   abstract addSecrets(source: SecretSource): void;
   /** Masks the same secrets in texts for callers. */
   abstract readonly redactor: Redactor;
-  abstract readonly recent: RecentEvents;
 }
 
 export function createLog(level: string, destination?: DestinationStream): Log {
   const redactor = new Redactor();
-  const recent = new RecentEvents();
-  const masked = (line: string): string => {
-    const text = redactor.redactLine(line);
-    recent.add(text);
-    return text;
-  };
   const options = {
     level,
     base: undefined,
     timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
-    hooks: { streamWrite: masked },
+    hooks: { streamWrite: (line: string) => redactor.redactLine(line) },
   };
   const logger = pino(options, destination ?? standardOutput());
   return Object.assign(logger, {
     redactor,
-    recent,
     addSecrets: (source: SecretSource) => redactor.add(source),
   });
 }

@@ -43,7 +43,7 @@ export class ManagementListener implements OnApplicationShutdown {
     const refusal = foreignRequest(request, {
       name: this.config.managementHost,
       fromCluster: isMetrics,
-      byLink: isMetrics || /^\/(console\/?)?$/.test(url),
+      byLink: isMetrics || /^\/(console(\/|\/runbook)?)?$/.test(url),
     });
     if (refusal !== undefined)
       return response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' }).end(refusal);

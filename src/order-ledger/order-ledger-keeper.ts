@@ -36,10 +36,15 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     return this.watch.stopped === 'none' ? 'up' : 'down';
   }
 
-  /** Why orders are refused, and how many records cannot be read: for an operator. */
+  /** Why orders are refused, with Redis' own words where there are any, and how many records cannot be read: for an operator. */
   get trouble(): { stopped: StopReason; reason: string | undefined; unreadable: number } {
     const { stopped, reason, unreadableRecords } = this.watch;
-    return { stopped, reason, unreadable: unreadableRecords };
+    const words = this.redis.reason;
+    return {
+      stopped,
+      reason: reason === undefined || words === undefined ? reason : `${reason} (${words})`,
+      unreadable: unreadableRecords,
+    };
   }
 
   /** Calls the listener when an order was, or may have been, carried out after its request ended. */

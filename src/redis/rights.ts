@@ -20,20 +20,12 @@ const COMMON = [
   ...['ping', 'info', 'time', ...SCRIPTED],
   ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'type KEY', 'incr KEY', 'incrby KEY 1'],
   ...['pttl KEY', 'pexpire KEY 1', 'hget KEY 0', 'hmget KEY 0', 'hgetall KEY', 'hset KEY 0 0'],
-  ...[
-    'hsetnx KEY 0 0',
-    'hlen KEY',
-    'hdel KEY 0',
-    'zadd KEY 0 0',
-    'zcard KEY',
-    'zcount KEY 0 0',
-    'zmscore KEY 0',
-  ],
+  ...['hsetnx KEY 0 0', 'hlen KEY', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
   ...['zremrangebyrank KEY 0 0', 'zremrangebyscore KEY 0 0'],
 ];
 const ORDERS = [
   ...['wait 0 0', 'sadd KEY 0', 'sunion KEY', 'zrange KEY 0 0', 'zrem KEY 0', 'zrangebyscore KEY 0 0'],
-  ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0'],
+  ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0', 'hdel KEY 0'],
 ];
 /** Commands of the queue's library, which the reconciliation of orders in doubt and imports run on. */
 const QUEUE = [

@@ -7,10 +7,10 @@ import { inSpan } from '../observability/tracing.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
-import { type Grant, type HeldToken, newOwner, type TokenStanding, TokenStore } from './token.store.ts';
+import { type Grant, type HeldToken, newOwner, TokenStore } from './token.store.ts';
 
 /** Why the last request for an application token failed. */
-interface TokenTrouble {
+export interface TokenTrouble {
   readonly principal: string;
   readonly kind: TokenFailure['kind'];
   readonly reason: string;
@@ -93,9 +93,9 @@ export class TokenManager {
     return this.#failure === undefined;
   }
 
-  /** For an operator: the tokens of this process, and why the last request for an application token failed. */
-  get standing(): { held: readonly TokenStanding[]; failure: TokenTrouble | undefined } {
-    return { held: this.store.standings(), failure: this.#failure };
+  /** For an operator. */
+  get failure(): TokenTrouble | undefined {
+    return this.#failure;
   }
 
   async #wait(principal: Principal, waitMs: number): Promise<AccessToken> {

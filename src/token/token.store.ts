@@ -30,14 +30,6 @@ export type StoreClaim =
   | { readonly kind: 'permit'; readonly grant: Grant }
   | Extract<Claim, { kind: 'failing' | 'busy' }>;
 
-/** A token as an operator sees it; times in seconds. It is renewed by the first call after `renewsInS`. */
-export interface TokenStanding {
-  readonly name: string;
-  readonly ageS: number;
-  readonly renewsInS: number;
-  readonly endsInS: number;
-}
-
 /** A process sees another replica's renewal after this time at the latest. */
 const MAX_LOCAL_MS = 60_000;
 
@@ -183,23 +175,6 @@ export class TokenStore {
     const until = this.#shared ? now + MAX_LOCAL_MS : Infinity;
     if (endsInMs > 0) this.#local.set(keys.token, { token: held, until, of });
     return held;
-  }
-
-  /** The tokens of this process that still serve, without the tokens themselves. */
-  standings(): TokenStanding[] {
-    const now = performance.now();
-    return [...this.#local.values()].flatMap(({ token, of }) =>
-      token.endsAt <= now
-        ? []
-        : [
-            {
-              name: principalName(of),
-              ageS: ageOf(token, now),
-              renewsInS: Math.max((token.renewAt - now) / 1_000, 0),
-              endsInS: (token.endsAt - now) / 1_000,
-            },
-          ],
-    );
   }
 
   #ages(): Map<string, number> {

@@ -48,7 +48,7 @@ let sandbox: TestSandbox;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  for (const path of ['package.json', 'CHANGELOG.md', 'dist/bundle'])
+  for (const path of ['package.json', 'CHANGELOG.md', 'docs/operating.md', 'dist/bundle'])
     cpSync(path, join(image, path), { recursive: true });
   sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, {
@@ -93,16 +93,16 @@ describe('P19 the shipped bundle', () => {
       ...publicPaths.map((path) => url + path),
       ...managementPaths.map((path) => managementUrl + path),
     ];
-    await withoutFile('dist', () =>
-      withoutFile('CHANGELOG.md', async () => {
-        for (const each of urls) {
-          const got = await fetch(each);
-          expect([each, got.status, (await got.text()).length > 0]).toEqual([each, 200, true]);
-          if (each.endsWith('/metrics')) continue;
-          expect([each, (await fetch(each, { method: 'HEAD' })).status]).toEqual([each, 200]);
-        }
-      }),
-    );
+    const without = (paths: readonly string[], act: () => Promise<void>): Promise<void> =>
+      paths.reduceRight((inner, path) => () => withoutFile(path, inner), act)();
+    await without(['dist', 'CHANGELOG.md', 'docs'], async () => {
+      for (const each of urls) {
+        const got = await fetch(each);
+        expect([each, got.status, (await got.text()).length > 0]).toEqual([each, 200, true]);
+        if (each.endsWith('/metrics')) continue;
+        expect([each, (await fetch(each, { method: 'HEAD' })).status]).toEqual([each, 200]);
+      }
+    });
   });
 
   it('has two pages with files of the same names, and shows each where it belongs', async () => {
@@ -132,8 +132,12 @@ describe('P19 the shipped bundle', () => {
 
   it('does not start without one of them, and names it', async () => {
     for (const [file, told] of [
-      ['dist/bundle/console-page/now.js', 'now.js cannot be read (ENOENT): the installation is incomplete\n'],
+      [
+        'dist/bundle/console-page/jobs.js',
+        'jobs.js cannot be read (ENOENT): the installation is incomplete\n',
+      ],
       ['CHANGELOG.md', 'CHANGELOG.md cannot be read (ENOENT): the installation is incomplete\n'],
+      ['docs', 'docs/operating.md cannot be read (ENOENT): the installation is incomplete\n'],
       ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
     ] as const)
       await withoutFile(file, async () => {
@@ -158,7 +162,9 @@ describe('the image', () => {
     expect(dockerfile).toContain(`CMD ${JSON.stringify(['node', ...options]).replaceAll(',', ', ')}`);
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
-    expect(copied.slice(-2)).toEqual(['package.json CHANGELOG.md', '--from=build /app/dist/bundle']);
+    expect(copied.slice(-3)).toEqual([
+      ...['package.json CHANGELOG.md', 'docs/operating.md', '--from=build /app/dist/bundle'],
+    ]);
   });
 
   it('is built from files that `.dockerignore` lets through, and from all that the bundler imports', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DoubtedOrders } from '../../src/console/doubts.ts';
 import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
 import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
 import { ReconciliationModule } from '../../src/reconciliation/reconciliation.module.ts';
@@ -175,6 +176,8 @@ describe('the reconciliation of an order', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'error', write });
     for (const { licenseOrderIds } of await sandbox.commits()) expect(line).toContain(licenseOrderIds[0]);
     expect((await attempts(gateway))['placed_twice']).toBeGreaterThan(0);
+    const orders = gateway.app.get(DoubtedOrders);
+    await until('the console counts it', async () => (await orders.count()).placedTwice === 1);
   });
 
   it('U33 does not confuse it with one that the platform had under its number before the send', async () => {

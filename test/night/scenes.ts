@@ -28,7 +28,7 @@ export const scenes: readonly Scene[] = [
     alert: 'CircuitOpen',
     breaks: ({ sandbox }) => sandbox.fault({ operation: 'listAssets', action: { httpStatus: 502 } }),
     log: ['request', /upstream-unavailable/],
-    console: /circuit is open because calls failed, most of them listAssets unavailable/,
+    console: /circuit is open because calls failed/,
     span: { 'gateway.upstream.outcome': 'unavailable', 'http.response.status_code': 502 },
     remedy: "Tell the platform's operator",
     mends: ({ sandbox }) => sandbox.reset(),

@@ -154,7 +154,7 @@ describe('S22 what Node calls', () => {
     redis: restartConnections,
     'redis is back': restartConnections,
   };
-  const BY_THEMSELVES = ['overload', 'reconciliation', 'redis check', 'replicas', 'traffic', 'watched file'];
+  const BY_THEMSELVES = ['overload', 'reconciliation', 'redis check', 'watched file'];
   /** At the end of a time limit, so while the others take their time. */
   const SLOW = ['deadline'];
   const QUICK = Object.keys(scenes).filter((at) => !SLOW.includes(at));

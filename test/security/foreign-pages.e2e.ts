@@ -40,7 +40,7 @@ const LINK = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
 
 describe('S23 on the management listener', () => {
   const SETTLEMENT = '/console/api/v1/license-orders/crm/SO-1/settlement';
-  const PAGES = ['/metrics', '/', '/console', '/console/console.js', '/nothing'];
+  const PAGES = ['/metrics', '/', '/console', '/console/console.js', '/console/runbook', '/nothing'];
   const CALLS = [
     ...[...PAGES, '/console/state', '/console/orders'].map((path) => ['GET', path] as const),
     ['POST', SETTLEMENT] as const,
@@ -63,7 +63,8 @@ describe('S23 on the management listener', () => {
   );
 
   it('a link of a dashboard leads to it, and it is called by its own names and that of its machine', async () => {
-    for (const path of ['/metrics', '/console']) expect([path, await ask(path, LINK)]).toEqual([path, 200]);
+    for (const path of ['/metrics', '/console', '/console/runbook'])
+      expect([path, await ask(path, LINK)]).toEqual([path, 200]);
     expect(await ask('/console/state', LINK)).toBe(403);
     expect(await ask('/metrics', { host: `${hostname()}:9464` })).toBe(200);
     for (const host of OWN) expect([host, await ask('/console/state', { host })]).toEqual([host, 200]);

@@ -13,7 +13,7 @@ export const PHONE = { width: 390, height: 844 };
 /** For all else: what is not seen needs no painting. */
 const SMALL = { width: 1000, height: 500 };
 
-/** A busy machine needs time to start a browser, and the console for what it calls silent. */
+/** A busy machine needs time to start a browser. */
 const PATIENCE_MS = 90_000;
 
 /** Debian's Chromium, which `npm test` installs. Playwright gives it an empty profile in a temporary folder. */

@@ -1,62 +1,47 @@
 /** A dialog of several steps, of which the first asks for the operator's credential. */
-import { use } from './credential.js';
-import { h, show } from './dom.js';
+import { caller, use } from './credential.js';
+import { button, h } from './dom.js';
 
-export function dialogOf(place, title) {
-  const close = () => place.close();
-  const button = (text, press) => {
-    const made = h('button', { type: 'button' }, text);
-    made.addEventListener('click', press);
-    return made;
-  };
-  const dismiss = () => button('Close', close);
-  const back = (to) => button('Back', to);
-  /** Shows one step. `submit` returns what is wrong, or nothing. */
-  const step = (children, submit, buttons) => {
-    const form = h(
-      'form',
-      { method: 'dialog' },
-      h('h2', { id: 'dialog-title' }, title),
-      ...children,
-      h('p', { class: 'fault', role: 'alert' }),
-      h('div', { class: 'buttons' }, buttons),
+const place = document.getElementById('dialog');
+
+export const close = () => place.close();
+
+/** Shows one step. `submit` gets the fields and returns what is wrong, or nothing; `back` is the button that leads back. */
+export function step(title, content, go, submit, back) {
+  const fault = h('p.fault', { role: 'alert' });
+  if (go) go.type = 'submit';
+  const buttons = h('div.buttons', go, back, button('Close', close));
+  const form = h('form', h('h2', { id: 'dialog-title' }, title), content, fault, buttons);
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const wrong = await submit(Object.fromEntries(new FormData(form))).catch(
+      () => 'The gateway does not answer. Nothing is known to have changed.',
     );
-    form.addEventListener('submit', async (event) => {
-      event.preventDefault();
-      const wrong = await submit(new FormData(form)).catch(
-        () => 'The gateway does not answer. Nothing is known to have changed.',
-      );
-      if (wrong) show(form.querySelector('.fault'), wrong);
-    });
-    place.replaceChildren(form);
-    form.querySelector('input:not([type=radio]):not([disabled]), input:not([disabled]), button')?.focus();
-  };
-  /** Goes on with `then` once there is a credential with this scope. */
-  const askCredential = (scope, then) =>
-    step(
-      [
-        h('label', { for: 'credential' }, `API key or token of a caller with the scope ${scope}`),
-        h('input', {
-          id: 'credential',
-          name: 'credential',
-          type: 'password',
-          autocomplete: 'off',
-          spellcheck: 'false',
-        }),
-        h(
-          'p',
-          { class: 'quiet' },
-          'It stays in the memory of this tab until you close or reload it. The log names this caller.',
-        ),
-      ],
-      async (form) => {
-        const wrong = await use(String(form.get('credential')), scope);
-        if (!wrong) then();
-        return wrong;
-      },
-      [h('button', { type: 'submit', class: 'main' }, 'Go on'), dismiss()],
-    );
-  return { step, askCredential, dismiss, back, close };
+    fault.textContent = wrong ?? '';
+  });
+  place.replaceChildren(form);
+  if (!place.open) place.showModal();
+  form.querySelector('input:enabled, button:not(.link)').focus();
+}
+
+/** Goes on with `then` once there is a credential with this scope. */
+export function asCaller(title, scope, then) {
+  if (caller(scope)) return then();
+  const id = 'credential';
+  const field = { id, name: id, type: 'password', autocomplete: 'off', spellcheck: 'false' };
+  const content = [
+    h('label', { for: id }, `API key or token of a caller with the scope ${scope}`),
+    h('input', field),
+    h(
+      'p.quiet',
+      'It stays in the memory of this tab until you close or reload it. The log names this caller.',
+    ),
+  ];
+  return step(title, content, button('Go on', null, '.main'), async (form) => {
+    const wrong = await use(form[id], scope);
+    if (!wrong) then();
+    return wrong;
+  });
 }
 
 /** A problem of the API in one line. */

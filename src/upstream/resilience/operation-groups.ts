@@ -112,6 +112,11 @@ export class OperationGroups {
     return this.#groups.get(group) as OperationGroup;
   }
 
+  /** The groups whose circuit is not closed. */
+  get open(): GroupName[] {
+    return [...this.#groups].flatMap(([name, { state }]) => (state === 'closed' ? [] : [name]));
+  }
+
   /** `down` where the circuit of every group in use is open, `degraded` where that of one is. */
   get health(): 'up' | 'degraded' | 'down' {
     const groups = [...this.#groups.values()];

@@ -1,0 +1,58 @@
+/** The section "Gaps": where the platform's answers depart from its interface, as a table to copy. */
+import { button, h, panel, table } from './dom.js';
+import { ago, count, plural, time } from './format.js';
+
+const KINDS = {
+  'unknown-field': 'a field that the interface does not have',
+  'unknown-word': 'a word that the interface does not have',
+  'wrong-type': 'a value of another type',
+  null: 'null where a value is due',
+  empty: 'empty where a value is due',
+  missing: 'a field is missing',
+  'time-unit': 'a time in another unit',
+  limit: 'a limit that the interface does not have',
+};
+
+export const gaps = {
+  title: 'Gaps',
+  path: () => 'gaps',
+  count: ({ gaps: number }) => number,
+  render: ({ at }, { items }) =>
+    items.length === 0
+      ? panel('None', 'What the platform answers is what its interface says.')
+      : panel(
+          plural(items.length, 'gap'),
+          h(
+            'p.quiet',
+            "Where the platform's answers depart from its interface. Callers are served all the same. The list has names of fields and never a value, so it may be sent to the platform's owner.",
+          ),
+          button('Copy as a table', (pressed) => copy(pressed, items)),
+          table(
+            'Gaps',
+            [
+              ['Operation and field', ({ operation, path }) => [operation, h('br'), h('code', path)]],
+              ['What', ({ kind }) => KINDS[kind] ?? kind],
+              ['Answers', ({ count: number }) => count(number)],
+              ['First', ({ firstSeenAt }) => time(firstSeenAt, at), '.wide'],
+              ['Last', ({ lastSeenAt }) => ago(lastSeenAt, at)],
+            ],
+            items,
+            ({ operation, path, kind }) => `${operation} ${path} ${kind}`,
+          ),
+        ),
+};
+
+/** Markdown, which mail and trackers show as a table or as it is. */
+async function copy(pressed, items) {
+  const rows = items.map(({ operation, path, kind, count: number, firstSeenAt, lastSeenAt }) => [
+    ...[operation, path, KINDS[kind] ?? kind, number],
+    ...[firstSeenAt, lastSeenAt].map((ms) => new Date(ms).toISOString()),
+  ]);
+  const lines = [['Operation', 'Field', 'What', 'Answers', 'First', 'Last'], Array(6).fill('---'), ...rows];
+  const text = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  const written = navigator.clipboard.writeText(text);
+  pressed.textContent = await written.then(
+    () => 'Copied',
+    () => 'The browser does not allow it',
+  );
+}
