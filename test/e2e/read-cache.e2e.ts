@@ -52,13 +52,40 @@ beforeAll(async () => {
     alone.open(sandbox, { CACHE_TTL_MS: '60000' }),
   ]);
 });
-beforeEach(async () => {
+beforeEach(startAnew);
+
+async function startAnew(): Promise<void> {
   // A write that names no enterprise empties the caches, which know nothing of the reset.
   for (const gateway of [alone, replica, otherReplica])
     await gateway.post('/v1/asset-num-reservations', { size: 1 });
   for (const key of await store.keys('r3:*')) await store.del(key);
   await sandbox.reset();
-});
+}
+
+/**
+ * Acts again where it failed while a replica was without Redis: on a busy machine Redis may be later than the gateway waits, and then the
+ * cache promises less.
+ */
+async function withRedis(act: () => Promise<void>): Promise<void> {
+  const outages = () =>
+    [replica, otherReplica]
+      .flatMap(({ logLines }) => logLines)
+      .filter((line) => line.includes('"redis-away"')).length;
+  for (let tries = 1; ; tries++) {
+    const before = outages();
+    try {
+      return await act();
+    } catch (error) {
+      if (outages() === before || tries === 10) throw error;
+      await until('Redis is up', async () =>
+        (await Promise.all([replica, otherReplica].map((gateway) => gateway.get('/health/ready')))).every(
+          ({ body }) => body['redis'] === 'up',
+        ),
+      );
+      await startAnew();
+    }
+  }
+}
 
 const calls = async (operation = 'listAssets') => (await sandbox.journal(operation)).length;
 const fresh = { headers: { 'cache-control': 'no-cache' } };
@@ -174,37 +201,35 @@ describe.each([
     expect((await one.get(path, knowing(whole))).status).toBe(304);
   });
 
-  it('shows a write to all readers while many read and write', async () => {
-    const [one, other] = replicas;
-    const done = new AbortController();
-    let [begun, completed] = [0, 0];
-    let reads = 0;
-    const readsSoFar = () => reads;
-    // State n is locked for odd n. A read that began after write n ended, and ended before n + 1 began, sees n.
-    const readers = replicas.flatMap((gateway) =>
-      Array.from({ length: 4 }, async () => {
-        while (!done.signal.aborted) {
-          const least = completed;
-          const seen = isLocked(await gateway.get(ASSETS));
-          if (least === begun) {
-            expect(seen).toBe(least % 2 === 1);
-            reads++;
+  it('shows a write to all readers while many read and write', () =>
+    withRedis(async () => {
+      const [one, other] = replicas;
+      const done = new AbortController();
+      let [begun, completed] = [0, 0];
+      const seen: { right: boolean; write: number }[] = [];
+      // State n is locked for odd n. A read that began after write n ended, and ended before n + 1 began, sees n.
+      const readers = replicas.flatMap((gateway) =>
+        Array.from({ length: 4 }, async () => {
+          while (!done.signal.aborted) {
+            const write = completed;
+            const locked = isLocked(await gateway.get(ASSETS));
+            if (write === begun) seen.push({ right: locked === (write % 2 === 1), write });
           }
-        }
-      }),
-    );
-    for (let write = 1; write <= 16; write++) {
-      begun = write;
-      await lock(write % 2 ? one : other, write % 2 === 1);
-      completed = write;
-      // Reads happened in between, also on a slow machine.
-      const before = reads;
-      while (readsSoFar() === before) await wait(1);
-    }
-    done.abort();
-    await Promise.all(readers);
-    expect(reads).toBeGreaterThanOrEqual(16);
-  });
+        }),
+      );
+      for (let write = 1; write <= 16; write++) {
+        begun = write;
+        await lock(write % 2 ? one : other, write % 2 === 1);
+        completed = write;
+        // Reads happened in between, also on a slow machine.
+        const before = seen.length;
+        while (seen.length === before) await wait(1);
+      }
+      done.abort();
+      await Promise.all(readers);
+      expect(seen.filter(({ right }) => !right)).toEqual([]);
+      expect(seen.length).toBeGreaterThanOrEqual(16);
+    }));
 
   it('keeps out a slow read that saw the state before a write', async () => {
     const [one, other] = replicas;
@@ -273,15 +298,16 @@ describe('a cache', () => {
     expect((await alone.get(ASSETS)).headers.has('age')).toBe(true);
   });
 
-  it('of replicas is asked for its generations once, also for a page of a list and past the cache', async () => {
-    for (const options of [{}, fresh]) {
-      // Makes the generations.
-      await replica.get(`${ASSETS}?pageSize=1`);
-      await store.config('RESETSTAT');
-      expect((await replica.get(`${ASSETS}?pageSize=2`, options)).status).toBe(200);
-      expect(/cmdstat_mget:calls=(\d+)/.exec(await store.info('commandstats'))?.[1]).toBe('1');
-    }
-  });
+  it('of replicas is asked for its generations once, also for a page of a list and past the cache', () =>
+    withRedis(async () => {
+      for (const options of [{}, fresh]) {
+        // Makes the generations.
+        await replica.get(`${ASSETS}?pageSize=1`);
+        await store.config('RESETSTAT');
+        expect((await replica.get(`${ASSETS}?pageSize=2`, options)).status).toBe(200);
+        expect(/cmdstat_mget:calls=(\d+)/.exec(await store.info('commandstats'))?.[1]).toBe('1');
+      }
+    }));
 
   it('of replicas is invalidated once for each order', async () => {
     const renewed: string[] = [];
