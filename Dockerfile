@@ -48,6 +48,7 @@ LABEL org.opencontainers.image.title="licensing-gateway" \
   org.opencontainers.image.base.name="${NODE_IMAGE}"
 # The version, and what the API page shows.
 COPY package.json CHANGELOG.md ./
+COPY config/response-examples.json ./config/
 # All the code in one file, and what is in it by name, version and hash: dist/bundle/sbom.cdx.json (CycloneDX).
 COPY --from=build /app/dist/bundle ./dist/bundle
 # V8's compiled code of the bundle: a start takes a fifth less time. It counts for this Node, user and options only; others start as without it.

@@ -27,12 +27,6 @@ const examples = await responseExamples({
   documentOf: (gateway) => openApiDocument(gateway, {}),
 });
 
-function examplesModule(): string {
-  return `/** Written by \`npm run generate\`: responses of a gateway in front of the demo's seed, by operation and status. */
-export const responseExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(examples, null, 2)};
-`;
-}
-
 async function openApi(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
   const callersFile = join(folder, 'callers.json');
@@ -114,7 +108,7 @@ const document = await openApi();
 const check = process.argv.includes('--check');
 for (const [path, text] of [
   ['config/.env.example', await envExample()],
-  ['src/operation/response-examples.ts', examplesModule()],
+  ['config/response-examples.json', `${JSON.stringify(examples, null, 2)}\n`],
   ['config/openapi.json', document],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],

@@ -5,7 +5,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { JwtCallers } from '../caller/jwt-callers.ts';
-import { openApiDocument } from '../operation/document.ts';
+import { openApiDocument, type ResponseExamples } from '../operation/document.ts';
 import { BEARER } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { shippedFile } from '../shared/shipped-file.ts';
@@ -15,6 +15,7 @@ import { PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
+const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 /** In the folder `api-page`. */
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
@@ -44,7 +45,10 @@ export function serveDocumentation(app: NestFastifyApplication): void {
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
     ['changelog', new FixedContent(TYPES['.html'] as string, changelog, PAGE_POLICY)] as const,
   ]);
-  const document = once(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app))));
+  const examples = shippedFile(EXAMPLES).toString();
+  const document = once(
+    () => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app, examples))),
+  );
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
   for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page, request, reply));
@@ -56,8 +60,8 @@ export function serveDocumentation(app: NestFastifyApplication): void {
 }
 
 /** The document of this gateway: without tokens where no issuer is configured. */
-function documentOf(app: NestFastifyApplication): OpenAPIObject {
-  const document = openApiDocument(app);
+function documentOf(app: NestFastifyApplication, examples: string): OpenAPIObject {
+  const document = openApiDocument(app, JSON.parse(examples) as ResponseExamples);
   if (app.get(JwtCallers).accepted) return document;
   delete document.components?.securitySchemes?.[BEARER];
   for (const path of Object.values(document.paths))

@@ -7,10 +7,12 @@ import { DESCRIPTION } from './document-description.ts';
 import { finishSchemas } from './document-schemas.ts';
 import { API_KEY, BEARER } from './operation.decorator.ts';
 import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
-import { responseExamples } from './response-examples.ts';
 
-/** The OpenAPI 3.1 document, made from the routes themselves, with examples of responses by operation and status. */
-export function openApiDocument(app: INestApplication, examples = responseExamples): OpenAPIObject {
+/** Examples of responses, by operation and status: what `config/response-examples.json` has. */
+export type ResponseExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The OpenAPI 3.1 document, made from the routes themselves. */
+export function openApiDocument(app: INestApplication, examples: ResponseExamples): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Licensing gateway')
@@ -68,7 +70,7 @@ function dropUndescribedResponses(document: OpenAPIObject): void {
   }
 }
 
-function addExamples(document: OpenAPIObject, examples: typeof responseExamples): void {
+function addExamples(document: OpenAPIObject, examples: ResponseExamples): void {
   for (const path of Object.values(document.paths)) {
     for (const { operationId, responses } of Object.values(path as object) as Described[]) {
       for (const [status, example] of Object.entries(examples[operationId] ?? {})) {

@@ -48,7 +48,7 @@ let sandbox: TestSandbox;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  for (const path of ['package.json', 'CHANGELOG.md', 'dist/bundle'])
+  for (const path of ['package.json', 'CHANGELOG.md', 'config/response-examples.json', 'dist/bundle'])
     cpSync(path, join(image, path), { recursive: true });
   sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, {
@@ -94,14 +94,16 @@ describe('P19 the shipped bundle', () => {
       ...managementPaths.map((path) => managementUrl + path),
     ];
     await withoutFile('dist', () =>
-      withoutFile('CHANGELOG.md', async () => {
-        for (const each of urls) {
-          const got = await fetch(each);
-          expect([each, got.status, (await got.text()).length > 0]).toEqual([each, 200, true]);
-          if (each.endsWith('/metrics')) continue;
-          expect([each, (await fetch(each, { method: 'HEAD' })).status]).toEqual([each, 200]);
-        }
-      }),
+      withoutFile('config', () =>
+        withoutFile('CHANGELOG.md', async () => {
+          for (const each of urls) {
+            const got = await fetch(each);
+            expect([each, got.status, (await got.text()).length > 0]).toEqual([each, 200, true]);
+            if (each.endsWith('/metrics')) continue;
+            expect([each, (await fetch(each, { method: 'HEAD' })).status]).toEqual([each, 200]);
+          }
+        }),
+      ),
     );
   });
 
@@ -134,6 +136,7 @@ describe('P19 the shipped bundle', () => {
     for (const [file, told] of [
       ['dist/bundle/console-page/now.js', 'now.js cannot be read (ENOENT): the installation is incomplete\n'],
       ['CHANGELOG.md', 'CHANGELOG.md cannot be read (ENOENT): the installation is incomplete\n'],
+      ['config/response-examples.json', 'response-examples.json cannot be read (ENOENT)'],
       ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
     ] as const)
       await withoutFile(file, async () => {
@@ -158,7 +161,11 @@ describe('the image', () => {
     expect(dockerfile).toContain(`CMD ${JSON.stringify(['node', ...options]).replaceAll(',', ', ')}`);
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
-    expect(copied.slice(-2)).toEqual(['package.json CHANGELOG.md', '--from=build /app/dist/bundle']);
+    expect(copied.slice(-3)).toEqual([
+      'package.json CHANGELOG.md',
+      'config/response-examples.json',
+      '--from=build /app/dist/bundle',
+    ]);
   });
 
   it('is built from files that `.dockerignore` lets through, and from all that the bundler imports', () => {
