@@ -138,7 +138,8 @@ describe('types', () => {
       fc.property(fc.constantFrom(...Object.keys(reads)), fc.jsonValue({ maxDepth: 3 }), (kind, other) => {
         const [read] = reads[kind] ?? [() => undefined];
         const { value, noted } = readOf(JSON.stringify(other), read);
-        if (value === null && other !== 0) expect(noted).toHaveLength(1);
+        // A time that is 0, also as text, stands for none.
+        if (value === null && other !== 0 && other !== '0') expect(noted).toHaveLength(1);
       }),
       { numRuns: 2_000 },
     );
