@@ -70,13 +70,13 @@ async function metricsPage(): Promise<string> {
   const { Metrics } = await built<{
     Metrics: new () => {
       registry: { getMetricsAsArray(): Described[] };
-      redisUp(store: string, up: boolean): void;
-      orderStore(reasons: string[], stopped: string, unreadable: number): void;
+      set(name: string, labels: Record<string, string>, value: number): void;
     };
   }>('observability/metrics.js');
   const metrics = new Metrics();
-  metrics.redisUp('shared', true);
-  metrics.orderStore([], 'none', 0);
+  metrics.set('gateway_redis_up', { store: 'shared' }, 1);
+  metrics.set('gateway_order_store_stopped', { reason: 'none' }, 1);
+  metrics.set('gateway_order_records_unreadable', {}, 0);
   const rows = metrics.registry
     .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('gateway_'))

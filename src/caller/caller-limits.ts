@@ -62,7 +62,7 @@ export class CallerLimits {
     if (rateLimit) void reply.header('ratelimit-policy', policyField(rateLimit));
     if (usage.inFlight >= MAX_IN_FLIGHT_OF_ONE) {
       usage.refused++;
-      this.metrics.requestRefused('caller-in-flight');
+      this.metrics.count('gateway_requests_refused_total', { reason: 'caller-in-flight' });
       const detail = `The caller has ${MAX_IN_FLIGHT_OF_ONE} requests without an answer.`;
       return new ProblemException('too-many-requests', { detail, retryAfter: 1 });
     }
@@ -106,7 +106,7 @@ export class CallerLimits {
     void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
     if (admitted) return undefined;
     usage.refused++;
-    this.metrics.requestRefused('caller-rate');
+    this.metrics.count('gateway_requests_refused_total', { reason: 'caller-rate' });
     return new ProblemException('too-many-requests', { retryAfter: Math.max(endsInS, 1) });
   }
 }

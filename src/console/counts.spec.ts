@@ -8,7 +8,7 @@ it('what was added between two moments, and its quantiles', async () => {
   const before = await readCounts(metrics.registry);
   for (let count = 0; count < 98; count++) metrics.request('listAssets', 200, 0.004);
   for (let count = 0; count < 2; count++) metrics.request('listAssets', 504, 20);
-  metrics.requestRefused('caller-rate');
+  metrics.count('gateway_requests_refused_total', { reason: 'caller-rate' });
   const now = await readCounts(metrics.registry);
   expect(added(now.requests, before.requests)).toEqual(
     new Map([

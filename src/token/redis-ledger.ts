@@ -180,7 +180,7 @@ export class RedisLedger implements TokenLedger {
 
   /** A value that cannot be decrypted is no token: it was sealed under a removed key, or not by the gateway. */
   async #drop(keys: TokenKeys, stored: string): Promise<void> {
-    this.metrics.unreadable('tokens');
+    this.metrics.count('gateway_redis_unreadable_total', { store: 'tokens' });
     await this.redis.run((client) => DROP.run(client, [keys.token], [stored]));
   }
 }

@@ -62,7 +62,9 @@ export class TokenStore {
     if (redis.configured) this.#shared = new RedisLedger(redis, metrics);
     // The part in braces decides the slot in a cluster: one script needs all keys of a principal and those of the endpoint.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
-    metrics.tokenAges(() => this.#ages());
+    metrics.follow('gateway_token_age_seconds', () =>
+      [...this.#ages()].map(([principal, seconds]) => [{ principal }, seconds]),
+    );
     log.addSecrets(() =>
       [...this.#local.values()].flatMap(({ token }) => [token.value, token.refreshToken ?? '']),
     );

@@ -21,11 +21,12 @@ export function watchedConnector(
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error) {
-        if (isTlsRefusal(error)) metrics.tlsFailure(server);
+        if (isTlsRefusal(error)) metrics.count('gateway_tls_failures_total', { server });
         return callback(error, null);
       }
       const ends = Date.parse((socket as Partial<TlsSocket>).getPeerCertificate?.().valid_to ?? '');
-      if (ends) metrics.certificate(server, ends);
+      if (ends)
+        metrics.set('gateway_certificate_expiry_timestamp_seconds', { certificate: server }, ends / 1_000);
       callback(null, socket);
     });
 }

@@ -77,7 +77,7 @@ export class OperationGroup {
 
   mayRetry(): boolean {
     if (!this.#budget.take()) return false;
-    this.metrics.upstreamRetry(this.name);
+    this.metrics.count('gateway_upstream_retries_total', { group: this.name });
     return true;
   }
 
@@ -94,7 +94,7 @@ export class OperationGroup {
     reason: 'gate' | 'bulkhead' | 'breaker',
     waitMs: number,
   ): UpstreamFailure {
-    this.metrics.upstreamRefused(this.name, reason);
+    this.metrics.count('gateway_upstream_refused_total', { group: this.name, reason });
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
     return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter });
   }
