@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiDocument, clientFiles } from './client-files.ts';
+import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
@@ -51,11 +52,6 @@ async function openApi(): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-async function envExample(): Promise<string> {
-  const module = await built<{ envExample: () => string }>('config/env-example.js');
-  return module.envExample();
 }
 
 interface Described {
@@ -107,7 +103,7 @@ function read(path: string): string | undefined {
 const document = await openApi();
 const check = process.argv.includes('--check');
 for (const [path, text] of [
-  ['config/.env.example', await envExample()],
+  ['config/.env.example', envExample()],
   ['config/response-examples.json', `${JSON.stringify(examples, null, 2)}\n`],
   ['config/openapi.json', document],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),

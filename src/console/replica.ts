@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { Admission } from '../http/admission.ts';
 import { Log } from '../observability/log.ts';
-import { version } from '../shared/version.ts';
+import { version } from '../shared/shipped-file.ts';
 import { Callers } from './callers.ts';
 import { Parts } from './parts.ts';
 import type { ReplicaState } from './replica-state.ts';

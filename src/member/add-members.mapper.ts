@@ -2,7 +2,7 @@ import { Redactor } from '../observability/redactor.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
 import { readObject } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
   addFailureShape,
   addResultShape,

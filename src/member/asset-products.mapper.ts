@@ -2,7 +2,7 @@ import { type ContractNotes, UnreadableTree } from '../upstream/wire/contract-no
 import { type Reader, readObject } from '../upstream/wire/reader.ts';
 import { MAX_PACKAGE_LEVELS } from '../upstream/wire/instances.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
   assetProductsShape,
   type MerchandiseField,

@@ -1,13 +1,12 @@
 import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
 import { type Reader, readList } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
   assetNumShape,
   lentLockShape,
   type MemberField,
   type WireMemberTerms,
 } from '../upstream/wire/member.ts';
-import { wireLong } from '../upstream/wire/long.ts';
+import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { type MemberPage, toMemberPageOf } from '../upstream/wire/member-page.ts';
 import type { MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';

@@ -1,6 +1,6 @@
 import { assetShape } from '../upstream/wire/order.ts';
 import { readList } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import { isFree } from './member.mapper.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';
 import type { AssetCountsDto, AssetNumCountsDto } from './dto/overview.dto.ts';

@@ -7,7 +7,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import type { MerchandiseField, ProductField } from '../upstream/wire/member.ts';
 import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
 import type { Reader } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 
 /** The number of assets whose products are read at a time: few enough for the platform to serve other requests too. */

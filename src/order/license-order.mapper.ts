@@ -1,7 +1,6 @@
-import type { PlacedItem } from '../order-ledger/ledger-record.ts';
+import { type LedgerRecord, type PlacedItem, unsettled } from '../order-ledger/ledger-record.ts';
 import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { IncompleteAnswer, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { ContractViolation, IncompleteAnswer } from '../upstream/wire/contract-notes.ts';
 import { readObject } from '../upstream/wire/reader.ts';
 import {
   orderResultShape,
@@ -12,10 +11,11 @@ import {
   type WireOrderProduct,
   type WireProductFeature,
 } from '../upstream/wire/order.ts';
-import { wireLong } from '../upstream/wire/long.ts';
+import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { type OrderItemDto, type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-parts.dto.ts';
 import type { MerchandiseDto, OrderProductDto, ProductFeatureDto } from './dto/order-product.dto.ts';
+import type { OrderRecordDto } from './dto/order-record.dto.ts';
 
 /**
  * Converts a licence order to the wire (interface section 2.4). Fields that the caller leaves out stay out, except `children`,
@@ -177,4 +177,31 @@ function readResult(item: unknown, notes: ContractNotes | undefined): PlacedItem
 
 function isEmptyList(data: unknown): boolean {
   return Array.isArray(data) && data.length === 0;
+}
+
+/** Converts the ledger's record of an order for callers. */
+export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
+  const { order } = details;
+  if (!order) throw new Error('a write that is no order has no order record');
+  const placed = new Map(order.items.map((item) => [item.sequence, item]));
+  return {
+    channelCode: order.channelCode,
+    channelOrderId: order.channelOrderId,
+    state,
+    syncMode: order.syncMode,
+    items: order.ordered.map(({ sequence, orderType, enterpriseGlobalId }) => {
+      const item = placed.get(sequence);
+      const licenseOrderId = item?.licenseOrderId ?? null;
+      return {
+        sequence,
+        orderType,
+        enterpriseGlobalId,
+        licenseOrderId,
+        customerId: item?.customerId ?? null,
+      };
+    }),
+    submittedAt: new Date(submittedAt).toISOString(),
+    settledAt: settledAt === null || unsettled.includes(state) ? null : new Date(settledAt).toISOString(),
+    reason: order.reason,
+  };
 }

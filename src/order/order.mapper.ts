@@ -1,7 +1,7 @@
 import { isJsonText, numberText } from '../shared/json.ts';
 import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
 import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
   assetShape,
   assignmentShape,
@@ -14,10 +14,9 @@ import {
 } from '../upstream/wire/order.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
-import type { ReservedAssetNumDto } from './dto/asset-num.dto.ts';
 import type { CustomerDto } from './dto/customer.dto.ts';
 import type { EnterpriseDto } from './dto/enterprise.dto.ts';
-import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
+import type { LockResultsDto, LockStatus, ReservedAssetNumDto } from './dto/lock.dto.ts';
 
 /** Converts the order module's answers to the gateway's DTOs. Pure; throws {@link ContractViolation} where an answer violates the interface. */
 

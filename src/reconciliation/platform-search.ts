@@ -7,7 +7,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { assetShape } from '../upstream/wire/order.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
 import { readList } from '../upstream/wire/reader.ts';
 

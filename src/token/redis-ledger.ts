@@ -2,7 +2,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from './principal.ts';
-import { type FailureRecord, keptMs, recordSchema } from './failure-record.ts';
+import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
 import {
   type Claim,
   HOLD_OFF_MS,

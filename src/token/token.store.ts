@@ -5,11 +5,10 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { afterFailure } from './failure-record.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { RedisLedger } from './redis-ledger.ts';
-import type { TokenFailure } from './token-failure.ts';
+import { afterFailure, type TokenFailure } from './token-failure.ts';
 import type { Claim, Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
 
 /** A token with the times (performance.now) of its renewal and of its end. */

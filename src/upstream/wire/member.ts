@@ -1,6 +1,6 @@
 /** The member center's requests, and the shapes of its answers (interface sections 2.9 to 2.12 and 4.2). Timestamps are longs in the configured unit. */
 
-import type { WireLong } from './long.ts';
+import type { WireLong } from './scalars.ts';
 import { answerShape, type FieldOf } from './reader.ts';
 
 export interface WireMemberTerms {

@@ -1,6 +1,6 @@
 /** The order module's requests, and the shapes of its answers (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
-import type { WireLong } from './long.ts';
+import type { WireLong } from './scalars.ts';
 import { answerShape, type FieldOf } from './reader.ts';
 
 export const customerShape = answerShape([
