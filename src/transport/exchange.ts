@@ -1,6 +1,5 @@
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { Dispatcher } from 'undici';
-import type { GroupName } from './connection-groups.ts';
 import { TransportError } from './transport-error.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -223,3 +222,7 @@ export class AnswerBudget {
     this.#held -= held;
   }
 }
+
+/** Operations that fail and stall together share connections, so that a stalled group takes none from the others. */
+export const groupNames = ['orderReads', 'orders', 'orderWrites', 'memberReads', 'memberWrites'] as const;
+export type GroupName = (typeof groupNames)[number];

@@ -7,8 +7,7 @@ import axios, {
   type InternalAxiosRequestConfig,
 } from 'axios';
 import { from, type Observable } from 'rxjs';
-import { AnswerBudget, type Ending, Exchange } from './exchange.ts';
-import type { GroupName } from './connection-groups.ts';
+import { AnswerBudget, type Ending, Exchange, type GroupName } from './exchange.ts';
 import { type Route, UpstreamPools } from './upstream-pools.ts';
 import type { Dispatcher } from 'undici';
 

@@ -1,9 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { GroupName } from './connection-groups.ts';
 import { Metrics, type TlsServer } from '../observability/metrics.ts';
-import type { Ending, Exchange } from './exchange.ts';
+import type { Ending, Exchange, GroupName } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
 import { isTlsRefusal } from '../shared/tls-refusal.ts';
 

@@ -3,7 +3,7 @@ import { Metrics } from '../../observability/metrics.ts';
 import type { Pass } from './breaker.ts';
 import type { Classified } from '../classify.ts';
 import { type OperationGroup, OperationGroups, RetryBudget } from './operation-groups.ts';
-import type { GroupName } from '../../transport/connection-groups.ts';
+import type { GroupName } from '../../transport/exchange.ts';
 import { operationList, operations } from '../operations.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../observability/metrics.ts';
 import { Breaker, type BreakerState, type Pass } from './breaker.ts';
 import type { Classified } from '../classify.ts';
-import { type GroupName, groupNames } from '../../transport/connection-groups.ts';
+import { type GroupName, groupNames } from '../../transport/exchange.ts';
 import type { OperationName, UpstreamOperation } from '../operations.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { upstreamCodes } from '../problems/upstream-codes.ts';
