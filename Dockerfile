@@ -49,6 +49,7 @@ LABEL org.opencontainers.image.title="licensing-gateway" \
 # The version, what the API page shows, and the runbook of the console.
 COPY package.json CHANGELOG.md ./
 COPY docs/operating.md ./docs/
+COPY config/response-examples.json ./config/
 # All the code in one file, and what is in it by name, version and hash: dist/bundle/sbom.cdx.json (CycloneDX).
 COPY --from=build /app/dist/bundle ./dist/bundle
 # V8's compiled code of the bundle: a start takes a fifth less time. It counts for this Node, user and options only; others start as without it.

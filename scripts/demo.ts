@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pretty from 'pino-pretty';
 import { prepareDemo } from './demo-state.ts';
 import { isBuilt, markBuilt } from './built.ts';
-import { newApiKey } from '../src/caller/api-key.ts';
+import { newApiKey } from './api-key.ts';
 import { scopes } from '../src/caller/scopes.ts';
 
 const READY_WITHIN_MS = 30_000;

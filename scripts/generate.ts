@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiDocument, clientFiles } from './client-files.ts';
+import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
@@ -26,12 +27,6 @@ const examples = await responseExamples({
   makeGateway: (environment) => buildApp(loadConfig(environment)),
   documentOf: (gateway) => openApiDocument(gateway, {}),
 });
-
-function examplesModule(): string {
-  return `/** Written by \`npm run generate\`: responses of a gateway in front of the demo's seed, by operation and status. */
-export const responseExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(examples, null, 2)};
-`;
-}
 
 async function openApi(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
@@ -59,11 +54,6 @@ async function openApi(): Promise<string> {
   }
 }
 
-async function envExample(): Promise<string> {
-  const module = await built<{ envExample: () => string }>('config/env-example.js');
-  return module.envExample();
-}
-
 interface Described {
   readonly name: string;
   readonly help: string;
@@ -76,13 +66,13 @@ async function metricsPage(): Promise<string> {
   const { Metrics } = await built<{
     Metrics: new () => {
       registry: { getMetricsAsArray(): Described[] };
-      redisUp(store: string, up: boolean): void;
-      orderStore(reasons: string[], stopped: string, unreadable: number): void;
+      set(name: string, labels: Record<string, string>, value: number): void;
     };
   }>('observability/metrics.js');
   const metrics = new Metrics();
-  metrics.redisUp('shared', true);
-  metrics.orderStore([], 'none', 0);
+  metrics.set('gateway_redis_up', { store: 'shared' }, 1);
+  metrics.set('gateway_order_store_stopped', { reason: 'none' }, 1);
+  metrics.set('gateway_order_records_unreadable', {}, 0);
   const rows = metrics.registry
     .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('gateway_'))
@@ -113,8 +103,8 @@ function read(path: string): string | undefined {
 const document = await openApi();
 const check = process.argv.includes('--check');
 for (const [path, text] of [
-  ['config/.env.example', await envExample()],
-  ['src/operation/response-examples.ts', examplesModule()],
+  ['config/.env.example', envExample()],
+  ['config/response-examples.json', `${JSON.stringify(examples, null, 2)}\n`],
   ['config/openapi.json', document],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],

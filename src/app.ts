@@ -4,10 +4,9 @@ import { AppModule } from './app.module.ts';
 import { type AppConfig, ConfigError, secretsOf } from './config/app-config.ts';
 import { answerBadHttp, serverLimits } from './http/server-limits.ts';
 import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
-import { createLog, Log, NestLog } from './observability/log.ts';
+import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
 import { serveDocumentation } from './meta/documentation.ts';
-import { faultLog } from './observability/fault-log.ts';
 import { reportFaults } from './shared/edge.ts';
 
 /**

@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
 import { ConfigError, loadConfig, secretsOf } from './config/app-config.ts';
-import { logLibraryOutput } from './observability/library-output.ts';
-import { createLog } from './observability/log.ts';
+import { createLog, logLibraryOutput } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
 import { IncompleteInstallation } from './shared/shipped-file.ts';

@@ -46,7 +46,7 @@ export class CallerLimits {
     const { rateLimit } = caller;
     if (rateLimit) void reply.header('ratelimit-policy', policyField(rateLimit));
     if (usage.inFlight >= MAX_IN_FLIGHT_OF_ONE) {
-      this.metrics.requestRefused('caller-in-flight');
+      this.metrics.count('gateway_requests_refused_total', { reason: 'caller-in-flight' });
       const detail = `The caller has ${MAX_IN_FLIGHT_OF_ONE} requests without an answer.`;
       return new ProblemException('too-many-requests', { detail, retryAfter: 1 });
     }
@@ -77,7 +77,7 @@ export class CallerLimits {
   #verdict({ admitted, left, endsInS }: Standing, reply: FastifyReply): ProblemException | undefined {
     void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
     if (admitted) return undefined;
-    this.metrics.requestRefused('caller-rate');
+    this.metrics.count('gateway_requests_refused_total', { reason: 'caller-rate' });
     return new ProblemException('too-many-requests', { retryAfter: Math.max(endsInS, 1) });
   }
 }

@@ -144,7 +144,7 @@ export class IssuerKeys {
       })
       .catch((error: unknown) => {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
-        this.metrics.issuerKeysMissed('unavailable');
+        this.metrics.count('gateway_issuer_keys_missed_total', { reason: 'unavailable' });
         this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be read");
         return false;
       })
@@ -186,7 +186,7 @@ export class IssuerKeys {
     const isBelieved = now - this.#emptySince >= EMPTY_MS;
     if (isBelieved) this.#held = undefined;
     const kept = this.#held?.ids.size ?? 0;
-    this.metrics.issuerKeysMissed('empty');
+    this.metrics.count('gateway_issuer_keys_missed_total', { reason: 'empty' });
     this.log.warn(
       { event: 'jwks-empty', kept },
       'The issuer publishes no keys; known keys stay valid for 15 minutes',

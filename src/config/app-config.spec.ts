@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { makeCertificates } from '../../test/support/certificates.ts';
 import { Sealer } from '../redis/sealer.ts';
 import { type AppConfig, ConfigError, loadConfig } from './app-config.ts';
-import { envExample } from './env-example.ts';
+import { envExample } from '../../scripts/env-example.ts';
 import { Secret } from './secret.ts';
 import { variables } from './variables.ts';
 

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { UpstreamGaps } from '../upstream/gaps.ts';
-import { version } from '../shared/version.ts';
+import { version } from '../shared/shipped-file.ts';
 import { attentionFor } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { RecentJobs } from './recent-jobs.ts';

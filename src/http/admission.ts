@@ -39,7 +39,7 @@ export class Admission implements BeforeApplicationShutdown {
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly metrics: Metrics) {
-    metrics.inFlight(() => this.#inFlight);
+    metrics.follow('gateway_requests_in_flight', () => [[{}, this.#inFlight]]);
     let expectedAt = performance.now() + SAMPLE_MS;
     this.#timer = setInterval(
       edge('overload', () => {
@@ -87,7 +87,7 @@ export class Admission implements BeforeApplicationShutdown {
   refusal(): ProblemException | undefined {
     const { overload } = this;
     if (overload === undefined) return undefined;
-    this.metrics.requestRefused(overload);
+    this.metrics.count('gateway_requests_refused_total', { reason: overload });
     return OVERLOADED;
   }
 }

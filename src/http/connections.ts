@@ -29,7 +29,9 @@ export class Connections {
     server.maxConnections = max + 1;
     server.on(
       'drop',
-      edge('connections', () => this.metrics.requestRefused('connections')),
+      edge('connections', () =>
+        this.metrics.count('gateway_requests_refused_total', { reason: 'connections' }),
+      ),
     );
     server.on(
       'connection',
@@ -91,7 +93,7 @@ export class Connections {
   #close(socket: Socket | undefined): void {
     if (!socket) return;
     this.#forget(socket);
-    this.metrics.connectionClosed();
+    this.metrics.count('gateway_connections_closed_total', {});
     socket.destroy();
   }
 

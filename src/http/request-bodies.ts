@@ -44,7 +44,7 @@ export class RequestBodies {
     private readonly metrics: Metrics,
     private readonly imports: ImportConfig,
   ) {
-    metrics.bodyBytes(() => this.#underWay);
+    metrics.follow('gateway_request_body_bytes', () => [[{}, this.#underWay]]);
   }
 
   /** Reserves bytes for a body when its headers have arrived. Returns the problem where the body is too long or the budget is used up. */
@@ -135,7 +135,7 @@ export class RequestBodies {
   }
 
   #tooMany(): ProblemException {
-    this.metrics.requestRefused('bodies');
+    this.metrics.count('gateway_requests_refused_total', { reason: 'bodies' });
     return new ProblemException('overloaded', { retryAfter: 1 });
   }
 }

@@ -8,8 +8,8 @@ import type { ImportLease } from './import-lease.ts';
 import { plannedRow, surplus } from './import-plan.ts';
 import {
   countsOf,
+  type EndState,
   type JobRecord,
-  type JobState,
   packed,
   ROWS_PER_CHUNK,
   type RowResult,
@@ -77,7 +77,7 @@ export class ImportRun {
   }
 
   /** The state in which the job ended. Throws where this process has the job no longer. */
-  async run(): Promise<JobState> {
+  async run(): Promise<EndState> {
     try {
       if (!this.job.prepared && !this.lease.isCancelled) await this.#prepare();
       const next = Array.from({ length: this.#chunks }, (_, chunk) => chunk).values();
@@ -225,7 +225,7 @@ export class ImportRun {
   }
 
   /** Nothing more can be done: what was not sent fails, and the job says why. */
-  async #fail(problem: ProblemException): Promise<JobState> {
+  async #fail(problem: ProblemException): Promise<EndState> {
     for (let chunk = 0; chunk < this.#chunks; chunk++)
       await (this.#begun.get(chunk) ?? (await this.#chunk(chunk)))?.close(problem);
     await this.#settleLost();
@@ -247,7 +247,7 @@ export class ImportRun {
     await this.#save(nameless, rows, []);
   }
 
-  async #endState(): Promise<JobState> {
+  async #endState(): Promise<EndState> {
     const { counts, total, isCancelled } = await this.#record();
     const { added, updated, unchanged, deleted } = counts;
     if (added + updated + unchanged + deleted === total) return 'succeeded';
@@ -259,7 +259,7 @@ export class ImportRun {
     return job ?? this.lease.lost();
   }
 
-  async #finish(state: JobState, problem: ProblemException | null): Promise<JobState> {
+  async #finish(state: EndState, problem: ProblemException | null): Promise<EndState> {
     const { store } = this.parts;
     const { jobId, owner } = this.lease;
     const body = problem && problem.answer(this.job.definition.requestId);

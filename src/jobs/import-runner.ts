@@ -45,7 +45,7 @@ export class ImportRunner {
     const parts = { store, members, adding, directory, users: this.users, written };
     try {
       const state = await new ImportRun(parts, lease, claimed.job, claimed.calls).run();
-      this.metrics.jobEnded(state);
+      this.metrics.count('gateway_jobs_ended_total', { state });
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
     } catch (error) {
       if (!(error instanceof LeaseLost) && !(error instanceof JobStoreUnavailable))

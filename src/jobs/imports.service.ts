@@ -18,10 +18,9 @@ import {
   unpacked,
   type WaitingRow,
 } from './job-record.ts';
-import { jobLocation } from './job-responses.ts';
 import type { JobStore, Reservation } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
-import { toJob } from './job.mapper.ts';
+import { jobLocation, toJob } from './job.mapper.ts';
 import { MemberDirectory } from './member-directory.ts';
 import { inBackground } from '../shared/edge.ts';
 

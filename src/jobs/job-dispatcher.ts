@@ -112,6 +112,8 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     const running = unfinished.filter(({ state }) => state === 'running').length;
     const now = Date.now();
     const oldest = Math.min(now, ...unfinished.map(({ changedAt }) => changedAt));
-    this.metrics.jobs({ queued: unfinished.length - running, running, idleMs: now - oldest });
+    this.metrics.set('gateway_jobs', { state: 'queued' }, unfinished.length - running);
+    this.metrics.set('gateway_jobs', { state: 'running' }, running);
+    this.metrics.set('gateway_jobs_idle_seconds', {}, (now - oldest) / 1_000);
   }
 }

@@ -14,6 +14,7 @@ export const jobStates = enumeration(
   'How far a job is: `succeeded` (every row), `completed` (some rows failed or are unknown), `cancelled` and `failed` (nothing more can be done; `problem` says why) are ends',
 );
 export type JobState = WordOf<typeof jobStates>;
+export type EndState = Exclude<JobState, 'queued' | 'running'>;
 
 export const importModes = enumeration(
   'ImportMode',

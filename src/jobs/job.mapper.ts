@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { JobDto, JobProblemDto, JobRowDto } from './dto/job.dto.ts';
-import { type JobRecord, ROWS_PER_CHUNK, type RowResult, sumOf } from './job-record.ts';
+import { type JobRecord, type RowResult, ROWS_PER_CHUNK, sumOf } from './job-record.ts';
 import { KEPT_MS } from './job-store.ts';
 
 export function toJob(job: JobRecord): JobDto {
@@ -48,4 +48,10 @@ function timeOf(ms: number): string {
 function toJobProblem(problem: ProblemBody): JobProblemDto {
   const { type, title, status, detail = title, code, outcome, retryable, requestId = '' } = problem;
   return { type, title, status, detail, code, outcome, retryable, requestId };
+}
+
+/** The URL of the job of a response; undefined for a plan. */
+export function jobLocation(result: unknown): string | undefined {
+  const { jobId } = result as { jobId?: string };
+  return jobId === undefined ? undefined : `/v1/jobs/${jobId}`;
 }

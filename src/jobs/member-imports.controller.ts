@@ -4,12 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberDto, NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
-import { idempotencyKeyOf } from '../order-ledger/idempotency-key.ts';
+import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { exportExample, importFile } from './job-examples.ts';
-import { jobLocation } from './job-responses.ts';
+import { jobLocation } from './job.mapper.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 import { EXPORTED, MemberExportService } from './member-export.service.ts';
 

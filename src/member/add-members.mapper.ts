@@ -1,14 +1,13 @@
 import { Redactor } from '../observability/redactor.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
-import { type Reader, readObject } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import { readObject } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
-  nullableOfNewMember,
-  type WireAddFailure,
+  addFailureShape,
+  addResultShape,
+  newMemberShape,
   type WireAddRequest,
-  type WireAddResult,
-  type WireMember,
 } from '../upstream/wire/member.ts';
 import type { FailedMemberDto, MemberDto, NewMemberDto } from './dto/member.dto.ts';
 import { readMember, toMemberTerms } from './member.mapper.ts';
@@ -38,15 +37,13 @@ export function toAddedRows(
   notes?: ContractNotes,
   redactor = new Redactor(),
 ): AddedRows {
-  const read = (wire: Reader<WireAddResult>) => ({
-    members: wire.list<WireMember, MemberDto>(
-      'succeeded',
-      (member) => readMember(member, unit),
-      nullableOfNewMember,
-    ),
-    failures: wire.list<WireAddFailure, WireAddFailure>('failed', readFailure),
-  });
-  const { members, failures } = readObject(data, read, notes);
+  const { members, failures } = readObject(addResultShape, data, notes, (wire) => ({
+    members: wire.list('succeeded', newMemberShape, (member) => readMember(member, unit)),
+    failures: wire.list('failed', addFailureShape, (failure) => ({
+      userName: failure.text('userName') ?? '',
+      message: failure.text('message') ?? '',
+    })),
+  }));
   if (members.length + failures.length > 2 * rows.length)
     throw new ContractViolation('data', 'one result a row');
 
@@ -95,10 +92,6 @@ const OPEN = {
   both: { ...violation, message: 'The platform listed this row as added and as failed.' },
   neither: { ...violation, message: 'The platform did not say whether it added this row.' },
 } as const;
-
-function readFailure(wire: Reader<WireAddFailure>): WireAddFailure {
-  return { userName: wire.text('userName') ?? '', message: wire.text('message') ?? '' };
-}
 
 /** The longest first: where one account begins with another, the longer account matches the longer row. */
 function longestFirst<T extends { userName?: string | null }>(items: readonly T[]): T[] {

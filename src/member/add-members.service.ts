@@ -77,7 +77,11 @@ export class AddMembersService {
     const added = await this.upstream.call('addMembers', call, request, (data, notes) =>
       toAddedRows(data, rows, firstIndex, this.config.timestampUnit, notes, this.log.redactor),
     );
-    if (added.contradicts) this.metrics.contractWarning('addMembers', 'contradiction');
+    if (added.contradicts)
+      this.metrics.count('gateway_upstream_contract_warnings_total', {
+        operation: 'addMembers',
+        what: 'contradiction',
+      });
     return added;
   }
 }

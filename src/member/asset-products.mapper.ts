@@ -2,13 +2,13 @@ import { type ContractNotes, UnreadableTree } from '../upstream/wire/contract-no
 import { type Reader, readObject } from '../upstream/wire/reader.ts';
 import { MAX_PACKAGE_LEVELS } from '../upstream/wire/instances.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
-  nullableOfMerchandise,
-  nullableOfProduct,
-  type WireAssetProducts,
-  type WireMerchandiseInstance,
-  type WireProductInstance,
+  assetProductsShape,
+  type MerchandiseField,
+  merchandiseShape,
+  type ProductField,
+  productShape,
 } from '../upstream/wire/member.ts';
 import type {
   AssetProductsDto,
@@ -27,11 +27,10 @@ const MAX_NODES = 10_000;
 /** Products and packages on an asset (interface sections 2.12 and 4.2). Throws {@link ContractViolation}, also where the trees are too large. */
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
-  const read = (wire: Reader<WireAssetProducts>): AssetProductsDto => ({
-    products: wire.list('productInstanceList', trees.product, nullableOfProduct),
-    merchandises: wire.list('children', trees.merchandise, nullableOfMerchandise),
-  });
-  return readObject(data, read, notes);
+  return readObject(assetProductsShape, data, notes, (wire) => ({
+    products: wire.list('productInstanceList', productShape, trees.product),
+    merchandises: wire.list('children', merchandiseShape, trees.merchandise),
+  }));
 }
 
 class TreeReader {
@@ -40,7 +39,7 @@ class TreeReader {
 
   constructor(private readonly unit: TimestampUnit) {}
 
-  readonly product = (wire: Reader<WireProductInstance>): ProductInstanceDto => {
+  readonly product = (wire: Reader<ProductField>): ProductInstanceDto => {
     this.#count();
     return {
       id: wire.requiredId('id'),
@@ -76,7 +75,7 @@ class TreeReader {
     };
   };
 
-  readonly merchandise = (wire: Reader<WireMerchandiseInstance>): MerchandiseInstanceDto => {
+  readonly merchandise = (wire: Reader<MerchandiseField>): MerchandiseInstanceDto => {
     this.#count();
     if (this.#level === MAX_PACKAGE_LEVELS)
       throw new UnreadableTree('data.children', `a tree of ${MAX_PACKAGE_LEVELS} levels`);
@@ -96,8 +95,8 @@ class TreeReader {
       channelCode: wire.text('channelCode'),
       timeDurationExpression: wire.text('timeDurationExpression'),
       srcLicenseOrderId: wire.id('srcLicenseOrderId'),
-      children: wire.list('children', this.merchandise, nullableOfMerchandise),
-      products: wire.list('productInstanceList', this.product, nullableOfProduct),
+      children: wire.list('children', merchandiseShape, this.merchandise),
+      products: wire.list('productInstanceList', productShape, this.product),
     };
     this.#level--;
     return merchandise;

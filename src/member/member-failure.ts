@@ -1,7 +1,6 @@
 import type { Log } from '../observability/log.ts';
 import { problemDefinition } from '../problem/catalogue.ts';
-import { logFields } from '../problem/log-fields.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 
 /** The result of one of several calls to the platform. */

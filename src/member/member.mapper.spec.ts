@@ -5,6 +5,7 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import fc from 'fast-check';
 import { parseJson } from '../shared/json.ts';
 import { ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { memberShape } from '../upstream/wire/member.ts';
 import { Reader } from '../upstream/wire/reader.ts';
 import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
@@ -26,7 +27,7 @@ describe('a member', () => {
       "onlineFlag": true, "remark": null, "deleted": false, "updateTime": ${LONG}, "createTime": "${LONG}",
       "boundUserInfo": {"n": 9007199254740993, "__proto__x": 1}, "internal": "x"
     }`);
-    expect(readMember(new Reader(wire), 'ms')).toEqual({
+    expect(readMember(new Reader(memberShape, wire), 'ms')).toEqual({
       memberId: '9007199254740993',
       userId: '9007199254740995',
       memberGlobalId: 'g',
@@ -49,7 +50,7 @@ describe('a member', () => {
 
   it('without its global id is none', () => {
     for (const wire of [{}, { globalId: '' }, { globalId: true }])
-      expect(() => readMember(new Reader(wire), 'ms')).toThrow(ContractViolation);
+      expect(() => readMember(new Reader(memberShape, wire), 'ms')).toThrow(ContractViolation);
   });
 
   it.each([
@@ -58,7 +59,7 @@ describe('a member', () => {
     [{ onlineFlag: 1 }, { online: null }],
     [{ id: true }, { memberId: null }],
   ])('is served where single fields are odd: %j', (odd, shown) => {
-    expect(readMember(new Reader({ globalId: 'g', ...odd }), 'ms')).toMatchObject({
+    expect(readMember(new Reader(memberShape, { globalId: 'g', ...odd }), 'ms')).toMatchObject({
       memberGlobalId: 'g',
       ...shown,
     });

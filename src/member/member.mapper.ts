@@ -1,14 +1,12 @@
 import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
 import { type Reader, readList } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
 import {
-  nullableOfAssetNum,
-  type WireAssetNum,
-  type WireLentLock,
-  type WireMember,
+  assetNumShape,
+  lentLockShape,
+  type MemberField,
   type WireMemberTerms,
 } from '../upstream/wire/member.ts';
-import { wireLong } from '../upstream/wire/long.ts';
+import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { type MemberPage, toMemberPageOf } from '../upstream/wire/member-page.ts';
 import type { MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
@@ -25,7 +23,7 @@ export function toMemberTerms({
   return { userName: account, departmentId: wireLong(departmentId), name, remark, passwordMobile };
 }
 
-export function readMember(wire: Reader<WireMember>, unit: TimestampUnit): MemberDto {
+export function readMember(wire: Reader<MemberField>, unit: TimestampUnit): MemberDto {
   return {
     memberId: wire.id('id'),
     userId: wire.id('userId'),
@@ -56,24 +54,22 @@ export function toMemberPage(
 }
 
 export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {
-  const read = (wire: Reader<WireAssetNum>): AssetNumDto => ({
+  return readList(assetNumShape, data, notes, (wire) => ({
     assetNum: wire.requiredId('assetNum'),
     assetId: wire.id('assetId'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
     lent: wire.boolean('borrowedFlag'),
     online: wire.boolean('onlineFlag'),
-  });
-  return readList(data, read, notes, { nullable: nullableOfAssetNum });
+  }));
 }
 
 export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[] {
-  const read = (wire: Reader<WireLentLock>): LentLockDto => ({
+  return readList(lentLockShape, data, notes, (wire) => ({
     assetId: wire.requiredId('assetId'),
     assetNum: wire.id('assetNum'),
     lent: wire.boolean('borrowedFlag'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
-  });
-  return readList(data, read, notes, { nullable: nullableOfAssetNum });
+  }));
 }
 
 /** A number is free where no member has it and it is not lent, here and in the overview. */

@@ -1,6 +1,6 @@
-import type { WireAsset } from '../upstream/wire/order.ts';
+import { assetShape } from '../upstream/wire/order.ts';
 import { readList } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import { isFree } from './member.mapper.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';
 import type { AssetCountsDto, AssetNumCountsDto } from './dto/overview.dto.ts';
@@ -31,7 +31,7 @@ interface CountedAsset {
 
 /** The counts of an enterprise's assets for the overview (interface section 2.8). `now` is in ms since the epoch. */
 export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): AssetCountsDto {
-  const assets = readList<WireAsset, CountedAsset>(data, (wire) => {
+  const assets = readList(assetShape, data, undefined, (wire): CountedAsset => {
     const licenseType = wire.text('licenseType') ?? '';
     const end = wire.time('limitEndTime', unit);
     return {

@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { nothingIfUnknown } from '../upstream/problems/unknown-enterprise.ts';
+import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { type OverviewDto, overviewSections } from './dto/overview.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { logPartial, settle, type Settled } from './member-failure.ts';

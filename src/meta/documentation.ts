@@ -5,16 +5,19 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { JwtCallers } from '../caller/jwt-callers.ts';
-import { openApiDocument } from '../operation/document.ts';
+import { openApiDocument, type ResponseExamples } from '../operation/document.ts';
 import { BEARER } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { shippedFile } from '../shared/shipped-file.ts';
-import { changelogHtml } from './changelog-page.ts';
 import { FixedContent } from './fixed-content.ts';
-import { PAGE_POLICY } from './problem-pages.ts';
+import { page, PAGE_POLICY, text } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
+const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
+/** Links of CHANGELOG.md that lead to something which the gateway serves. */
+const SERVED: Readonly<Record<string, string>> = { 'config/openapi.json': '/openapi.json' };
+
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 /** In the folder `api-page`. */
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
@@ -37,17 +40,20 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
   const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
-  const page = fileContent(own('index.html'), UI_POLICY);
+  const index = fileContent(own('index.html'), UI_POLICY);
   const changelog = changelogHtml(shippedFile(CHANGELOG).toString());
   const files = new Map([
     ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
     ['changelog', new FixedContent(TYPES['.html'] as string, changelog, PAGE_POLICY)] as const,
   ]);
-  const document = once(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app))));
+  const examples = shippedFile(EXAMPLES).toString();
+  const document = once(
+    () => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app, examples))),
+  );
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
-  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(page, request, reply));
+  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(index, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const content = files.get(request.params.file);
     if (!content) throw new ProblemException('not-found');
@@ -56,8 +62,8 @@ export function serveDocumentation(app: NestFastifyApplication): void {
 }
 
 /** The document of this gateway: without tokens where no issuer is configured. */
-function documentOf(app: NestFastifyApplication): OpenAPIObject {
-  const document = openApiDocument(app);
+function documentOf(app: NestFastifyApplication, examples: string): OpenAPIObject {
+  const document = openApiDocument(app, JSON.parse(examples) as ResponseExamples);
   if (app.get(JwtCallers).accepted) return document;
   delete document.components?.securitySchemes?.[BEARER];
   for (const path of Object.values(document.paths))
@@ -77,4 +83,29 @@ async function send(content: FixedContent, request: FastifyRequest, reply: Fasti
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
+}
+
+/** CHANGELOG.md as a page. It has headings, paragraphs, lists of one level, code and links. */
+function changelogHtml(markdown: string): string {
+  const blocks = markdown
+    .trim()
+    .split(/\n{2,}/)
+    .map((block) => {
+      const heading = /^(#{1,3}) (.*)$/.exec(block);
+      if (heading?.[1] && heading[2])
+        return `<h${heading[1].length}>${inline(heading[2])}</h${heading[1].length}>`;
+      if (!block.startsWith('- ')) return `<p>${inline(block)}</p>`;
+      const items = block.slice(2).split(/\n- /);
+      return `<ul>${items.map((item) => `<li>${inline(item)}</li>`).join('\n')}</ul>`;
+    });
+  return page('Changes', `${blocks.join('\n')}\n<p><a href="/docs">The API</a></p>`);
+}
+
+function inline(markdown: string): string {
+  return text(markdown)
+    .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
+    .replace(/\[([^\]]+)\]\(([^)]+)\)/g, (_, label: string, target: string) => {
+      const served = SERVED[target];
+      return served === undefined ? label : `<a href="${served}">${label}</a>`;
+    });
 }

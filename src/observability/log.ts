@@ -1,7 +1,18 @@
+import { format } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import { rfc3339 } from '../shared/rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
 import { Redactor, type SecretSource } from './redactor.ts';
+import { errorSummary } from './error-summary.ts';
+import { cleanText } from '../shared/clean-text.ts';
+import { edge } from '../shared/edge.ts';
+
+const METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;
+/** So many different texts are logged, each once: a library prints the same text again at each connection. */
+const MOST_TEXTS = 100;
+
+/** At most one line of an edge in this time: a timer may fail forty times a second. */
+const EVERY_MS = 1_000;
 
 const STDOUT = 1;
 /** Characters that are kept while no process reads the output. Lines beyond that are dropped. */
@@ -99,4 +110,39 @@ export class NestLog implements LoggerService {
     if (LISTEN_FAILURE.test(String(message))) return;
     this.target.error({ event: 'framework', ...(typeof stack === 'string' && { stack }) }, String(message));
   }
+}
+
+/** Writes the faults that edges catch into the log. */
+export function faultLog(log: Log): (at: string, fault: unknown) => void {
+  const edges = new Map<string, { toldAt: number; untold: number }>();
+  return (at, fault) => {
+    const now = performance.now();
+    const known = edges.get(at);
+    if (known && now - known.toldAt < EVERY_MS) {
+      known.untold++;
+      return;
+    }
+    edges.set(at, { toldAt: now, untold: 0 });
+    log.error(
+      { event: 'fault', at, ...errorSummary(fault), untold: known?.untold || undefined },
+      'Something failed inside the gateway, which goes on',
+    );
+  };
+}
+
+/** Turns what libraries and Node itself print, on the console or as warnings of the process, into lines of the log. */
+export function logLibraryOutput(log: Log): void {
+  const logged = new Set<string>();
+  const logOnce = (text: string) => {
+    if (logged.has(text) || logged.size >= MOST_TEXTS) return;
+    logged.add(text);
+    log.warn({ event: 'library' }, cleanText(text));
+  };
+  for (const method of METHODS) console[method] = (...values: unknown[]) => logOnce(format(...values));
+  // Node's own listener prints them.
+  process.removeAllListeners('warning');
+  process.on(
+    'warning',
+    edge('library', ({ name, message }: Error) => logOnce(`${name}: ${message}`)),
+  );
 }

@@ -6,44 +6,158 @@ import { TallyCounter, TallyHistogram } from './tally.ts';
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-const tokenEvents = [
-  'renewed',
-  'shared',
-  'refused',
-  'held_off',
-  'rejected',
-  'unavailable',
-  'remembered',
-] as const;
-export type TokenEvent = (typeof tokenEvents)[number];
+/** A metric's help text, and the words that each of its labels may have. */
+type Table = Readonly<Record<string, { help: string; labels: Readonly<Record<string, readonly string[]>> }>>;
+/** A label whose words are not listed. */
+const words = <Word extends string = string>(): readonly Word[] => [];
 
-const requestRefusals = [
-  'in-flight',
-  'event-loop',
-  'heap',
-  'memory',
-  'connections',
-  'bodies',
-  'caller-rate',
-  'caller-in-flight',
-] as const;
-type RequestRefusal = (typeof requestRefusals)[number];
-const resultLosses = ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] as const;
-const attemptOutcomes = [
-  'settled',
-  'not_found',
-  'incomplete',
-  'placed_twice',
-  'not_needed',
-  'failed',
-] as const;
+/**
+ * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
+ * begins with 0 for each.
+ */
+const COUNTERS = {
+  gateway_token_events_total: {
+    help: 'Events of access tokens, by kind of principal; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
+    labels: {
+      principal: ['application', 'user', 'session'],
+      event: ['renewed', 'shared', 'refused', 'held_off', 'rejected', 'unavailable', 'remembered'],
+    },
+  },
+  gateway_redis_unreadable_total: {
+    help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
+    labels: { store: words<'tokens' | 'cache' | 'sessions'>() },
+  },
+  gateway_upstream_contract_warnings_total: {
+    help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',
+    labels: { operation: words(), what: words<'contradiction' | 'contract-violation'>() },
+  },
+  gateway_upstream_gaps_total: {
+    help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
+    labels: { operation: words(), kind: words() },
+  },
+  gateway_upstream_unmapped_codes_total: {
+    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the log lines of the requests have the code',
+    labels: { operation: words() },
+  },
+  gateway_issuer_keys_missed_total: {
+    help: "Requests for the JWT issuer's public keys that brought none; empty: the issuer publishes none",
+    labels: { reason: ['unavailable', 'empty'] },
+  },
+  gateway_tls_failures_total: {
+    help: 'Connections that failed because TLS or a certificate was refused, by server',
+    labels: { server: ['platform', 'tokens', 'redis', 'order-store'] },
+  },
+  gateway_upstream_refused_total: {
+    help: 'Calls refused before anything was sent, by group of operations and reason',
+    labels: { group: words(), reason: words<'gate' | 'bulkhead' | 'breaker'>() },
+  },
+  gateway_upstream_retries_total: {
+    help: 'Retries after a transient failure, by group of operations',
+    labels: { group: words() },
+  },
+  gateway_requests_refused_total: {
+    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
+    labels: {
+      reason: [
+        ...['in-flight', 'event-loop', 'heap', 'memory', 'connections', 'bodies'],
+        ...['caller-rate', 'caller-in-flight'],
+      ],
+    },
+  },
+  gateway_connections_closed_total: {
+    help: 'Connections that were idle or without valid credentials and were closed to make room for others',
+    labels: {},
+  },
+  gateway_redis_errors_total: {
+    help: 'Failed Redis commands and connections, by reason',
+    labels: { reason: words() },
+  },
+  gateway_recorded_writes_total: {
+    help: 'Writes of the order ledger, by the state that they reached in this process',
+    labels: { state: words() },
+  },
+  gateway_order_results_not_recorded_total: {
+    help: 'Known results of writes that could not be recorded; conflict: the record already has another result; missing: the record is gone; unavailable: the order ledger did not respond for a minute; shutdown: the process ended first',
+    labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
+  },
+  gateway_order_reconciliation_attempts_total: {
+    help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
+    labels: { result: ['settled', 'not_found', 'incomplete', 'placed_twice', 'not_needed', 'failed'] },
+  },
+  gateway_jobs_ended_total: {
+    help: 'Imports that this process has ended, by their last state',
+    labels: { state: ['succeeded', 'completed', 'cancelled', 'failed'] },
+  },
+} as const satisfies Table;
+
+const GAUGES = {
+  gateway_token_age_seconds: {
+    help: 'Age of the oldest access token in use, by kind of principal',
+    labels: { principal: words() },
+  },
+  gateway_certificate_expiry_timestamp_seconds: {
+    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store: the one that the gateway shows',
+    labels: { certificate: words<TlsServer>() },
+  },
+  gateway_upstream_breaker_state: {
+    help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
+    labels: { group: words() },
+  },
+  gateway_request_body_bytes: {
+    help: 'Bytes of request bodies in progress, from the headers of a request until its end',
+    labels: {},
+  },
+  gateway_requests_in_flight: { help: 'Requests that have no response yet', labels: {} },
+  gateway_orders_in_doubt: { help: 'Orders that were sent and whose outcome is unknown', labels: {} },
+  gateway_orders_in_doubt_oldest_seconds: { help: 'Age of the oldest order in doubt', labels: {} },
+  gateway_orders_accepted: {
+    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
+    labels: {},
+  },
+  gateway_orders_accepted_oldest_seconds: {
+    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
+    labels: {},
+  },
+  gateway_jobs: {
+    help: 'Imports that have not ended, of all replicas, by state: queued or running',
+    labels: { state: words<'queued' | 'running'>() },
+  },
+  gateway_jobs_idle_seconds: {
+    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
+    labels: {},
+  },
+} as const satisfies Table;
+
+/** Gauges that are there once they are set, so not where no Redis is configured: a 0 would raise an alarm. */
+const GAUGES_OF_REDIS = {
+  gateway_redis_up: {
+    help: 'Whether Redis can be used: 1 or 0',
+    labels: { store: words<'shared' | 'orders'>() },
+  },
+  gateway_order_store_stopped: {
+    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; rights: Redis denies the gateway a right; replicas: too few acknowledge; writes: Redis refuses them',
+    labels: { reason: words() },
+  },
+  gateway_order_records_unreadable: {
+    help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
+    labels: {},
+  },
+} as const satisfies Table;
+
+type Counters = typeof COUNTERS;
+type Gauges = typeof GAUGES & typeof GAUGES_OF_REDIS;
+type Labels = Readonly<Record<string, string>>;
+type LabelsOf<Metric extends Table[string]> = {
+  readonly [Label in keyof Metric['labels']]: Metric['labels'][Label][number];
+};
+type Sample<Name extends keyof Gauges> = readonly [labels: LabelsOf<Gauges[Name]>, value: number];
+
+type TokenEvent = LabelsOf<Counters['gateway_token_events_total']>['event'];
+type PrincipalKind = LabelsOf<Counters['gateway_token_events_total']>['principal'];
 /** The result of one reconciliation attempt. */
-export type AttemptOutcome = (typeof attemptOutcomes)[number];
-const jobEnds = ['succeeded', 'completed', 'cancelled', 'failed'] as const;
-const issuerFaults = ['unavailable', 'empty'] as const;
-const tlsServers = ['platform', 'tokens', 'redis', 'order-store'] as const;
+export type AttemptOutcome = LabelsOf<Counters['gateway_order_reconciliation_attempts_total']>['result'];
 /** A server that the gateway connects to. */
-export type TlsServer = (typeof tlsServers)[number];
+export type TlsServer = LabelsOf<Counters['gateway_tls_failures_total']>['server'];
 
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
@@ -83,73 +197,6 @@ export class Metrics {
     'operation',
     SECONDS,
   );
-  readonly #tokenEvents = new Counter({
-    name: 'gateway_token_events_total',
-    help: 'Events of access tokens, by kind of principal; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
-    labelNames: ['principal', 'event'],
-    registers: [this.registry],
-  });
-  readonly #tokenWaits = new Histogram({
-    name: 'gateway_token_wait_seconds',
-    help: 'Time that calls waited for an access token that the process did not hold',
-    labelNames: ['principal'],
-    buckets: SECONDS,
-    registers: [this.registry],
-  });
-  #ages: () => ReadonlyMap<string, number> = () => new Map();
-  readonly #tokenAge: Gauge<'principal'> = new Gauge({
-    name: 'gateway_token_age_seconds',
-    help: 'Age of the oldest access token in use, by kind of principal',
-    labelNames: ['principal'],
-    registers: [this.registry],
-    collect: () => {
-      this.#tokenAge.reset();
-      for (const [principal, seconds] of this.#ages()) this.#tokenAge.set({ principal }, seconds);
-    },
-  });
-  readonly #unreadable = new Counter({
-    name: 'gateway_redis_unreadable_total',
-    help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
-    labelNames: ['store'],
-    registers: [this.registry],
-  });
-  readonly #contractWarnings = new Counter({
-    name: 'gateway_upstream_contract_warnings_total',
-    help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',
-    labelNames: ['operation', 'what'],
-    registers: [this.registry],
-  });
-
-  readonly #upstreamGaps = new Counter({
-    name: 'gateway_upstream_gaps_total',
-    help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
-    labelNames: ['operation', 'kind'],
-    registers: [this.registry],
-  });
-  readonly #unmappedCodes = new Counter({
-    name: 'gateway_upstream_unmapped_codes_total',
-    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the log lines of the requests have the code',
-    labelNames: ['operation'],
-    registers: [this.registry],
-  });
-  readonly #certificateEnds = new Gauge({
-    name: 'gateway_certificate_expiry_timestamp_seconds',
-    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store: the one that the gateway shows',
-    labelNames: ['certificate'],
-    registers: [this.registry],
-  });
-  readonly #issuerFaults = new Counter({
-    name: 'gateway_issuer_keys_missed_total',
-    help: "Requests for the JWT issuer's public keys that brought none; empty: the issuer publishes none",
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-  readonly #tlsFailures = new Counter({
-    name: 'gateway_tls_failures_total',
-    help: 'Connections that failed because TLS or a certificate was refused, by server',
-    labelNames: ['server'],
-    registers: [this.registry],
-  });
   readonly #readCache = new TallyCounter(
     {
       name: 'gateway_read_cache_total',
@@ -158,128 +205,42 @@ export class Metrics {
     },
     ['operation', 'result'],
   );
-  readonly #breakerStates = new Gauge({
-    name: 'gateway_upstream_breaker_state',
-    help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
-    labelNames: ['group'],
+  readonly #tokenWaits = new Histogram({
+    name: 'gateway_token_wait_seconds',
+    help: 'Time that calls waited for an access token that the process did not hold',
+    labelNames: ['principal'],
+    buckets: SECONDS,
     registers: [this.registry],
   });
-  readonly #upstreamRefused = new Counter({
-    name: 'gateway_upstream_refused_total',
-    help: 'Calls refused before anything was sent, by group of operations and reason',
-    labelNames: ['group', 'reason'],
-    registers: [this.registry],
-  });
-  readonly #upstreamRetries = new Counter({
-    name: 'gateway_upstream_retries_total',
-    help: 'Retries after a transient failure, by group of operations',
-    labelNames: ['group'],
-    registers: [this.registry],
-  });
-  readonly #refused = new Counter({
-    name: 'gateway_requests_refused_total',
-    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-  readonly #connectionsClosed = new Counter({
-    name: 'gateway_connections_closed_total',
-    help: 'Connections that were idle or without valid credentials and were closed to make room for others',
-    registers: [this.registry],
-  });
-  #readBodyBytes = () => 0;
-  readonly #bodyBytes: Gauge = new Gauge({
-    name: 'gateway_request_body_bytes',
-    help: 'Bytes of request bodies in progress, from the headers of a request until its end',
-    registers: [this.registry],
-    collect: () => this.#bodyBytes.set(this.#readBodyBytes()),
-  });
-  #readInFlight = () => 0;
-  readonly #inFlight: Gauge = new Gauge({
-    name: 'gateway_requests_in_flight',
-    help: 'Requests that have no response yet',
-    registers: [this.registry],
-    collect: () => this.#inFlight.set(this.#readInFlight()),
-  });
-
-  readonly #redisErrors = new Counter({
-    name: 'gateway_redis_errors_total',
-    help: 'Failed Redis commands and connections, by reason',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-  readonly #writeStates = new Counter({
-    name: 'gateway_recorded_writes_total',
-    help: 'Writes of the order ledger, by the state that they reached in this process',
-    labelNames: ['state'],
-    registers: [this.registry],
-  });
-  /** Undefined where no Redis is configured. */
-  #storeStopped: Gauge | undefined;
-  #recordsUnreadable: Gauge | undefined;
-  readonly #notRecorded = new Counter({
-    name: 'gateway_order_results_not_recorded_total',
-    help: 'Known results of writes that could not be recorded; conflict: the record already has another result; missing: the record is gone; unavailable: the order ledger did not respond for a minute; shutdown: the process ended first',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-  readonly #reconciliationAttempts = new Counter({
-    name: 'gateway_order_reconciliation_attempts_total',
-    help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
-    labelNames: ['result'],
-    registers: [this.registry],
-  });
-  readonly #doubts = new Gauge({
-    name: 'gateway_orders_in_doubt',
-    help: 'Orders that were sent and whose outcome is unknown',
-    registers: [this.registry],
-  });
-  readonly #oldestDoubt = new Gauge({
-    name: 'gateway_orders_in_doubt_oldest_seconds',
-    help: 'Age of the oldest order in doubt',
-    registers: [this.registry],
-  });
-  readonly #accepted = new Gauge({
-    name: 'gateway_orders_accepted',
-    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
-    registers: [this.registry],
-  });
-  readonly #oldestAccepted = new Gauge({
-    name: 'gateway_orders_accepted_oldest_seconds',
-    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
-    registers: [this.registry],
-  });
-  readonly #jobs = new Gauge({
-    name: 'gateway_jobs',
-    help: 'Imports that have not ended, of all replicas, by state: queued or running',
-    labelNames: ['state'],
-    registers: [this.registry],
-  });
-  readonly #jobsIdle = new Gauge({
-    name: 'gateway_jobs_idle_seconds',
-    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
-    registers: [this.registry],
-  });
-  readonly #jobsEnded = new Counter({
-    name: 'gateway_jobs_ended_total',
-    help: 'Imports that this process has ended, by their last state',
-    labelNames: ['state'],
-    registers: [this.registry],
-  });
-  /** Undefined where no Redis is configured: a 0 would raise an alarm. */
-  #redisUp: Gauge | undefined;
+  readonly #counters = new Map<string, Counter>();
+  readonly #gauges = new Map<string, Gauge>();
+  readonly #followed = new Map<string, () => void>();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch begins with 0.
-    for (const principal of ['application', 'user', 'session'])
-      for (const event of tokenEvents) this.#tokenEvents.inc({ principal, event }, 0);
-    for (const reason of requestRefusals) this.#refused.inc({ reason }, 0);
-    for (const reason of resultLosses) this.#notRecorded.inc({ reason }, 0);
-    for (const result of attemptOutcomes) this.#reconciliationAttempts.inc({ result }, 0);
-    for (const state of jobEnds) this.#jobsEnded.inc({ state }, 0);
-    for (const reason of issuerFaults) this.#issuerFaults.inc({ reason }, 0);
-    for (const server of tlsServers) this.#tlsFailures.inc({ server }, 0);
+    for (const [name, { help, labels }] of Object.entries<Table[string]>(COUNTERS)) {
+      const labelNames = Object.keys(labels);
+      const counter = new Counter({ name, help, labelNames, registers: [this.registry] });
+      for (const each of combinations(labels)) counter.inc(each, 0);
+      this.#counters.set(name, counter);
+    }
+    for (const name of Object.keys(GAUGES)) this.#gauge(name as keyof Gauges);
+  }
+
+  count<Name extends keyof Counters>(name: Name, labels: LabelsOf<Counters[Name]>, by = 1): void {
+    this.#counters.get(name)?.inc(labels as Labels, by);
+  }
+
+  set<Name extends keyof Gauges>(name: Name, ...[labels, value]: Sample<Name>): void {
+    this.#gauge(name).set(labels as Labels, value);
+  }
+
+  /** From now on the gauge is set by `read` whenever the metrics are read. */
+  follow<Name extends keyof Gauges>(name: Name, read: () => readonly Sample<Name>[]): void {
+    this.#followed.set(name, () => {
+      this.#gauge(name).reset();
+      for (const [labels, value] of read()) this.#gauge(name).set(labels as Labels, value);
+    });
   }
 
   /** `operation` is an operation id or `none` where no route matched; `seconds` is undefined where the caller decides how long it lasts. */
@@ -293,148 +254,47 @@ export class Metrics {
     this.#upstreamSeconds.observe(operation, seconds);
   }
 
-  tokenEvent(principal: string, event: TokenEvent): void {
-    this.#tokenEvents.inc({ principal, event });
+  readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
+    this.#readCache.count(operation, result);
   }
 
   tokenWait(principal: string, seconds: number): void {
     this.#tokenWaits.observe({ principal }, seconds);
   }
 
-  /** `ages` returns the age of the oldest token in use by kind of principal, in seconds. It is called when the metrics are read. */
-  tokenAges(ages: () => ReadonlyMap<string, number>): void {
-    this.#ages = ages;
-  }
-
-  unreadable(store: 'tokens' | 'cache' | 'sessions'): void {
-    this.#unreadable.inc({ store });
-  }
-
-  readCache(operation: string, result: 'hit' | 'miss' | 'shared' | 'bypass' | 'error'): void {
-    this.#readCache.count(operation, result);
-  }
-
-  redisError(reason: string): void {
-    this.#redisErrors.inc({ reason });
+  tokenEvent(principal: PrincipalKind, event: TokenEvent): void {
+    this.count('gateway_token_events_total', { principal, event });
   }
 
   redisUp(store: 'shared' | 'orders', up: boolean): void {
-    this.#redisUp ??= new Gauge({
-      name: 'gateway_redis_up',
-      help: 'Whether Redis can be used: 1 or 0',
-      labelNames: ['store'],
-      registers: [this.registry],
-    });
-    this.#redisUp.set({ store }, up ? 1 : 0);
-  }
-
-  /** Orders whose end is not known: those in doubt, and those that the platform accepted for later. */
-  waiting({ inDoubt, accepted }: Record<'inDoubt' | 'accepted', { count: number; oldestMs: number }>): void {
-    this.#doubts.set(inDoubt.count);
-    this.#oldestDoubt.set(inDoubt.oldestMs / 1_000);
-    this.#accepted.set(accepted.count);
-    this.#oldestAccepted.set(accepted.oldestMs / 1_000);
-  }
-
-  /** A write of the order ledger reached a state. */
-  writeCameTo(state: string): void {
-    this.#writeStates.inc({ state });
-  }
-
-  /** Why the order ledger refuses orders: `stopped`, which is one of `reasons`; and how many of its records could not be decrypted. */
-  orderStore(reasons: readonly string[], stopped: string, unreadable: number): void {
-    this.#storeStopped ??= new Gauge({
-      name: 'gateway_order_store_stopped',
-      help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; rights: Redis denies the gateway a right; replicas: too few acknowledge; writes: Redis refuses them',
-      labelNames: ['reason'],
-      registers: [this.registry],
-    });
-    for (const reason of reasons) this.#storeStopped.set({ reason }, reason === stopped ? 1 : 0);
-    this.#recordsUnreadable ??= new Gauge({
-      name: 'gateway_order_records_unreadable',
-      help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
-      registers: [this.registry],
-    });
-    this.#recordsUnreadable.set(unreadable);
-  }
-
-  /** The outcome of a write is known, but the ledger could not record it. */
-  resultNotRecorded(reason: (typeof resultLosses)[number]): void {
-    this.#notRecorded.inc({ reason });
-  }
-
-  /** One reconciliation attempt for an order in doubt ended. */
-  reconciliationAttempt(result: AttemptOutcome): void {
-    this.#reconciliationAttempts.inc({ result });
-  }
-
-  /** Imports that have not ended, and for how long one of them has not changed. */
-  jobs({ queued, running, idleMs }: { queued: number; running: number; idleMs: number }): void {
-    this.#jobs.set({ state: 'queued' }, queued);
-    this.#jobs.set({ state: 'running' }, running);
-    this.#jobsIdle.set(idleMs / 1_000);
-  }
-
-  jobEnded(state: string): void {
-    this.#jobsEnded.inc({ state });
-  }
-
-  /** An answer of the platform departed from its interface, see {@link gapKinds}. */
-  upstreamGap(operation: string, kind: string): void {
-    this.#upstreamGaps.inc({ operation, kind });
-  }
-
-  /** The platform refused `count` calls with a business code that is not in the table. */
-  unmappedCodes(operation: string, count: number): void {
-    this.#unmappedCodes.inc({ operation }, count);
-  }
-
-  /** `endsAt` in ms since 1970. */
-  certificate(name: TlsServer, endsAt: number): void {
-    this.#certificateEnds.set({ certificate: name }, endsAt / 1_000);
-  }
-
-  tlsFailure(server: TlsServer): void {
-    this.#tlsFailures.inc({ server });
-  }
-
-  issuerKeysMissed(reason: (typeof issuerFaults)[number]): void {
-    this.#issuerFaults.inc({ reason });
-  }
-
-  contractWarning(operation: string, what: string): void {
-    this.#contractWarnings.inc({ operation, what });
+    this.set('gateway_redis_up', { store }, up ? 1 : 0);
   }
 
   /** `group` is a group of operations, or `tokens` for the token endpoint. */
   breakerState(group: string, state: keyof typeof BREAKER_STATES): void {
-    this.#breakerStates.set({ group }, BREAKER_STATES[state]);
+    this.set('gateway_upstream_breaker_state', { group }, BREAKER_STATES[state]);
   }
 
-  upstreamRefused(group: string, reason: 'gate' | 'bulkhead' | 'breaker'): void {
-    this.#upstreamRefused.inc({ group, reason });
+  #gauge(name: keyof Gauges): Gauge {
+    const known = this.#gauges.get(name);
+    if (known) return known;
+    const { help, labels } = { ...GAUGES, ...GAUGES_OF_REDIS }[name];
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: Object.keys(labels),
+      registers: [this.registry],
+      collect: () => this.#followed.get(name)?.(),
+    });
+    this.#gauges.set(name, gauge);
+    return gauge;
   }
+}
 
-  upstreamRetry(group: string): void {
-    this.#upstreamRetries.inc({ group });
-  }
-
-  requestRefused(reason: RequestRefusal): void {
-    this.#refused.inc({ reason });
-  }
-
-  /** A connection was closed to make room for another. */
-  connectionClosed(): void {
-    this.#connectionsClosed.inc();
-  }
-
-  /** `read` is called when the metrics are read. */
-  bodyBytes(read: () => number): void {
-    this.#readBodyBytes = read;
-  }
-
-  /** `read` is called when the metrics are read. */
-  inFlight(read: () => number): void {
-    this.#readInFlight = read;
-  }
+/** Every combination of the words that the labels have. */
+function combinations(labels: Table[string]['labels']): Labels[] {
+  return Object.entries(labels).reduce<Labels[]>(
+    (found, [label, values]) => found.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),
+    [{}],
+  );
 }

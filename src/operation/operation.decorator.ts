@@ -1,14 +1,22 @@
 import { applyDecorators, HttpCode, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiBody, ApiExtension, ApiHeader, ApiOperation, ApiResponse, ApiSecurity } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiHeader,
+  ApiOperation,
+  ApiResponse,
+  type ApiResponseOptions,
+  ApiSecurity,
+} from '@nestjs/swagger';
 import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
 import type { Scope } from '../caller/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import {
   modulePrefix,
-  type UpstreamOperation,
   type OperationName,
   operations,
+  type UpstreamOperation,
 } from '../upstream/operations.ts';
 import {
   idempotencyHeaders,
@@ -18,10 +26,22 @@ import {
 } from './idempotency-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
 import { ReadInterceptor } from './read.interceptor.ts';
-import { readResponses } from './read-responses.ts';
 import { StreamInterceptor } from './stream.interceptor.ts';
-import { fileBody, type FileDoc, type StreamDoc, streamContent } from './stream-documents.ts';
+import { fileBody, type FileDoc, streamContent, type StreamDoc } from './stream-documents.ts';
 import { WriteInterceptor } from './write.interceptor.ts';
+
+type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
+
+const ETAG: Headers = { ETag: { description: 'Entity tag of the content', schema: { type: 'string' } } };
+const AGE: Headers = {
+  Age: {
+    description: 'Seconds since the call to the platform, where the response was cached',
+    schema: { type: 'integer' },
+  },
+};
+const LINK: Headers = {
+  Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
+};
 
 export const API_KEY = 'apiKey';
 export const BEARER = 'bearer';
@@ -192,4 +212,20 @@ export function PublicOperation(
     ApiOperation({ operationId: id, summary, description, security: [] }),
     ...problemResponses(problems),
   );
+}
+
+/** The OpenAPI parts of reads: `ETag` and 304, `Age` and `no-cache` where the platform is called, `Link` of pages. */
+function readResponses(
+  successes: readonly ApiResponseOptions[],
+  { asksPlatform, paged }: { asksPlatform: boolean; paged: boolean },
+): (MethodDecorator & ClassDecorator)[] {
+  const headers = { ...ETAG, ...(asksPlatform && AGE), ...(paged && LINK) };
+  return [
+    ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
+    ...(asksPlatform
+      ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
+      : []),
+    ...successes.map((success) => ApiResponse({ ...success, headers })),
+    ApiResponse({ status: 304, description: 'The content still has the `ETag` in `If-None-Match`', headers }),
+  ];
 }

@@ -5,7 +5,6 @@ import { asksForFresh, etagOf, isNamed } from '../read-cache/etag.ts';
 import { ageOf, ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Tenancy } from '../tenancy/tenancy.ts';
 import { pageLinks } from './page-links.ts';
-import { hasSameParts } from './same-parts.ts';
 import { edge } from '../shared/edge.ts';
 
 type Handle = () => Promise<unknown>;
@@ -102,4 +101,33 @@ function responseOf(result: unknown, url: string, held?: Response): Response {
   const body = JSON.stringify(result);
   const etag = held?.body === body ? held.etag : etagOf(body);
   return { result, body, etag, link: pageLinks(result, url) };
+}
+
+/**
+ * Whether two results give the same JSON because their fields, and the items of their lists, are the same objects. Results are made of cached
+ * values that are never changed, so no item has to be looked into. False where that would be necessary.
+ */
+export function hasSameParts(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (Array.isArray(one) || Array.isArray(other)) return hasSameItems(one, other);
+  if (!isObject(one) || !isObject(other)) return false;
+  const names = Object.keys(one);
+  return (
+    Object.keys(other).every((name, index) => name === names[index]) &&
+    Object.keys(other).length === names.length &&
+    names.every((name) => one[name] === other[name] || hasSameItems(one[name], other[name]))
+  );
+}
+
+function hasSameItems(one: unknown, other: unknown): boolean {
+  return (
+    Array.isArray(one) &&
+    Array.isArray(other) &&
+    one.length === other.length &&
+    one.every((item, index) => item === other[index])
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }

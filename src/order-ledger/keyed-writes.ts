@@ -1,10 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { OrderLedger, type KeyedWrite } from './order-ledger.service.ts';
-import { idempotencyKeyOf } from './idempotency-key.ts';
+import { type KeyedWrite, OrderLedger } from './order-ledger.service.ts';
+
+const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
 
 /** The number of upstream calls of the longest write (adding 1,000 members), one after the other. */
 const CALLS = 5;
@@ -70,3 +72,20 @@ function payloadOf(operation: string, request: FastifyRequest, { user }: CallCon
   const file = { kind: state.file?.kind, length: state.file?.length };
   return state.policy?.takesFile ? { ...payload, query, file } : payload;
 }
+
+/** The caller's `Idempotency-Key` (docs/api.md, section 4); undefined where it sends none. Throws where its form is wrong. */
+export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers['idempotency-key'];
+  if (value === undefined) return undefined;
+  const found = KEY.exec(String(value));
+  if (!found) {
+    const detail = 'must be 16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare';
+    throw new ProblemException('validation-failed', { errors: [{ parameter: 'Idempotency-Key', detail }] });
+  }
+  return found[1] ?? found[2];
+}
+
+/** For handlers that need the key themselves. */
+export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  idempotencyKeyOf(context.switchToHttp().getRequest<FastifyRequest>().headers),
+);

@@ -93,12 +93,18 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     for (const name of ended)
       this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
     if (ended.some(isOrder)) this.carriedOut();
-    this.metrics.waiting(await this.store.waiting());
+    const { inDoubt, accepted } = await this.store.waiting();
+    this.metrics.set('gateway_orders_in_doubt', {}, inDoubt.count);
+    this.metrics.set('gateway_orders_in_doubt_oldest_seconds', {}, inDoubt.oldestMs / 1_000);
+    this.metrics.set('gateway_orders_accepted', {}, accepted.count);
+    this.metrics.set('gateway_orders_accepted_oldest_seconds', {}, accepted.oldestMs / 1_000);
   }
 
   #measure(): void {
     const { stopped, unreadableRecords } = this.watch;
-    this.metrics.orderStore(stopReasons, stopped, unreadableRecords);
+    for (const reason of stopReasons)
+      this.metrics.set('gateway_order_store_stopped', { reason }, reason === stopped ? 1 : 0);
+    this.metrics.set('gateway_order_records_unreadable', {}, unreadableRecords);
   }
 
   /** The store, which counts and logs every move: owner, operator and reconciliation all use it. */
@@ -125,7 +131,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   }
 
   #observe({ name, state, details }: LedgerRecord, { by }: Move): void {
-    this.metrics.writeCameTo(state);
+    this.metrics.count('gateway_recorded_writes_total', { state });
     if (state === 'in_doubt' || state === 'incomplete')
       this.log.error(
         { event: 'order-in-doubt', write: name, state },

@@ -80,7 +80,7 @@ export class OutcomeRecorder implements OnApplicationShutdown {
       { event: 'order-conflict', ...resultFields(move), settled: record.state },
       'A write was settled with one outcome and had another',
     );
-    this.metrics.resultNotRecorded('conflict');
+    this.metrics.count('gateway_order_results_not_recorded_total', { reason: 'conflict' });
   }
 
   #notRecorded(move: Move, reason: 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
@@ -88,7 +88,7 @@ export class OutcomeRecorder implements OnApplicationShutdown {
       { event: 'order-result-not-recorded', ...resultFields(move), reason },
       'The outcome of a write is known and could not be recorded',
     );
-    this.metrics.resultNotRecorded(reason);
+    this.metrics.count('gateway_order_results_not_recorded_total', { reason });
   }
 }
 

@@ -4,10 +4,10 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import type { WireMerchandiseInstance, WireProductInstance } from '../upstream/wire/member.ts';
-import { readInstances } from '../upstream/wire/instances.ts';
+import type { MerchandiseField, ProductField } from '../upstream/wire/member.ts';
+import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
 import type { Reader } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 
 /** The number of assets whose products are read at a time: few enough for the platform to serve other requests too. */
@@ -94,7 +94,7 @@ export class AssetContents {
 
 function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
   const found: Instance[] = [];
-  const product = (wire: Reader<WireProductInstance>, merchandiseNums: readonly string[]): void => {
+  const product = (wire: Reader<ProductField>, merchandiseNums: readonly string[]): void => {
     found.push({
       ...originOf(wire),
       merchandiseNums,
@@ -108,10 +108,7 @@ function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
       },
     });
   };
-  const merchandise = (
-    wire: Reader<WireMerchandiseInstance>,
-    outer: readonly string[],
-  ): readonly string[] => {
+  const merchandise = (wire: Reader<MerchandiseField>, outer: readonly string[]): readonly string[] => {
     const num = wire.id('merchandiseNum');
     const merchandiseNums = num === null ? outer : [...outer, num];
     found.push({ ...originOf(wire), merchandiseNums, product: null });
@@ -121,7 +118,7 @@ function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
   return found;
 }
 
-function originOf(wire: Reader<WireProductInstance | WireMerchandiseInstance>) {
+function originOf(wire: InstanceReader) {
   return {
     licenseOrderId: wire.id('licenseOrderId'),
     channelCode: wire.id('channelCode'),

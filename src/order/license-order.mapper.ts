@@ -1,22 +1,21 @@
-import type { PlacedItem } from '../order-ledger/ledger-record.ts';
+import { type LedgerRecord, type PlacedItem, unsettled } from '../order-ledger/ledger-record.ts';
 import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
-import type { Reader } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { IncompleteAnswer, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { ContractViolation, IncompleteAnswer } from '../upstream/wire/contract-notes.ts';
 import { readObject } from '../upstream/wire/reader.ts';
-import type {
-  WireBatchOrder,
-  WireOrderAsset,
-  WireOrderItem,
-  WireOrderMerchandise,
-  WireOrderProduct,
-  WireOrderResult,
-  WireProductFeature,
+import {
+  orderResultShape,
+  type WireBatchOrder,
+  type WireOrderAsset,
+  type WireOrderItem,
+  type WireOrderMerchandise,
+  type WireOrderProduct,
+  type WireProductFeature,
 } from '../upstream/wire/order.ts';
-import { wireLong } from '../upstream/wire/long.ts';
+import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { type OrderItemDto, type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-parts.dto.ts';
 import type { MerchandiseDto, OrderProductDto, ProductFeatureDto } from './dto/order-product.dto.ts';
+import type { OrderRecordDto } from './dto/order-record.dto.ts';
 
 /**
  * Converts a licence order to the wire (interface section 2.4). Fields that the caller leaves out stay out, except `children`,
@@ -142,13 +141,8 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
  * another customer than the request names throws a {@link ContractViolation}: the answer may be one to another company's order.
  */
 export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItem[] {
-  const read = (item: Reader<WireOrderResult>): PlacedItem => ({
-    sequence: item.requiredInteger('sequence'),
-    licenseOrderId: item.requiredId('licenseOrderId'),
-    customerId: item.id('customerId'),
-  });
   const customers = new Map(sent.orderList.map(({ sequence, customerId }) => [sequence, customerId]));
-  const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, read, notes)) : [];
+  const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, notes)) : [];
   // An async order may have no licence orders yet: reconciliation finds them.
   if (sent.syncMode === 'async' && (data === null || data === undefined || isEmptyList(data))) return [];
   for (const [index, result] of results.entries()) {
@@ -168,13 +162,13 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
 }
 
 /** Undefined where it cannot be read. */
-function readResult(
-  item: unknown,
-  read: (item: Reader<WireOrderResult>) => PlacedItem,
-  notes: ContractNotes | undefined,
-): PlacedItem | undefined {
+function readResult(item: unknown, notes: ContractNotes | undefined): PlacedItem | undefined {
   try {
-    return readObject(item, read, notes);
+    return readObject(orderResultShape, item, notes, (wire) => ({
+      sequence: wire.requiredInteger('sequence'),
+      licenseOrderId: wire.requiredId('licenseOrderId'),
+      customerId: wire.id('customerId'),
+    }));
   } catch (error) {
     if (error instanceof ContractViolation) return undefined;
     throw error;
@@ -183,4 +177,31 @@ function readResult(
 
 function isEmptyList(data: unknown): boolean {
   return Array.isArray(data) && data.length === 0;
+}
+
+/** Converts the ledger's record of an order for callers. */
+export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
+  const { order } = details;
+  if (!order) throw new Error('a write that is no order has no order record');
+  const placed = new Map(order.items.map((item) => [item.sequence, item]));
+  return {
+    channelCode: order.channelCode,
+    channelOrderId: order.channelOrderId,
+    state,
+    syncMode: order.syncMode,
+    items: order.ordered.map(({ sequence, orderType, enterpriseGlobalId }) => {
+      const item = placed.get(sequence);
+      const licenseOrderId = item?.licenseOrderId ?? null;
+      return {
+        sequence,
+        orderType,
+        enterpriseGlobalId,
+        licenseOrderId,
+        customerId: item?.customerId ?? null,
+      };
+    }),
+    submittedAt: new Date(submittedAt).toISOString(),
+    settledAt: settledAt === null || unsettled.includes(state) ? null : new Date(settledAt).toISOString(),
+    reason: order.reason,
+  };
 }

@@ -14,8 +14,7 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { DeletionEffects } from './deletion-effects.ts';
 import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
-import { toBatchOrder, toPlacedItems } from './license-order.mapper.ts';
-import { toOrderRecord } from './order-record.mapper.ts';
+import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
 
 interface PlacedOrder {
   readonly record: OrderRecordDto;

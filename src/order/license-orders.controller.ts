@@ -3,7 +3,7 @@ import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-state.ts';
 import type { Scope } from '../caller/scopes.ts';
-import { IdempotencyKey } from '../order-ledger/idempotency-key.ts';
+import { IdempotencyKey } from '../order-ledger/keyed-writes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';

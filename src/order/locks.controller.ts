@@ -4,9 +4,8 @@ import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-state.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/asset-num.dto.ts';
 import { EnterpriseParams } from './dto/enterprise.dto.ts';
-import { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
+import { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import { OrderService } from './order.service.ts';
 
 const MULTI_STATUS = 207;

@@ -6,9 +6,8 @@ import { canonical } from '../order-ledger/fingerprint.ts';
 import { type LedgerRecord, type Settlement, type State, unsettled } from '../order-ledger/ledger-record.ts';
 import { locationOf } from '../order-ledger/ledger-responses.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
-import { isVisible } from '../tenancy/visible-orders.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { CallContext, Grants } from '../upstream/call-context.ts';
+import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
 import type {
   ListOrdersQuery,
   OrderPageDto,
@@ -16,7 +15,8 @@ import type {
   OrderRecordDto,
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
-import { toOrderRecord } from './order-record.mapper.ts';
+import { toOrderRecord } from './license-order.mapper.ts';
+import { isBound } from '../upstream/tenancy.ts';
 
 /** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
@@ -192,4 +192,13 @@ function standing({ state, settledAt, details: { order } }: LedgerRecord): strin
     more > 0 ? ` and ${more} more` : '',
     reason === null ? '.' : `. Reason: ${reason}`,
   ].join('');
+}
+
+/** Whether a caller may see the record of an order: its channel and every enterprise of its items are granted. */
+function isVisible({ details: { order } }: LedgerRecord, grants: Grants): boolean {
+  if (!order || !isGranted(grants.channels, order.channelCode)) return false;
+  if (!isBound(grants)) return true;
+  return order.ordered.every(
+    ({ enterpriseGlobalId }) => enterpriseGlobalId !== null && grants.enterprises.has(enterpriseGlobalId),
+  );
 }

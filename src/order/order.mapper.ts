@@ -1,36 +1,34 @@
 import { isJsonText, numberText } from '../shared/json.ts';
 import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
 import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
-  nullableOfAsset,
-  nullableOfAssignment,
-  type WireAsset,
-  type WireAssignment,
-  type WireCustomer,
-  type WireEnterprise,
-  type WireEnterpriseMember,
-  type WireExtension,
-  type WireLockResult,
+  assetShape,
+  assignmentShape,
+  type CustomerField,
+  customerShape,
+  enterpriseMemberShape,
+  enterpriseShape,
+  extensionShape,
+  lockResultShape,
 } from '../upstream/wire/order.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
-import type { AssetAssignmentDto, AssetDto, ExtensionDto } from './dto/asset.dto.ts';
-import type { ReservedAssetNumDto } from './dto/asset-num.dto.ts';
+import type { AssetDto } from './dto/asset.dto.ts';
 import type { CustomerDto } from './dto/customer.dto.ts';
-import type { EnterpriseDto, EnterpriseMemberDto } from './dto/enterprise.dto.ts';
-import type { LockResultsDto, LockStatus } from './dto/lock.dto.ts';
+import type { EnterpriseDto } from './dto/enterprise.dto.ts';
+import type { LockResultsDto, LockStatus, ReservedAssetNumDto } from './dto/lock.dto.ts';
 
 /** Converts the order module's answers to the gateway's DTOs. Pure; throws {@link ContractViolation} where an answer violates the interface. */
 
 export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
-  return readObject<WireCustomer, CustomerDto>(data, readCustomer, notes);
+  return readObject(customerShape, data, notes, readCustomer);
 }
 
 export function toCustomers(data: unknown, notes?: ContractNotes): CustomerDto[] {
-  return readList<WireCustomer, CustomerDto>(data, readCustomer, notes);
+  return readList(customerShape, data, notes, readCustomer);
 }
 
-function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
+function readCustomer(wire: Reader<CustomerField>): CustomerDto {
   return {
     customerId: wire.requiredId('customerId'),
     channelCode: wire.text('channelCode'),
@@ -42,19 +40,18 @@ function readCustomer(wire: Reader<WireCustomer>): CustomerDto {
 }
 
 export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDto {
-  const read = (wire: Reader<WireEnterprise>): EnterpriseDto => ({
+  return readObject(enterpriseShape, data, notes, (wire) => ({
     enterpriseGlobalId: wire.requiredId('enterpriseGlobalId'),
     isDefault: wire.boolean('defaultType'),
-    members: wire.list<WireEnterpriseMember, EnterpriseMemberDto>('members', (member) => ({
+    members: wire.list('members', enterpriseMemberShape, (member) => ({
       memberGlobalId: member.id('memberGlobalId'),
       memberIdentity: member.id('memberIdentity'),
     })),
-  });
-  return readObject(data, read, notes);
+  }));
 }
 
 export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
-  const read = (wire: Reader<WireAsset>): AssetDto => ({
+  return readList(assetShape, data, notes, (wire) => ({
     assetId: wire.requiredId('id'),
     licenseType: wire.word('licenseType', licenseTypes),
     assetNum: wire.id('assetNum'),
@@ -68,27 +65,19 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
     updatedAt: wire.time('updateTime', unit),
     startsAt: wire.time('limitStartTime', unit),
     endsAt: wire.time('limitEndTime', unit),
-    assignment: wire.object<WireAssignment, AssetAssignmentDto>(
-      'assignStatus',
-      (assignment) => {
-        assignment.skip(['id']);
-        return {
-          status: assignment.text('assignStatus'),
-          memberGlobalId: assignment.id('assignMemberId'),
-          createdAt: assignment.timeText('createTime', unit),
-          updatedAt: assignment.timeText('updateTime', unit),
-        };
-      },
-      nullableOfAssignment,
-    ),
+    assignment: wire.object('assignStatus', assignmentShape, (assignment) => ({
+      status: assignment.text('assignStatus'),
+      memberGlobalId: assignment.id('assignMemberId'),
+      createdAt: assignment.timeText('createTime', unit),
+      updatedAt: assignment.timeText('updateTime', unit),
+    })),
     assetLimits: wire.opaque('assetLimits'),
-    extensions: wire.list<WireExtension, ExtensionDto>('assetExtends', (extension) => ({
+    extensions: wire.list('assetExtends', extensionShape, (extension) => ({
       code: extension.text('extendCode'),
       value: extension.text('extendValue'),
     })),
     lentLock: wire.boolean('borrowedUsbKey'),
-  });
-  return readList(data, read, notes, { nullable: nullableOfAsset });
+  }));
 }
 
 /** Of a lock: `keyChipType` on the wire. */
@@ -116,7 +105,11 @@ export function toLockResults(
   left: ReadonlySet<string> = new Set(),
 ): LockResultsDto {
   const answered = new Map<string, LockStatus>();
-  for (const [assetNum, status] of readList(requiredList(data), lockResult, notes)) {
+  const results = readList(lockResultShape, requiredList(data), notes, (wire) => ({
+    assetNum: wire.requiredId('assetNum'),
+    status: wire.code('status', LOCK_STATUSES) ?? ('unknown' as const),
+  }));
+  for (const { assetNum, status } of results) {
     answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
   }
   const items = asked.map((assetNum) => ({
@@ -125,10 +118,6 @@ export function toLockResults(
   }));
   const succeeded = items.filter(({ status }) => status === 'succeeded').length;
   return { items, succeeded, failed: items.length - succeeded };
-}
-
-function lockResult(wire: Reader<WireLockResult>): [string, LockStatus] {
-  return [wire.requiredId('assetNum'), wire.code('status', LOCK_STATUSES) ?? 'unknown'];
 }
 
 const REGIONS = new Map<string, ReservedAssetNumDto['region']>([

@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { isBound } from '../upstream/tenancy.ts';
-import { nothingIfUnknown } from '../upstream/problems/unknown-enterprise.ts';
+import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
@@ -11,7 +11,6 @@ import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import type { AssetDto, AssetPageDto, AssetParams, ListAssetsQuery } from './dto/asset.dto.ts';
-import type { ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/asset-num.dto.ts';
 import type {
   BindCustomerDto,
   CustomerDto,
@@ -20,7 +19,7 @@ import type {
   UpdateCustomerDto,
 } from './dto/customer.dto.ts';
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
-import type { LockResultsDto, LocksDto } from './dto/lock.dto.ts';
+import type { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import {
   toAssets,
   toCustomer,

@@ -2,6 +2,13 @@ import { HttpException } from '@nestjs/common';
 import { problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
 import type { Outcome } from './definition.ts';
 
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A failure that declares the fields that the log may show of it: no secret and no personal data. */
+export interface LoggedFailure {
+  readonly logFields: LogFields;
+}
+
 /**
  * One fault of a request: its location (RFC 6901 pointer into the body, a parameter or header name, or row, line and column of a
  * file, where row 1 is the first below the header, and line 1 the first of the file) and what is allowed.
@@ -98,4 +105,18 @@ export class ProblemException extends HttpException {
   get body(): ProblemBody {
     return this.getResponse() as ProblemBody;
   }
+}
+
+/** The log fields of a problem. The platform's own text (`reason`) appears nowhere else. */
+export function logFields({ body, cause }: ProblemException): LogFields {
+  return {
+    problem: body.code,
+    outcome: body.outcome,
+    detail: body.detail,
+    ...(isLogged(cause) && cause.logFields),
+  };
+}
+
+function isLogged(cause: unknown): cause is LoggedFailure {
+  return cause instanceof Error && 'logFields' in cause;
 }

@@ -74,7 +74,7 @@ export class Generations implements OnModuleInit {
       const made = await this.#lookUp(keys);
       if (made.every(isWord)) return made;
       // A key has a value of another type. The next reader finds a word.
-      this.metrics.unreadable('cache');
+      this.metrics.count('gateway_redis_unreadable_total', { store: 'cache' });
       await this.#setAll(keys.filter((_, index) => !isWord(made[index])));
       return undefined;
     } catch (error) {

@@ -16,7 +16,7 @@ export class RedisStore {
     const sealed = await this.redis.run((client) => client.get(key)).catch(emptyIfForeign);
     if (sealed === null) return undefined;
     const value = this.redis.sealer?.open(sealed, key);
-    if (value === undefined) this.metrics.unreadable('cache');
+    if (value === undefined) this.metrics.count('gateway_redis_unreadable_total', { store: 'cache' });
     return value;
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CallContext } from '../upstream/call-context.ts';
-import type { LastAnswer } from '../upstream/last-answer.ts';
+import type { LastAnswer } from '../upstream/classify.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../upstream/upstream-path.ts';

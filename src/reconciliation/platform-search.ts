@@ -6,11 +6,10 @@ import { AliasUsers } from '../session/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { WireMerchandiseInstance, WireProductInstance } from '../upstream/wire/member.ts';
-import type { WireAsset } from '../upstream/wire/order.ts';
-import type { TimestampUnit } from '../upstream/wire/time.ts';
-import { readInstances } from '../upstream/wire/instances.ts';
-import { type Reader, readList } from '../upstream/wire/reader.ts';
+import { assetShape } from '../upstream/wire/order.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
+import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
+import { readList } from '../upstream/wire/reader.ts';
 
 /** A background job has no caller whose user could act. */
 const ALIAS = 'default';
@@ -31,8 +30,6 @@ export interface FoundOrder {
 
 /** The licence orders that the platform has of a channel's order, by their ids. */
 export type SearchResult = ReadonlyMap<string, FoundOrder>;
-
-type Instance = WireProductInstance | WireMerchandiseInstance;
 
 /** Reads the licence orders on the assets of an enterprise (order #8, member #7). It cannot write. */
 @Injectable()
@@ -86,7 +83,7 @@ function isAboutOneAsset(error: unknown): boolean {
 }
 
 function toAssetIds(data: unknown): string[] {
-  return readList<WireAsset, string>(data, (asset) => asset.requiredId('id'));
+  return readList(assetShape, data, undefined, (asset) => asset.requiredId('id'));
 }
 
 /** Reads only the origin of an instance, so that a contract violation elsewhere in it does no harm. */
@@ -96,7 +93,7 @@ function collect(
   unit: TimestampUnit,
   found: Map<string, FoundOrder>,
 ): void {
-  const instance = (wire: Reader<Instance>): void => {
+  const instance = (wire: InstanceReader): void => {
     const licenseOrderId = wire.id('licenseOrderId');
     const ofOrder = wire.id('channelOrderId') === order.channelOrderId;
     const ofChannel = (wire.id('channelCode') ?? order.channelCode) === order.channelCode;

@@ -43,7 +43,7 @@ export class OrderReconciler {
       attempt = { result: 'failed', failure: error instanceof UpstreamFailure ? error.kind : reason };
     }
     const { result } = attempt;
-    this.metrics.reconciliationAttempt(result);
+    this.metrics.count('gateway_order_reconciliation_attempts_total', { result });
     if (before && result !== 'not_needed' && !abandon.aborted)
       await this.history.add(before, { at: Date.now(), licenseOrders: [], ...attempt });
     return result;

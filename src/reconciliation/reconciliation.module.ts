@@ -6,13 +6,12 @@ import { environmentName } from '../redis/key-names.ts';
 import { serverOf } from '../redis/redis-client.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
-import { ReconciliationJob, ATTEMPT_RUNNER } from './reconciliation.job.ts';
+import { ATTEMPT_RUNNER, ReconciliationJob } from './reconciliation.job.ts';
 import { AttemptHistory } from './attempt-history.ts';
 import { ReconciliationSchedule } from './schedule.ts';
-import { type AttemptRunner, ProcessRunner } from './attempt-runner.ts';
+import { type AttemptRunner, ProcessRunner, QueuedRunner } from './attempt-runner.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 import { PlatformSearch } from './platform-search.ts';
-import { QueuedRunner } from './queued-runner.ts';
 
 /** Searches the platform for orders with an unknown outcome. */
 @Module({

@@ -77,7 +77,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.metrics.redisUp(this.store, false);
     const { cert } = server.certificates;
     if (server.tls && cert)
-      this.metrics.certificate(this.#server, new X509Certificate(cert).validToDate.getTime());
+      this.metrics.set(
+        'gateway_certificate_expiry_timestamp_seconds',
+        { certificate: this.#server },
+        new X509Certificate(cert).validToDate.getTime() / 1_000,
+      );
     this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : [], this.commandMs);
     this.#client.on(
       'error',
@@ -85,8 +89,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
         // After a refusal the connection fails too.
         if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
         const reason = redisErrorReason(error);
-        this.metrics.redisError(reason);
-        if (isTlsRefusal(error)) this.metrics.tlsFailure(this.#server);
+        this.metrics.count('gateway_redis_errors_total', { reason });
+        if (isTlsRefusal(error)) this.metrics.count('gateway_tls_failures_total', { server: this.#server });
         this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
         if (this.#up === false && isRefusal(error)) this.#tell(error);
       }),
@@ -162,7 +166,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       return await inSpan('redis', this.#asSpan, () => inTime(command(client), this.commandMs));
     } catch (error) {
       const reason = redisErrorReason(error);
-      this.metrics.redisError(reason);
+      this.metrics.count('gateway_redis_errors_total', { reason });
       if (isAway(reason)) this.#away(error);
       throw error;
     }

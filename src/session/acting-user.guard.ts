@@ -3,9 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import type { RequestState } from '../operation/request-state.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
-import { AliasUsers } from './alias-users.ts';
+import { ALIAS, AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';
-import { ALIAS } from './users-file.ts';
 
 const ACTING_USER = 'x-acting-user';
 const SESSION_ID = 'x-session-id';

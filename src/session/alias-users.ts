@@ -1,12 +1,20 @@
+import { z } from 'zod';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ConfigError, UsersConfig } from '../config/app-config.ts';
-import { SettingsFileError } from '../config/settings-file.ts';
+import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
 import { WatchedFile } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser } from '../upstream/call-context.ts';
-import { readUsersFile } from './users-file.ts';
+import { Secret } from '../config/secret.ts';
+
+export const ALIAS = /^[A-Za-z0-9_.-]{1,64}$/;
+
+const schema = z.record(
+  z.string().regex(ALIAS, { error: 'an alias must be 1 to 64 of A-Z a-z 0-9 _ . -' }),
+  z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
+);
 
 /** The configured users of the platform, by alias. The file is re-read when it changes: another password is another token. */
 @Injectable()
@@ -61,4 +69,15 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.#file?.close();
   }
+}
+
+/** Reads the aliases and their users of the platform. Throws SettingsFileError. */
+function readUsersFile(path: string): ReadonlyMap<string, UserPrincipal> {
+  const users = readSettingsFile(path, schema);
+  return new Map(
+    Object.entries(users).map(([alias, { username, password }]) => [
+      alias,
+      { kind: 'user', alias, username, password: new Secret(password) },
+    ]),
+  );
 }

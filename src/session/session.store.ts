@@ -84,7 +84,7 @@ export class SessionStore {
     if (text !== undefined)
       return leftMs < 0 ? undefined : { record: JSON.parse(text) as SessionRecord, leftMs };
     // The value stays: a replica that has more encryption keys may be able to read it.
-    this.metrics.unreadable('sessions');
+    this.metrics.count('gateway_redis_unreadable_total', { store: 'sessions' });
     return undefined;
   }
 

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 
 /** A file that the gateway serves is not where the build puts it. */
 export class IncompleteInstallation extends Error {
@@ -17,3 +18,6 @@ export function shippedFile(file: URL): Buffer {
     );
   }
 }
+
+/** The version of the package. */
+export const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };

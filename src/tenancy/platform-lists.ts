@@ -5,16 +5,11 @@ import type { AskPage } from '../upstream/member-pages.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { OwnKind } from '../upstream/reach.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import type {
-  WireAssetNum,
-  WireLentLock,
-  WireMerchandiseInstance,
-  WireProductInstance,
-} from '../upstream/wire/member.ts';
-import type { WireAsset, WireCustomer } from '../upstream/wire/order.ts';
-import { readInstances } from '../upstream/wire/instances.ts';
+import { assetNumShape, lentLockShape } from '../upstream/wire/member.ts';
+import { assetShape, customerShape } from '../upstream/wire/order.ts';
+import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
 import { toMemberPageOf } from '../upstream/wire/member-page.ts';
-import { type Reader, readList } from '../upstream/wire/reader.ts';
+import { readList } from '../upstream/wire/reader.ts';
 
 export type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
@@ -51,7 +46,7 @@ export class PlatformLists {
   assets(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireAsset, Id[]>(data, (wire) => [
+        readList(assetShape, data, undefined, (wire) => [
           wire.id('id'),
           wire.id('assetNum'),
           wire.id('customerId'),
@@ -64,7 +59,7 @@ export class PlatformLists {
   assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireAssetNum, Id[]>(data, (wire) => [wire.id('assetId'), wire.id('assetNum')]),
+        readList(assetNumShape, data, undefined, (wire) => [wire.id('assetId'), wire.id('assetNum')]),
         ['asset', 'assetNum'],
       ),
     );
@@ -73,7 +68,7 @@ export class PlatformLists {
   lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
     return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, (data) =>
       columnsOf(
-        readList<WireLentLock, Id[]>(data, (wire) => [wire.id('assetNum')]),
+        readList(lentLockShape, data, undefined, (wire) => [wire.id('assetNum')]),
         ['lentLock'],
       ),
     );
@@ -103,7 +98,7 @@ export class PlatformLists {
       defaultCustomer: 'N',
     };
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
-      const rows = readList<WireCustomer, (Id | undefined)[]>(data, (wire) => [
+      const rows = readList(customerShape, data, undefined, (wire) => [
         wire.id('customerId'),
         wire.id('enterpriseGlobalId'),
       ]);
@@ -123,7 +118,7 @@ export class PlatformLists {
   ): Promise<Columns> {
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) => {
       const found = new Set<string>();
-      const instance = (wire: Reader<WireProductInstance | WireMerchandiseInstance>) => {
+      const instance = (wire: InstanceReader) => {
         const id = wire.id('licenseOrderId');
         if (id) found.add(id);
       };

@@ -1,5 +1,5 @@
 import type { AccessToken } from './principal.ts';
-import { type FailureRecord, keptMs } from './failure-record.ts';
+import { type FailureRecord, keptMs } from './token-failure.ts';
 import {
   type Claim,
   HOLD_OFF_MS,

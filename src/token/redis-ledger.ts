@@ -2,7 +2,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from './principal.ts';
-import { type FailureRecord, keptMs, recordSchema } from './failure-record.ts';
+import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
 import {
   type Claim,
   HOLD_OFF_MS,
@@ -180,7 +180,7 @@ export class RedisLedger implements TokenLedger {
 
   /** A value that cannot be decrypted is no token: it was sealed under a removed key, or not by the gateway. */
   async #drop(keys: TokenKeys, stored: string): Promise<void> {
-    this.metrics.unreadable('tokens');
+    this.metrics.count('gateway_redis_unreadable_total', { store: 'tokens' });
     await this.redis.run((client) => DROP.run(client, [keys.token], [stored]));
   }
 }

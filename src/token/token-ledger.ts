@@ -1,5 +1,5 @@
 import type { AccessToken } from './principal.ts';
-import type { FailureRecord } from './failure-record.ts';
+import type { FailureRecord } from './token-failure.ts';
 
 /** The keys of one principal's token. All principals of the application share `endpoint` and `probe`. */
 export interface TokenKeys {

@@ -8,11 +8,10 @@ import { credential, RecordedLog, settings } from '../../test/support/settings.t
 import { Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
-import type { FailureRecord } from './failure-record.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { RedisLedger } from './redis-ledger.ts';
-import { TokenFailure } from './token-failure.ts';
+import { type FailureRecord, TokenFailure } from './token-failure.ts';
 import type { Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
 import { type Grant, newOwner, TokenStore } from './token.store.ts';
 

@@ -5,11 +5,10 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { afterFailure } from './failure-record.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { RedisLedger } from './redis-ledger.ts';
-import type { TokenFailure } from './token-failure.ts';
+import { afterFailure, type TokenFailure } from './token-failure.ts';
 import type { Claim, Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
 
 /** A token with the times (performance.now) of its renewal and of its end. */
@@ -54,7 +53,9 @@ export class TokenStore {
     if (redis.configured) this.#shared = new RedisLedger(redis, metrics);
     // The part in braces decides the slot in a cluster: one script needs all keys of a principal and those of the endpoint.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
-    metrics.tokenAges(() => this.#ages());
+    metrics.follow('gateway_token_age_seconds', () =>
+      [...this.#ages()].map(([principal, seconds]) => [{ principal }, seconds]),
+    );
     log.addSecrets(() =>
       [...this.#local.values()].flatMap(({ token }) => [token.value, token.refreshToken ?? '']),
     );

@@ -12,9 +12,8 @@ import type { Ending } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { OwnConnections } from './own-connections.ts';
 import { TransportError } from './transport-error.ts';
-import { type Route, undiciAdapter } from './undici.adapter.ts';
-import { UpstreamPools } from './upstream-pools.ts';
-import { watchedConnector } from './watched-connector.ts';
+import { undiciAdapter } from './undici-http.service.ts';
+import { type Route, UpstreamPools, watchedConnector } from './upstream-pools.ts';
 
 const LONG_MS = 60_000;
 let server: RawServer;

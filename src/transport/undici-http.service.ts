@@ -7,10 +7,9 @@ import axios, {
   type InternalAxiosRequestConfig,
 } from 'axios';
 import { from, type Observable } from 'rxjs';
-import { AnswerBudget } from './answer-budget.ts';
-import type { GroupName } from './connection-groups.ts';
-import { undiciAdapter } from './undici.adapter.ts';
-import { UpstreamPools } from './upstream-pools.ts';
+import { AnswerBudget, type Ending, Exchange, type GroupName } from './exchange.ts';
+import { type Route, UpstreamPools } from './upstream-pools.ts';
+import type { Dispatcher } from 'undici';
 
 /** The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -51,4 +50,32 @@ export class UndiciHttpService extends HttpService {
       this.#adapter({ ...config, maxContentLength: MAX_RESPONSE_BYTES } as InternalAxiosRequestConfig),
     );
   }
+}
+
+/**
+ * An axios adapter on undici's dispatch.
+ *
+ * `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts with every
+ * byte); `config.maxContentLength` the largest body in bytes. `config.url` is a path. The answer's data is a Buffer.
+ * Rejects with a TransportError, never with an AxiosError. `underWay` holds the running exchanges.
+ */
+export function undiciAdapter(
+  routeFor: (config: InternalAxiosRequestConfig) => Route,
+  underWay = new Set<Ending>(),
+  budget?: AnswerBudget,
+): AxiosAdapter {
+  return (config) =>
+    new Promise<AxiosResponse<Buffer>>((resolve, reject) => {
+      routeFor(config).dispatch(
+        {
+          path: config.url ?? '/',
+          method: (config.method ?? 'get').toUpperCase() as Dispatcher.HttpMethod,
+          headers: config.headers as Readonly<Record<string, string>>,
+          body: (config.data as string | undefined) ?? null,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        new Exchange(config, underWay, resolve, reject, budget),
+      );
+    });
 }

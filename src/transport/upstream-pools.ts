@@ -1,12 +1,19 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Agent, Pool } from 'undici';
+import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { GroupName } from './connection-groups.ts';
-import { Metrics } from '../observability/metrics.ts';
-import type { Ending } from './exchange.ts';
+import { Metrics, type TlsServer } from '../observability/metrics.ts';
+import type { Ending, Exchange, GroupName } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
-import type { Route } from './undici.adapter.ts';
-import { watchedConnector } from './watched-connector.ts';
+import { isTlsRefusal } from '../shared/tls-refusal.ts';
+
+interface TlsSocket {
+  getPeerCertificate(): { readonly valid_to?: string };
+}
+
+/** Sends requests: on a pool of shared connections, or on a new connection for each request. */
+export interface Route {
+  dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): unknown;
+}
 
 /** Connections of each group, so that a stalled group takes none from the others. Reads get more, since there are more of them. */
 export const connections: Readonly<Record<GroupName, number>> = {
@@ -76,4 +83,29 @@ export class UpstreamPools implements OnApplicationShutdown {
     this.endExchanges();
     await Promise.all([...this.#shared.values(), this.tokens].map((each) => each.destroy()));
   }
+}
+
+/** Opens connections for undici, and tells the metrics when the server's certificate ends and when TLS is refused. */
+export function watchedConnector(
+  server: TlsServer,
+  connectTimeoutMs: number,
+  metrics: Metrics,
+): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    // Set explicitly, because an environment variable can turn Node's default off.
+    rejectUnauthorized: true,
+    allowH2: false,
+  });
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error) {
+        if (isTlsRefusal(error)) metrics.count('gateway_tls_failures_total', { server });
+        return callback(error, null);
+      }
+      const ends = Date.parse((socket as Partial<TlsSocket>).getPeerCertificate?.().valid_to ?? '');
+      if (ends)
+        metrics.set('gateway_certificate_expiry_timestamp_seconds', { certificate: server }, ends / 1_000);
+      callback(null, socket);
+    });
 }

@@ -3,6 +3,22 @@ import { isJsonText, parseJson } from '../shared/json.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
+import type { ContractNotes } from './wire/contract-notes.ts';
+
+/** The bytes of a success, the result that was made of them, and how they departed from the interface. */
+export interface KnownAnswer {
+  readonly body: Buffer;
+  readonly result: unknown;
+  readonly notes: ContractNotes;
+}
+
+/**
+ * Of a read that is made again and again in the same way: the platform's last answer. Where the next one has the same bytes, its result is the
+ * same object, neither read nor mapped again.
+ */
+export interface LastAnswer {
+  known?: KnownAnswer;
+}
 
 /** Deeper answers are refused before any code walks through them. The deepest shape of the interface is a merchandise tree. */
 const MAX_DEPTH = 64;
@@ -88,4 +104,8 @@ function words(envelope: Record<string, unknown>, redact: Redact): FailureDetail
     ...(isJsonText(message) && { message: cleanText(message, redact) }),
     ...(isJsonText(cause) && { reason: cleanText(cause, redact) }),
   };
+}
+
+export function isKnown(known: KnownAnswer, { status, headers, body }: WireAnswer): boolean {
+  return status === 200 && headers['content-encoding'] === undefined && known.body.equals(body);
 }

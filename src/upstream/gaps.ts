@@ -65,7 +65,7 @@ export class UpstreamGaps {
   /** Adds the departures of one answer. `now` is in ms since the epoch. */
   add({ operationId }: UpstreamOperation, notes: ContractNotes, now = Date.now()): void {
     for (const { path, kind } of notes) {
-      this.metrics.upstreamGap(operationId, kind);
+      this.metrics.count('gateway_upstream_gaps_total', { operation: operationId, kind });
       const name = `${operationId} ${kind} ${path}`;
       count(this.#seen, name, now);
       if (this.redis.configured) count(this.#pending, name, now);

@@ -1,4 +1,4 @@
-import type { GroupName } from '../transport/connection-groups.ts';
+import type { GroupName } from '../transport/exchange.ts';
 
 /**
  * The platform's operations as data (interface sections 4.1 and 4.2). A new one is a line here.

@@ -1,4 +1,4 @@
-import type { LogFields, LoggedFailure } from '../problem/log-fields.ts';
+import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 import type { UpstreamOperation } from './operations.ts';
 import { ContractViolation } from './wire/contract-notes.ts';
 

@@ -1,5 +1,5 @@
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { LastAnswer } from './last-answer.ts';
+import type { LastAnswer } from './classify.ts';
 import { modulePrefix, type UpstreamOperation } from './operations.ts';
 
 /** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */

@@ -52,7 +52,8 @@ export class UpstreamClient {
     private readonly metrics: Metrics,
     private readonly gaps: UpstreamGaps,
   ) {
-    for (const name of Object.keys(operations)) metrics.unmappedCodes(name, 0);
+    for (const operation of Object.keys(operations))
+      metrics.count('gateway_upstream_unmapped_codes_total', { operation }, 0);
   }
 
   /** The reason why a call would be refused now, for code that has work to do before the call; undefined where the call would be tried. */
@@ -158,7 +159,8 @@ export class UpstreamClient {
       return decoded;
     }
     const { code } = result.details;
-    if (code !== undefined && !upstreamCodes.has(code)) this.metrics.unmappedCodes(operation.name, 1);
+    if (code !== undefined && !upstreamCodes.has(code))
+      this.metrics.count('gateway_upstream_unmapped_codes_total', { operation: operation.name });
     const details = { ...result.details, actingAs: user?.kind };
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }
@@ -168,7 +170,10 @@ export class UpstreamClient {
       return decode(data, notes);
     } catch (error) {
       if (!(error instanceof ContractViolation)) throw error;
-      this.metrics.contractWarning(operation.name, 'contract-violation');
+      this.metrics.count('gateway_upstream_contract_warnings_total', {
+        operation: operation.name,
+        what: 'contract-violation',
+      });
       const matched = error instanceof IncompleteAnswer ? error.matched : undefined;
       const kind = matched ? 'incomplete' : 'nonconforming';
       throw new UpstreamFailure(operation, kind, true, { status: 200, matched, cause: error });

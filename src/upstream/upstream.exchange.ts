@@ -11,10 +11,9 @@ import { contextOf, inSpan } from '../observability/tracing.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
-import { classify, type Classified, type WireAnswer } from './classify.ts';
-import { isKnown, type KnownAnswer } from './last-answer.ts';
+import { type Classified, classify, isKnown, type KnownAnswer, type WireAnswer } from './classify.ts';
 import { secretValues } from '../shared/secret-fields.ts';
-import type { UpstreamOperation, UpstreamModule } from './operations.ts';
+import type { UpstreamModule, UpstreamOperation } from './operations.ts';
 import { TransportError } from '../transport/transport-error.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
 

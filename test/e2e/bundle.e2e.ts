@@ -48,8 +48,8 @@ let sandbox: TestSandbox;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  for (const path of ['package.json', 'CHANGELOG.md', 'docs/operating.md', 'dist/bundle'])
-    cpSync(path, join(image, path), { recursive: true });
+  const files = ['package.json', 'CHANGELOG.md', 'docs/operating.md', 'config/response-examples.json'];
+  for (const path of [...files, 'dist/bundle']) cpSync(path, join(image, path), { recursive: true });
   sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, {
     how: {
@@ -95,7 +95,7 @@ describe('P19 the shipped bundle', () => {
     ];
     const without = (paths: readonly string[], act: () => Promise<void>): Promise<void> =>
       paths.reduceRight((inner, path) => () => withoutFile(path, inner), act)();
-    await without(['dist', 'CHANGELOG.md', 'docs'], async () => {
+    await without(['dist', 'CHANGELOG.md', 'docs', 'config'], async () => {
       for (const each of urls) {
         const got = await fetch(each);
         expect([each, got.status, (await got.text()).length > 0]).toEqual([each, 200, true]);
@@ -138,6 +138,7 @@ describe('P19 the shipped bundle', () => {
       ],
       ['CHANGELOG.md', 'CHANGELOG.md cannot be read (ENOENT): the installation is incomplete\n'],
       ['docs', 'docs/operating.md cannot be read (ENOENT): the installation is incomplete\n'],
+      ['config/response-examples.json', 'response-examples.json cannot be read (ENOENT)'],
       ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
     ] as const)
       await withoutFile(file, async () => {
@@ -162,8 +163,11 @@ describe('the image', () => {
     expect(dockerfile).toContain(`CMD ${JSON.stringify(['node', ...options]).replaceAll(',', ', ')}`);
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
-    expect(copied.slice(-3)).toEqual([
-      ...['package.json CHANGELOG.md', 'docs/operating.md', '--from=build /app/dist/bundle'],
+    expect(copied.slice(-4)).toEqual([
+      'package.json CHANGELOG.md',
+      'docs/operating.md',
+      'config/response-examples.json',
+      '--from=build /app/dist/bundle',
     ]);
   });
 

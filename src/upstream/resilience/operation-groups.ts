@@ -2,12 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../observability/metrics.ts';
 import { Breaker, type BreakerState, type Pass } from './breaker.ts';
 import type { Classified } from '../classify.ts';
-import { type GroupName, groupNames } from '../../transport/connection-groups.ts';
-import type { UpstreamOperation, OperationName } from '../operations.ts';
-import { RetryBudget } from './retry-budget.ts';
+import { type GroupName, groupNames } from '../../transport/exchange.ts';
+import type { OperationName, UpstreamOperation } from '../operations.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
+import { SlidingWindow } from './sliding-window.ts';
+
+const SHARE = 0.2;
+const FLOOR = 3;
 
 /**
  * How many calls of a group may wait for a connection. Enough for a burst of 1,000 callers whose operation makes three calls, and
@@ -77,7 +80,7 @@ export class OperationGroup {
 
   mayRetry(): boolean {
     if (!this.#budget.take()) return false;
-    this.metrics.upstreamRetry(this.name);
+    this.metrics.count('gateway_upstream_retries_total', { group: this.name });
     return true;
   }
 
@@ -94,7 +97,7 @@ export class OperationGroup {
     reason: 'gate' | 'bulkhead' | 'breaker',
     waitMs: number,
   ): UpstreamFailure {
-    this.metrics.upstreamRefused(this.name, reason);
+    this.metrics.count('gateway_upstream_refused_total', { group: this.name, reason });
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
     return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter });
   }
@@ -149,4 +152,28 @@ function closesGate(result: Classified): number | undefined {
   if (result.kind !== 'unavailable') return undefined;
   const { status, retryAfter } = result.details;
   return status === 429 || status === 503 ? retryAfter : undefined;
+}
+
+/**
+ * Bounds retries to a share of the calls of the last 10 s, with a small minimum for quiet times. If the platform is down for all
+ * calls, unbounded retries would double its load.
+ */
+export class RetryBudget {
+  readonly #window: SlidingWindow;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#window = new SlidingWindow(now);
+  }
+
+  called(): void {
+    this.#window.slot().all++;
+  }
+
+  /** Takes one retry out of the budget. Returns false where none is left. */
+  take(): boolean {
+    const { all, marked } = this.#window.sum();
+    if (marked + 1 > Math.max(FLOOR, all * SHARE)) return false;
+    this.#window.slot().marked++;
+    return true;
+  }
 }

@@ -1,5 +1,5 @@
 import { type ContractNotes, ContractViolation } from './contract-notes.ts';
-import { nullableOfMember, type WireMember, type WirePage } from './member.ts';
+import { type MemberField, memberShape, pageShape } from './member.ts';
 import { type Reader, readObject } from './reader.ts';
 
 /** A page of members as the platform gave it, which need not be the page that was asked for. */
@@ -14,20 +14,13 @@ export interface MemberPage<T> {
   readonly isLast: boolean | null;
 }
 
-/** Fields of the page object (interface section 2.10) that follow from the others. */
-const PAGE_BOOKKEEPING = [
-  ...['pageNum', 'size', 'orderBy', 'startRow', 'endRow', 'pages'],
-  ...['firstPage', 'prePage', 'nextPage', 'lastPage', 'isFirstPage'],
-  ...['hasPreviousPage', 'navigatePages', 'navigatepageNums'],
-];
-
 /** `read` reads one member, and throws `ContractViolation` where it has no id. */
 export function toMemberPageOf<T>(
   data: unknown,
-  read: (member: Reader<WireMember>) => T,
+  read: (member: Reader<MemberField>) => T,
   notes?: ContractNotes,
 ): MemberPage<T> {
-  const member = (wire: Reader<WireMember>): T | null => {
+  const member = (wire: Reader<MemberField>): T | null => {
     try {
       return read(wire);
     } catch (error) {
@@ -35,22 +28,17 @@ export function toMemberPageOf<T>(
       throw error;
     }
   };
-  return readObject<WirePage, MemberPage<T>>(
-    data,
-    (wire) => {
-      wire.skip(PAGE_BOOKKEEPING);
-      const items = wire.requiredList<WireMember, T | null>('list', member, nullableOfMember);
-      const flags = [wire.boolean('isLastPage'), negated(wire.boolean('hasNextPage'))];
-      return {
-        items,
-        came: wire.lengthOf('list'),
-        pageSize: wire.count('pageSize'),
-        total: wire.count('total'),
-        isLast: flags.includes(true) ? true : flags.includes(false) ? false : null,
-      };
-    },
-    notes,
-  );
+  return readObject(pageShape, data, notes, (wire) => {
+    const items = wire.requiredList('list', memberShape, member);
+    const flags = [wire.boolean('isLastPage'), negated(wire.boolean('hasNextPage'))];
+    return {
+      items,
+      came: wire.lengthOf('list'),
+      pageSize: wire.count('pageSize'),
+      total: wire.count('total'),
+      isLast: flags.includes(true) ? true : flags.includes(false) ? false : null,
+    };
+  });
 }
 
 function negated(flag: boolean | null): boolean | null {

@@ -1,15 +1,12 @@
-/** The order module's wire types (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
+/** The order module's requests, and the shapes of its answers (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
-import type { WireLong } from './long.ts';
+import type { WireLong } from './scalars.ts';
+import { answerShape, type FieldOf } from './reader.ts';
 
-export interface WireCustomer {
-  customerId: string;
-  channelCode: string;
-  channelCustomerId: string;
-  enterpriseGlobalId: string;
-  enterpriseName: string;
-  isDefault: boolean;
-}
+export const customerShape = answerShape([
+  ...['customerId', 'channelCode', 'channelCustomerId', 'enterpriseGlobalId', 'enterpriseName', 'isDefault'],
+]);
+export type CustomerField = FieldOf<typeof customerShape>;
 
 export interface WireBindRequest {
   channelCode: string;
@@ -27,16 +24,8 @@ export interface WireEnterpriseRequest {
   address?: string;
 }
 
-export interface WireEnterprise {
-  enterpriseGlobalId: string;
-  defaultType: boolean;
-  members: WireEnterpriseMember[];
-}
-
-export interface WireEnterpriseMember {
-  memberGlobalId: string;
-  memberIdentity: string;
-}
+export const enterpriseShape = answerShape(['enterpriseGlobalId', 'defaultType', 'members']);
+export const enterpriseMemberShape = answerShape(['memberGlobalId', 'memberIdentity']);
 
 export interface WireBatchOrder {
   channelCode: string;
@@ -122,59 +111,24 @@ export interface WireOrderMerchandise {
   licenseOrderProductList?: WireOrderProduct[];
 }
 
-export interface WireOrderResult {
-  sequence: number;
-  licenseOrderId: string;
-  customerId: string;
-}
+export const orderResultShape = answerShape(['sequence', 'licenseOrderId', 'customerId']);
 
 export interface WireLockRequest {
   assetNums: string[];
   operatorIdentity: string;
 }
 
-export interface WireLockResult {
-  assetNum: string;
-  status: number;
-}
+export const lockResultShape = answerShape(['assetNum', 'status']);
 
-export interface WireAsset {
-  id: string;
-  licenseType: string;
-  assetNum: string;
-  grantable: boolean;
-  customerId: string;
-  keyShellNumber: string;
-  keyChipType: number;
-  locked: boolean;
-  freezing: boolean;
-  createTime: number;
-  updateTime: number;
-  limitStartTime: number;
-  limitEndTime: number;
-  assignStatus: WireAssignment;
-  assetLimits: unknown;
-  assetExtends: WireExtension[];
-  borrowedUsbKey: boolean;
-}
-
-export const nullableOfAsset: ReadonlySet<string> = new Set([
-  ...['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType', 'updateTime'],
-]);
-
-export interface WireAssignment {
-  id: string;
-  assignStatus: string;
-  assignMemberId: string;
-  createTime: string;
-  updateTime: null;
-}
-
-export const nullableOfAssignment: ReadonlySet<string> = new Set([
-  ...['assignMemberId', 'createTime', 'updateTime'],
-]);
-
-export interface WireExtension {
-  extendCode: string;
-  extendValue: string;
-}
+export const assetShape = answerShape(
+  [
+    ...['id', 'licenseType', 'assetNum', 'grantable', 'customerId', 'keyShellNumber', 'locked', 'freezing'],
+    ...['createTime', 'assetExtends', 'borrowedUsbKey'],
+  ],
+  ['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType', 'updateTime'],
+);
+export const assignmentShape = answerShape(
+  ['id', 'assignStatus'],
+  ['assignMemberId', 'createTime', 'updateTime'],
+);
+export const extensionShape = answerShape(['extendCode', 'extendValue']);

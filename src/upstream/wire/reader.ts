@@ -1,9 +1,8 @@
 import { isJsonText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
-import { ContractViolation, type ContractNotes, type GapKind, UnreadableTree } from './contract-notes.ts';
-import { idText, longText, plain } from './scalars.ts';
-import { readTime, type TimestampUnit } from './time.ts';
+import { type ContractNotes, ContractViolation, type GapKind, UnreadableTree } from './contract-notes.ts';
+import { idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
 
 /** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
@@ -19,31 +18,39 @@ interface Place {
 }
 
 const DATA: Place = { place: 'data', path: 'data' };
-const NONE: ReadonlySet<string> = new Set();
+
+/** An object of an answer, as the interface has it: the names of its fields, and which of them may be null or absent. */
+export interface Shape<Name extends string> {
+  readonly fields: ReadonlySet<Name>;
+  readonly nullable: ReadonlySet<string>;
+}
+export type FieldOf<S> = S extends Shape<infer Name> ? Name : never;
+
+export function answerShape<const Name extends string, const Nullable extends string = never>(
+  required: readonly Name[],
+  nullable: readonly Nullable[] = [],
+): Shape<Name | Nullable> {
+  return { fields: new Set([...required, ...nullable]), nullable: new Set(nullable) };
+}
 
 /**
  * Reads one object of an answer, field by field (an allow-list: other fields are dropped). A field that is absent or departs from
  * the interface becomes null, and the departure goes to `notes`. A missing list becomes an empty one. Only indispensable fields are
  * required: {@link requiredId} and {@link requiredInteger} throw {@link ContractViolation}.
  */
-export class Reader<Wire> implements Place {
+export class Reader<Name extends string> implements Place {
   readonly #fields: Record<string, unknown>;
-  /** The number of present fields that were read, each counted once. */
-  #asked = 0;
+  readonly #shape: Shape<string>;
 
-  /**
-   * @param nullable fields that may be null or absent by the interface, so this is no departure.
-   * @param index its number in the list that is at `at`, where it is an item of one.
-   * @param names collects the names of the fields that are read; then no value is read.
-   */
+  /** @param index its number in the list that is at `at`, where it is an item of one. */
   constructor(
+    shape: Shape<Name>,
     value: unknown,
     private readonly at: Place = DATA,
     private readonly notes?: ContractNotes,
-    private readonly nullable: ReadonlySet<string> = NONE,
     private readonly index?: number,
-    private readonly names?: Set<string>,
   ) {
+    this.#shape = shape;
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw new ContractViolation(this.place, 'an object');
     this.#fields = value as Record<string, unknown>;
@@ -58,20 +65,20 @@ export class Reader<Wire> implements Place {
   }
 
   /** An id that must be present, byte for byte. */
-  requiredId(name: keyof Wire & string): string {
+  requiredId(name: Name): string {
     const id = this.id(name);
-    if (id || this.names) return id ?? '';
+    if (id) return id;
     throw this.#violation(name, 'an id');
   }
 
-  requiredInteger(name: keyof Wire & string): number {
+  requiredInteger(name: Name): number {
     const integer = this.integer(name);
-    if (integer !== null || this.names) return integer ?? 0;
+    if (integer !== null) return integer;
     throw this.#violation(name, 'an integer');
   }
 
   /** Text, or a whole number of any size, digit by digit. An empty text is how some platforms say "none". */
-  id(name: keyof Wire & string): string | null {
+  id(name: Name): string | null {
     const value = this.#given(name);
     if (value === null) return null;
     if (value === '') return this.#not(name, 'empty');
@@ -79,7 +86,7 @@ export class Reader<Wire> implements Place {
   }
 
   /** Items of the list that are no ids are left out. */
-  ids(name: keyof Wire & string): string[] {
+  ids(name: Name): string[] {
     const value = this.#given(name);
     if (value === null) return [];
     if (!Array.isArray(value)) return this.#not(name, 'wrong-type') ?? [];
@@ -89,34 +96,34 @@ export class Reader<Wire> implements Place {
     });
   }
 
-  text(name: keyof Wire & string): string | null {
+  text(name: Name): string | null {
     const value = this.#given(name);
     if (value === null || isJsonText(value)) return value;
     return this.#not(name, 'wrong-type');
   }
 
   /** A word of an enumeration. A word that the interface does not have is passed on, because the platform may add words. */
-  word(name: keyof Wire & string, { words }: Enumeration): string | null {
+  word(name: Name, { words }: Enumeration): string | null {
     const word = this.text(name);
     if (word === '') return this.#not(name, 'empty');
     if (word !== null && !words.includes(word)) this.#not(name, 'unknown-word');
     return word;
   }
 
-  boolean(name: keyof Wire & string): boolean | null {
+  boolean(name: Name): boolean | null {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
     return this.#not(name, 'wrong-type');
   }
 
-  integer(name: keyof Wire & string): number | null {
+  integer(name: Name): number | null {
     const value = this.#given(name);
     if (value === null || (typeof value === 'number' && Number.isInteger(value))) return value;
     return this.#not(name, 'wrong-type');
   }
 
   /** The meaning of a number; null for a number that the interface does not have. */
-  code<T>(name: keyof Wire & string, meanings: ReadonlyMap<number, T>): T | null {
+  code<T>(name: Name, meanings: ReadonlyMap<number, T>): T | null {
     const value = this.integer(name);
     if (value === null) return null;
     const meaning = meanings.get(value);
@@ -124,7 +131,7 @@ export class Reader<Wire> implements Place {
   }
 
   /** A count of a page, also where the platform sends it as text. */
-  count(name: keyof Wire & string): number | null {
+  count(name: Name): number | null {
     const value = this.#given(name);
     if (value === null || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
     this.#not(name, 'wrong-type');
@@ -132,7 +139,7 @@ export class Reader<Wire> implements Place {
   }
 
   /** A 64-bit integer as its digits. */
-  long(name: keyof Wire & string): string | null {
+  long(name: Name): string | null {
     const value = this.#given(name);
     if (value === null) return null;
     if (value === '') return this.#not(name, 'empty');
@@ -140,13 +147,13 @@ export class Reader<Wire> implements Place {
   }
 
   /** A timestamp as RFC 3339 in UTC with milliseconds. 0, an empty text and the largest long mean "none". */
-  time(name: keyof Wire & string, unit: TimestampUnit): string | null {
+  time(name: Name, unit: TimestampUnit): string | null {
     const value = this.#given(name);
     return value === null ? null : this.#rfc3339(name, value, unit);
   }
 
   /** A time that the interface gives as text: a long in text, or a time with its own time zone. */
-  timeText(name: keyof Wire & string, unit: TimestampUnit): string | null {
+  timeText(name: Name, unit: TimestampUnit): string | null {
     const value = this.#given(name);
     if (value === null) return null;
     if (isJsonText(value) && ZONED.test(value)) {
@@ -156,88 +163,63 @@ export class Reader<Wire> implements Place {
     return this.#rfc3339(name, value, unit);
   }
 
-  object<Inner, T>(
-    name: keyof Wire & string,
+  object<Inner extends string, T>(
+    name: Name,
+    shape: Shape<Inner>,
     read: (inner: Reader<Inner>) => T,
-    nullable?: ReadonlySet<string>,
   ): T | null {
     const value = this.#given(name);
     if (value === null) return null;
     if (typeof value !== 'object' || Array.isArray(value)) return this.#not(name, 'wrong-type');
-    return readObject(value, read, this.notes, { at: new Field(this, name), nullable });
+    return readObject(shape, value, this.notes, read, new Field(this, name));
   }
 
   /** Leaves out an item that lacks a field of {@link requiredId}. */
-  list<Inner, T>(
-    name: keyof Wire & string,
-    read: (inner: Reader<Inner>) => T,
-    nullable?: ReadonlySet<string>,
-  ): T[] {
+  list<Inner extends string, T>(name: Name, shape: Shape<Inner>, read: (inner: Reader<Inner>) => T): T[] {
     const value = this.#given(name);
     if (value === null) return [];
     if (!Array.isArray(value)) return this.#not(name, 'wrong-type') ?? [];
-    return readList(value, read, this.notes, { at: new Field(this, name), nullable });
+    return readList(shape, value, this.notes, read, new Field(this, name));
   }
 
   /** A list without which the answer has no meaning. */
-  requiredList<Inner, T>(
-    name: keyof Wire & string,
+  requiredList<Inner extends string, T>(
+    name: Name,
+    shape: Shape<Inner>,
     read: (inner: Reader<Inner>) => T,
-    nullable?: ReadonlySet<string>,
   ): T[] {
-    const value = this.#given(name);
-    return readList(value, read, this.names ? undefined : this.notes, {
-      at: new Field(this, name),
-      nullable,
-    });
+    return readList(shape, this.#given(name), this.notes, read, new Field(this, name));
   }
 
   /** How many items a list has, also those that {@link list} leaves out. */
-  lengthOf(name: keyof Wire & string): number {
+  lengthOf(name: Name): number {
     const value = this.#fields[name];
     return Array.isArray(value) ? value.length : 0;
   }
 
   /** A shape that the interface does not describe (its section 2.14), passed on unchanged. */
-  opaque(name: keyof Wire & string): unknown {
+  opaque(name: Name): unknown {
     return plain(this.#own(name)) ?? null;
   }
 
-  /** Fields of the interface that the gateway does not need. */
-  skip(names: readonly string[]): void {
-    for (const name of names) this.#own(name);
-  }
-
-  /**
-   * Call it once all fields were read: the rest does not belong to the interface. Their names are determined only where there is a
-   * rest, and once for all items of a list.
-   */
-  noteOthers(read: (reader: Reader<Wire>) => unknown): void {
-    const { notes } = this;
-    if (!notes || Object.keys(this.#fields).length <= this.#asked) return;
-    const asked = new Set<string>();
-    read(new Reader<Wire>(this.#fields, this.at, undefined, NONE, this.index, asked));
+  /** The names of fields that the interface does not have. */
+  noteOthers(): void {
+    if (!this.notes) return;
     for (const name of Object.keys(this.#fields)) {
-      if (!asked.has(name))
-        notes.add(`${this.path}.${PLAIN_NAME.test(name) ? name : '(other)'}`, 'unknown-field');
+      if (!this.#shape.fields.has(name))
+        this.notes.add(`${this.path}.${PLAIN_NAME.test(name) ? name : '(other)'}`, 'unknown-field');
     }
   }
 
   #own(name: string): unknown {
-    if (this.names) {
-      this.names.add(name);
-      return undefined;
-    }
-    if (!Object.hasOwn(this.#fields, name)) return undefined;
-    this.#asked++;
-    return this.#fields[name];
+    return Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined;
   }
 
   /** The field's value, or null where there is none. The absence is noted where the interface does not allow it. */
   #given(name: string): unknown {
     const value = this.#own(name);
     if (value !== null && value !== undefined) return value;
-    if (this.notes && !this.nullable.has(name)) this.#not(name, value === null ? 'null' : 'missing');
+    if (this.notes && !this.#shape.nullable.has(name)) this.#not(name, value === null ? 'null' : 'missing');
     return null;
   }
 
@@ -282,34 +264,29 @@ class Field implements Place {
   }
 }
 
-interface Whereabouts {
-  readonly at?: Place;
-  /** Fields that may be null or absent by the interface. */
-  readonly nullable?: ReadonlySet<string>;
-}
-
-/** Reads one object; `read` reads all of its fields. */
-export function readObject<Wire, T>(
+/** Reads one object; `read` reads its fields. */
+export function readObject<Name extends string, T>(
+  shape: Shape<Name>,
   value: unknown,
-  read: (wire: Reader<Wire>) => T,
-  notes?: ContractNotes,
-  { at, nullable }: Whereabouts = {},
+  notes: ContractNotes | undefined,
+  read: (wire: Reader<Name>) => T,
+  at: Place = DATA,
   index?: number,
 ): T {
-  const reader = new Reader<Wire>(value, at, notes, nullable, index);
+  const reader = new Reader(shape, value, at, notes, index);
   const result = read(reader);
-  reader.noteOthers(read);
+  reader.noteOthers();
   return result;
 }
 
 /** A null list counts as empty. An item that is no object, or lacks its id, is left out. */
-export function readList<Wire, T>(
+export function readList<Name extends string, T>(
+  shape: Shape<Name>,
   value: unknown,
-  read: (item: Reader<Wire>) => T,
-  notes?: ContractNotes,
-  whereabouts: Whereabouts = {},
+  notes: ContractNotes | undefined,
+  read: (item: Reader<Name>) => T,
+  at: Place = DATA,
 ): T[] {
-  const { at = DATA } = whereabouts;
   if (value === null || value === undefined) {
     if (at === DATA) notes?.add(at.path, value === null ? 'null' : 'missing');
     return [];
@@ -318,7 +295,7 @@ export function readList<Wire, T>(
   const items: T[] = [];
   for (const [index, item] of value.entries()) {
     try {
-      items.push(readObject(item, read, notes, whereabouts, index));
+      items.push(readObject(shape, item, notes, read, at, index));
     } catch (error) {
       if (!(error instanceof ContractViolation) || error instanceof UnreadableTree) throw error;
       // A missing id is noted already; an item that is no object is not.

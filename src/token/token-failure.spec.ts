@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { afterFailure, type FailureRecord, keptMs, recordSchema } from './failure-record.ts';
-import { TokenFailure } from './token-failure.ts';
+import { afterFailure, type FailureRecord, keptMs, recordSchema, TokenFailure } from './token-failure.ts';
 
 const HOUR_MS = 3_600_000;
 const unavailable = new TokenFailure('unavailable', 'no_answer', { ofEndpoint: true });

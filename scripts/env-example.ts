@@ -1,4 +1,4 @@
-import { type Variable, variables } from './variables.ts';
+import { type Variable, variables } from '../src/config/variables.ts';
 
 /** The text of `config/.env.example`: every variable with its meaning and default. Only required variables are uncommented. */
 export function envExample(): string {

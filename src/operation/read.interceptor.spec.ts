@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hasSameParts } from './same-parts.ts';
+import { hasSameParts } from './read.interceptor.ts';
 
 /** Cached objects, as results share them, some of which print the same JSON. */
 const items = [{ id: '1' }, { id: '2' }, { id: '2' }, { id: '3', inner: [1] }];

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeCertificates, type TestCertificates } from '../../test/support/certificates.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { watchedConnector } from './watched-connector.ts';
+import { watchedConnector } from './upstream-pools.ts';
 
 let certificates: TestCertificates;
 let server: Server;

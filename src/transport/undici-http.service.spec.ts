@@ -10,9 +10,9 @@ import { credential, settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
 import type { Ending } from './exchange.ts';
 import { TransportError } from './transport-error.ts';
-import { type Route, undiciAdapter } from './undici.adapter.ts';
+import { undiciAdapter } from './undici-http.service.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { UpstreamPools } from './upstream-pools.ts';
+import { type Route, UpstreamPools } from './upstream-pools.ts';
 
 const MAX_BYTES = 100_000;
 
