@@ -125,7 +125,7 @@ export class ImportChunk {
   /** Records that a call is about to be sent. False: the job is cancelled. */
   async #begin(): Promise<boolean> {
     const { store, hold } = this.work;
-    const isBegun = await hold.change(() => store.begin(hold.jobId, hold.owner, this.chunk, this.calls + 1));
+    const isBegun = await hold.change(() => store.begin(hold.jobId, hold.task, this.chunk, this.calls + 1));
     if (isBegun) this.calls++;
     hold.assertHeld();
     return isBegun;

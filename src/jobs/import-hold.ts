@@ -13,8 +13,6 @@ export class HoldLost extends Error {
 
 /** The right of one process to work on a job: the queue gives it, and the store knows who had it last. */
 export class ImportHold {
-  /** As which the store knows this process. */
-  readonly owner: string;
   /** Aborted when nothing further may be begun. */
   readonly over: AbortSignal;
   readonly #lost = new AbortController();
@@ -22,10 +20,14 @@ export class ImportHold {
 
   constructor(
     readonly jobId: string,
-    { token, over }: TaskHold,
+    readonly task: TaskHold,
   ) {
-    this.owner = token;
-    this.over = AbortSignal.any([this.#lost.signal, over]);
+    this.over = AbortSignal.any([this.#lost.signal, task.over]);
+  }
+
+  /** As which the store knows this process. */
+  get owner(): string {
+    return this.task.token;
   }
 
   get isCancelled(): boolean {

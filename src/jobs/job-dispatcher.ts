@@ -68,22 +68,20 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   async offer(...jobIds: string[]): Promise<void> {
-    await this.#queue.add(jobIds.map((jobId) => ({ id: jobId, data: { jobId } })));
+    // What fails is found by the next look.
+    await this.#queue.add(jobIds.map((jobId) => ({ id: jobId, data: { jobId } }))).catch(() => undefined);
   }
 
   /** One look at a time; a failure means that the store is away, which the log says already. */
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
-    try {
-      const unfinished = await this.store.unfinished();
+    const unfinished = await this.store.unfinished().catch(() => undefined);
+    if (unfinished) {
       this.#measure(unfinished);
       await this.offer(...unfinished.map(({ jobId }) => jobId));
-    } catch {
-      // The next look finds the same.
-    } finally {
-      this.#looking = false;
     }
+    this.#looking = false;
   }
 
   #measure(unfinished: readonly UnfinishedJob[]): void {

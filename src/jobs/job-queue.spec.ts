@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { SteppedClock } from '../../test/support/clock-shim.ts';
@@ -7,31 +8,44 @@ import { ask, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { JobQueue } from '../redis/job-queue.ts';
 import { serverOf } from '../redis/redis-client.ts';
-import type { TaskHold } from '../shared/task-queue.ts';
+import type { RunTask, TaskHold } from '../shared/task-queue.ts';
 
 const { atEnd, ended } = endings();
 
-it('J6 gives the task of a worker that died to another one within seconds, not within minutes', async () => {
-  const clock = ended(SteppedClock.make());
-  const redis = ended(await startRedis([], undefined, clock.environment));
+interface Named {
+  readonly name: string;
+}
+const task = { id: 'task-1', data: { name: 'one' } };
+const lock = '{tests}:tests:task-1:lock';
+
+async function queueOn(clock: Record<string, string> = {}) {
+  const redis = ended(await startRedis([], undefined, clock));
   const config = settings({ REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
   const server = serverOf(config.orderStore);
   if (!server) throw new Error('there is a store');
   const { log } = new RecordedLog();
   const of = { server, log, room: '', name: 'tests', concurrency: 1, rememberedS: 0, prefix: '{tests}' };
-  const task = { id: 'task-1', data: { name: 'one' } };
-  const taken = Promise.withResolvers<TaskHold & typeof task.data>();
+  /** Of one more process. */
+  const newQueue = (run: RunTask<Named>) => {
+    const queue = new JobQueue<Named>(of, run);
+    atEnd(() => queue.close());
+    return queue;
+  };
+  return { redis, server, of, newQueue };
+}
+
+it('J6 gives the task of a worker that died to another one within seconds, not within minutes', async () => {
+  const clock = ended(SteppedClock.make());
+  const { redis, server, of, newQueue } = await queueOn(clock.environment);
+  const taken = Promise.withResolvers<TaskHold & Named>();
   const done = Promise.withResolvers<boolean>();
-  const queue = new JobQueue<typeof task.data>(of, (data, hold) => {
+  const queue = newQueue((data, hold) => {
     taken.resolve({ ...hold, ...data });
     return done.promise;
   });
-  atEnd(() => queue.close());
-
   const { token } = ended(await deadWorker(server, of, task));
   await queue.add([task]);
   await ask(redis, async (client) => {
-    const lock = '{tests}:tests:task-1:lock';
     expect(await client.get(lock)).toBe(token);
     clock.step(601_000);
     const hold = await taken.promise;
@@ -41,5 +55,31 @@ it('J6 gives the task of a worker that died to another one within seconds, not w
     expect(await client.pttl(lock)).toBeLessThanOrEqual(5_000);
     done.resolve(true);
     await until('the task is done', async () => (await client.get(lock)) === null);
+  });
+});
+
+it('gives back the task of a process that ends, and tries again one that is not done, until it is', async () => {
+  const { redis, newQueue } = await queueOn();
+  const taken = Promise.withResolvers<void>();
+  const first = newQueue(async (_, { over }) => {
+    const ending = once(over, 'abort');
+    taken.resolve();
+    await ending;
+    return false;
+  });
+  await first.add([task]);
+  await taken.promise;
+  await first.close();
+  await ask(redis, async (client) => {
+    expect([await client.get(lock), await client.exists('{tests}:tests:task-1')]).toEqual([null, 1]);
+    let attempts = 0;
+    const second = newQueue(() => {
+      attempts++;
+      return attempts === 1 ? Promise.reject(new Error('a fault')) : Promise.resolve(attempts === 3);
+    });
+    // It is queued already.
+    await second.add([task]);
+    await until('it is done', async () => (await client.exists('{tests}:tests:task-1')) === 0);
+    expect(attempts).toBe(3);
   });
 });

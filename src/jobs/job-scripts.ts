@@ -96,9 +96,9 @@ redis.call('HSETNX', KEYS[1], 'startedAt', now)
 changed(KEYS[1])
 return {'taken', redis.call('HGETALL', KEYS[2])}`);
 
-/** KEYS: job, calls. ARGV: owner, chunk, calls. */
+/** KEYS: job, calls, lock. ARGV: owner, chunk, calls. */
 export const BEGIN_CALL = new Script(`${NOW}${OWNER}
-if not owned(KEYS[1], ARGV[1]) then return 'lost' end
+if not owned(KEYS[1], ARGV[1]) or redis.call('GET', KEYS[3]) ~= ARGV[1] then return 'lost' end
 if redis.call('HGET', KEYS[1], 'cancelled') then return 'cancelled' end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], redis.call('PTTL', KEYS[1]))

@@ -94,8 +94,11 @@ export interface JobStore {
 
   /** Makes the process with this hold the only one that may change the job. Its token is the owner of what follows. */
   take(jobId: string, hold: TaskHold): Promise<Taken>;
-  /** Records that a call for this chunk is about to be sent. Resolves when the record is durable. Without effect for a cancelled job. */
-  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<StepResult>;
+  /**
+   * Records that a call for this chunk is about to be sent. Resolves when the record is durable. Without effect for a cancelled job, and
+   * where the lock has ended: results may come late, and a call may not.
+   */
+  begin(jobId: string, hold: TaskHold, chunk: number, calls: number): Promise<StepResult>;
   /** Repeatable. `cancelled`: saved, and the job is cancelled. */
   save(change: ChunkChange): Promise<StepResult>;
   /** The plan is made: the rows and the members to delete are in so many chunks. */

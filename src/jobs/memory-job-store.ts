@@ -23,6 +23,7 @@ import {
   type Taken,
   type UnfinishedJob,
 } from './job-store.ts';
+import type { TaskHold } from '../shared/task-queue.ts';
 
 /** All jobs of a process without Redis together. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -151,7 +152,7 @@ export class MemoryJobStore implements JobStore {
     });
   }
 
-  begin(jobId: string, _: string, chunk: number, calls: number): Promise<StepResult> {
+  begin(jobId: string, _: TaskHold, chunk: number, calls: number): Promise<StepResult> {
     return this.#step(jobId, (held) => {
       if (held.job.isCancelled) return;
       held.calls.set(chunk, calls);

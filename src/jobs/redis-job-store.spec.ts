@@ -34,30 +34,31 @@ it('J16 only the process that took the job last, with the lock of the queue, rec
     1,
   );
   const change = { jobId, chunk: 0, results: packed([]), counts: countsFrom([1]) };
-  const stepsOf = async (owner: string) => [
-    await store.begin(jobId, owner, 0, 5),
-    await store.save({ ...change, owner }),
-    await store.prepared(jobId, owner, 1, 1),
-    await store.finish(jobId, owner, 'succeeded', null),
+  const stepsOf = async (hold: typeof first) => [
+    await store.begin(jobId, hold, 0, 5),
+    await store.save({ ...change, owner: hold.token }),
+    await store.prepared(jobId, hold.token, 1, 1),
+    await store.finish(jobId, hold.token, 'succeeded', null),
   ];
 
   // Without the lock nobody takes it.
   expect((await store.take(jobId, first)).kind).toBe('lost');
   await isLockedBy(first.token);
   expect(await store.take(jobId, first)).toMatchObject({ kind: 'taken', calls: new Map() });
-  expect(await store.begin(jobId, first.token, 0, 1)).toBe('done');
+  expect(await store.begin(jobId, first, 0, 1)).toBe('done');
 
   await isLockedBy(second.token);
-  // What the first has sent is recorded for as long as nobody else has the job, and known to the next.
-  expect(await store.begin(jobId, first.token, 0, 2)).toBe('done');
-  expect(await store.take(jobId, second)).toMatchObject({ kind: 'taken', calls: new Map([[0, 2]]) });
+  // Its results count for as long as nobody else has taken the job.
+  expect(await store.begin(jobId, first, 0, 2)).toBe('lost');
+  expect(await store.save({ ...change, owner: first.token, waiting: packed([]) })).toBe('done');
+  expect(await store.take(jobId, second)).toMatchObject({ kind: 'taken', calls: new Map([[0, 1]]) });
   expect((await store.take(jobId, first)).kind).toBe('lost');
-  expect(await stepsOf(first.token)).toEqual(['lost', 'lost', 'lost', 'lost']);
-  expect(await store.read(jobId)).toMatchObject({ state: 'running', counts: countsFrom([]) });
+  expect(await stepsOf(first)).toEqual(['lost', 'lost', 'lost', 'lost']);
+  expect(await store.read(jobId)).toMatchObject({ state: 'running', counts: countsFrom([1]) });
 
-  expect(await store.begin(jobId, second.token, 0, 3)).toBe('done');
+  expect(await store.begin(jobId, second, 0, 2)).toBe('done');
   await store.cancel(jobId);
-  expect(await stepsOf(second.token)).toEqual(['cancelled', 'cancelled', 'done', 'done']);
+  expect(await stepsOf(second)).toEqual(['cancelled', 'cancelled', 'done', 'done']);
   expect((await store.take(jobId, second)).kind).toBe('ended');
   expect(await store.unfinished()).toEqual([]);
 });

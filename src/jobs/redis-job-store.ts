@@ -186,8 +186,9 @@ export class RedisJobStore implements JobStore {
     return { kind, job, calls: recorded };
   }
 
-  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<StepResult> {
-    return this.#run(BEGIN_CALL, [this.#of('job', jobId), this.#of('calls', jobId)], [owner, chunk, calls]);
+  begin(jobId: string, { token, lock }: TaskHold, chunk: number, calls: number): Promise<StepResult> {
+    const keys = [this.#of('job', jobId), this.#of('calls', jobId), lock];
+    return this.#run(BEGIN_CALL, keys, [token, chunk, calls]);
   }
 
   save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<StepResult> {

@@ -38,7 +38,7 @@ const TRIED_AGAIN = {
   backoff: { type: 'fixed', delay: 1_000 },
 };
 /** So long a process that ends tries to give its tasks back. Redis may be away. */
-const GIVEN_BACK_MS = 500;
+const GIVEN_BACK_MS = 1_000;
 
 interface OpenQueue<T> {
   readonly client: ReturnType<typeof queueClient>;
