@@ -16,7 +16,7 @@ import {
 } from './call-failures.ts';
 import { ChunkRows, type RowOutcome } from './chunk-rows.ts';
 import { differs } from './import-plan.ts';
-import type { ImportLease } from './import-lease.ts';
+import type { ImportHold } from './import-hold.ts';
 import type { RowResult, WaitingRow } from './job-record.ts';
 import type { JobStore } from './job-store.ts';
 import type { KnownMember, MemberDirectory, MembersByAccount } from './member-directory.ts';
@@ -33,7 +33,7 @@ const HOPELESS_CALLS = 31;
 /** What the rows of a job share while this process works on them. */
 export interface ChunkWork {
   readonly store: JobStore;
-  readonly lease: ImportLease;
+  readonly hold: ImportHold;
   readonly enterpriseGlobalId: string;
   readonly directory: MemberDirectory;
   /** Of the request that wanted the import. */
@@ -78,19 +78,19 @@ export class ImportChunk {
 
   /** Throws where the job is lost, or cannot go on ({@link ProblemException}). */
   async run(): Promise<void> {
-    const { lease } = this.work;
+    const { hold } = this.work;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-      lease.assertHeld();
+      hold.assertHeld();
       if (Date.now() >= this.work.giveUpAt) return this.#giveUp();
       const problem = await inOwnTrace('import', () => this.#attempt(), this.work.trace);
-      if (this.#rows.areSettled || (lease.isCancelled && !this.#isDoubtful)) return this.#save(false);
+      if (this.#rows.areSettled || (hold.isCancelled && !this.#isDoubtful)) return this.#save(false);
       if (problem && isFinal(problem)) {
         await this.#save(true);
         throw problem;
       }
       await this.#save(true);
       const afterS = Number(problem?.headers['retry-after'] ?? 0);
-      await lease.pause(Math.min(MAX_PAUSE_MS, Math.max(pauseMs, afterS * 1_000)));
+      await hold.pause(Math.min(MAX_PAUSE_MS, Math.max(pauseMs, afterS * 1_000)));
     }
   }
 
@@ -111,10 +111,10 @@ export class ImportChunk {
 
   /** Looks up what is doubtful, then sends what is still open. Returns why something stays open, where there is a reason. */
   async #attempt(): Promise<ProblemException | undefined> {
-    const { lease } = this.work;
+    const { hold } = this.work;
     try {
       if (this.#isDoubtful) await this.#lookUp();
-      if (this.#rows.areSettled || lease.isCancelled) return undefined;
+      if (this.#rows.areSettled || hold.isCancelled) return undefined;
       if (!(await this.#begin())) return undefined;
       return (await this.#add()) ?? (await this.#changeOneByOne());
     } catch (error) {
@@ -124,15 +124,11 @@ export class ImportChunk {
 
   /** Records that a call is about to be sent. False: the job is cancelled. */
   async #begin(): Promise<boolean> {
-    const { store, lease } = this.work;
-    const begun = await lease.persist(() =>
-      store.begin(lease.jobId, lease.owner, this.chunk, this.calls + 1),
-    );
-    if (begun === 'lost') lease.lost();
-    if (begun === 'cancelled') lease.cancelled();
-    else this.calls++;
-    lease.assertHeld();
-    return begun === 'begun';
+    const { store, hold } = this.work;
+    const isBegun = await hold.change(() => store.begin(hold.jobId, hold.task, this.chunk, this.calls + 1));
+    if (isBegun) this.calls++;
+    hold.assertHeld();
+    return isBegun;
   }
 
   /** The rows as the enterprise's list has them now. */
@@ -248,11 +244,11 @@ export class ImportChunk {
 
   /** Updates and deletes, which have the same effect when they are repeated. */
   async #changeOneByOne(): Promise<ProblemException | undefined> {
-    const { lease } = this.work;
+    const { hold } = this.work;
     let last: ProblemException | undefined;
     const rows = this.#rows.open.filter(({ at }) => this.#rows.result(at).was !== undefined);
     for (const row of rows) {
-      if (lease.isCancelled || lease.over.aborted) return undefined;
+      if (hold.isCancelled || hold.over.aborted) return undefined;
       try {
         this.#rows.settle(row.at, await this.#change(row));
       } catch (error) {
@@ -294,12 +290,11 @@ export class ImportChunk {
 
   /** `goesOn`: what is open still waits. Otherwise its passwords are deleted. */
   async #save(goesOn: boolean): Promise<void> {
-    const { store, lease } = this.work;
-    const { jobId, owner } = lease;
+    const { store, hold } = this.work;
+    const { jobId, owner } = hold;
     const change = { jobId, owner, chunk: this.chunk, ...this.#rows.stored(goesOn) };
-    const isSaved = await lease.persist(() => store.save(change));
+    await hold.change(() => store.save(change));
     this.#savedAt = performance.now();
-    if (!isSaved) lease.lost();
   }
 }
 

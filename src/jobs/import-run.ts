@@ -4,7 +4,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { Reach } from '../upstream/reach.ts';
 import { ImportChunk, deletionRow, type ChunkWork } from './import-chunk.ts';
 import { GONE } from './call-failures.ts';
-import type { ImportLease } from './import-lease.ts';
+import type { ImportHold } from './import-hold.ts';
 import { plannedRow, surplus } from './import-plan.ts';
 import {
   countsOf,
@@ -31,7 +31,7 @@ const LOST = 'The order store has lost rows of this import. What became of them 
 
 export type RunParts = Omit<
   ChunkWork,
-  'lease' | 'enterpriseGlobalId' | 'trace' | 'context' | 'giveUpAt' | 'refusedWhole' | 'written'
+  'hold' | 'enterpriseGlobalId' | 'trace' | 'context' | 'giveUpAt' | 'refusedWhole' | 'written'
 > & {
   readonly users: JobUsers;
   written(enterpriseGlobalId: string): Promise<void>;
@@ -42,7 +42,7 @@ interface OpenChunk {
   readonly waiting: readonly WaitingRow[];
 }
 
-/** A job in the process that has its lease: the plan, then chunk by chunk, then the end. */
+/** A job in the process that has it: the plan, then chunk by chunk, then the end. */
 export class ImportRun {
   readonly #reach = new Reach();
   readonly #work: ChunkWork;
@@ -56,7 +56,7 @@ export class ImportRun {
 
   constructor(
     private readonly parts: RunParts,
-    private readonly lease: ImportLease,
+    private readonly hold: ImportHold,
     private readonly job: JobRecord,
     private readonly calls: ReadonlyMap<number, number>,
   ) {
@@ -65,7 +65,7 @@ export class ImportRun {
     this.#chunks = chunks;
     this.#work = {
       ...parts,
-      lease,
+      hold,
       enterpriseGlobalId,
       trace: definition.trace,
       context: () => parts.users.contextOf(definition, this.#reach),
@@ -73,13 +73,13 @@ export class ImportRun {
       giveUpAt: createdAt + GIVE_UP_MS,
       refusedWhole: new Set(),
     };
-    if (job.isCancelled) lease.cancelled();
+    if (job.isCancelled) hold.cancelled();
   }
 
   /** The state in which the job ended. Throws where this process has the job no longer. */
   async run(): Promise<EndState> {
     try {
-      if (!this.job.prepared && !this.lease.isCancelled) await this.#prepare();
+      if (!this.job.prepared && !this.hold.isCancelled) await this.#prepare();
       const next = Array.from({ length: this.#chunks }, (_, chunk) => chunk).values();
       const work = async () => {
         for (const chunk of next) {
@@ -126,16 +126,16 @@ export class ImportRun {
     }
     const chunks = this.job.chunks + Math.ceil(deletions.length / ROWS_PER_CHUNK);
     const { store } = this.parts;
-    const { jobId, owner } = this.lease;
+    const { jobId, owner } = this.hold;
     const total = this.job.total + deletions.length;
-    if (!(await this.lease.persist(() => store.prepared(jobId, owner, chunks, total)))) this.lease.lost();
+    await this.hold.change(() => store.prepared(jobId, owner, chunks, total));
     this.#chunks = chunks;
   }
 
   /** All members of the enterprise. Tries until the platform answers, or the job may not go on. */
   async #members(): Promise<MembersByAccount> {
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-      this.lease.assertHeld();
+      this.hold.assertHeld();
       try {
         const context = await this.#work.context();
         const { enterpriseGlobalId, trace } = this.#work;
@@ -155,8 +155,9 @@ export class ImportRun {
         const { outcome, status } = problem.body;
         const isOver = Date.now() >= this.#work.giveUpAt;
         if (isOver || outcome !== 'not_processed' || status < 500) throw problem;
-        await this.lease.pause(pauseMs);
-        if (this.lease.isCancelled) return new Map();
+        await this.hold.pause(pauseMs);
+        if ((await this.#record()).isCancelled) this.hold.cancelled();
+        if (this.hold.isCancelled) return new Map();
       }
     }
   }
@@ -175,19 +176,18 @@ export class ImportRun {
   }
 
   async #save(chunk: number, results: readonly RowResult[], waiting: readonly WaitingRow[]): Promise<void> {
-    const { jobId, owner } = this.lease;
-    const saved = await this.lease.persist(() =>
+    const { jobId, owner } = this.hold;
+    await this.hold.change(() =>
       this.parts.store.save({
         ...{ jobId, owner, chunk, results: packed(results), counts: countsOf(results) },
         waiting: waiting.length > 0 ? packed(waiting) : undefined,
       }),
     );
-    if (!saved) this.lease.lost();
   }
 
   /** Undefined for a chunk of which nothing is open. */
   async #chunk(chunk: number): Promise<ImportChunk | undefined> {
-    this.lease.assertHeld();
+    this.hold.assertHeld();
     const open = await this.#open(chunk);
     if (!open) {
       this.#nameless.add(chunk);
@@ -205,7 +205,7 @@ export class ImportRun {
     const isExpired = open.waiting.length === 0;
     if (waiting.length === 0) return undefined;
     if (isExpired && Date.now() < this.#work.giveUpAt) {
-      if (!this.lease.isCancelled) this.#lost.set(chunk, results);
+      if (!this.hold.isCancelled) this.#lost.set(chunk, results);
       return undefined;
     }
     return new ImportChunk(
@@ -218,7 +218,7 @@ export class ImportRun {
   }
 
   async #open(chunk: number): Promise<OpenChunk | undefined> {
-    const stored = await this.lease.persist(() => this.parts.store.chunk(this.lease.jobId, chunk));
+    const stored = await this.hold.persist(() => this.parts.store.chunk(this.hold.jobId, chunk));
     if (!stored) return undefined;
     const { results, waiting } = stored;
     return { results: unpacked<RowResult>(results), waiting: waiting ? unpacked<WaitingRow>(waiting) : [] };
@@ -255,15 +255,15 @@ export class ImportRun {
   }
 
   async #record(): Promise<JobRecord> {
-    const job = await this.lease.persist(() => this.parts.store.read(this.lease.jobId));
-    return job ?? this.lease.lost();
+    const job = await this.hold.persist(() => this.parts.store.read(this.hold.jobId));
+    return job ?? this.hold.lost();
   }
 
   async #finish(state: EndState, problem: ProblemException | null): Promise<EndState> {
     const { store } = this.parts;
-    const { jobId, owner } = this.lease;
+    const { jobId, owner } = this.hold;
     const body = problem && problem.answer(this.job.definition.requestId);
-    if (!(await this.lease.persist(() => store.finish(jobId, owner, state, body)))) this.lease.lost();
+    await this.hold.change(() => store.finish(jobId, owner, state, body));
     return state;
   }
 }

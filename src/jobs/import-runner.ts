@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AddMembersService } from '../member/add-members.service.ts';
 import { MemberService } from '../member/member.service.ts';
@@ -6,11 +5,12 @@ import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
-import { ImportLease, LEASE_MS, LeaseLost } from './import-lease.ts';
+import { HoldLost, ImportHold } from './import-hold.ts';
 import { ImportRun } from './import-run.ts';
 import { JobStoreUnavailable, type JobStore } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
 import { MemberDirectory } from './member-directory.ts';
+import type { TaskHold } from '../shared/task-queue.ts';
 
 /** What the work on rows needs of the member area. */
 @Injectable()
@@ -23,7 +23,7 @@ export class MemberCalls {
   ) {}
 }
 
-/** Takes jobs and works on them until they end, or this process does. */
+/** Works on jobs until they end, or this process may not go on. */
 @Injectable()
 export class ImportRunner {
   constructor(
@@ -33,28 +33,26 @@ export class ImportRunner {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Works on a job that no process has. Never fails: the dispatcher finds again what stays undone. */
-  async run(store: JobStore, jobId: string, shutdown: AbortSignal): Promise<void> {
-    const owner = randomUUID();
-    const claimed = await store.claim(jobId, owner, LEASE_MS).catch(() => undefined);
-    if (claimed?.kind !== 'claimed') return;
-    const lease = new ImportLease(store, jobId, owner, shutdown);
+  /** Resolves to whether the job has ended. */
+  async run(store: JobStore, jobId: string, hold: TaskHold): Promise<boolean> {
     const { members, adding, directory, cache } = this.calls;
     const written = (enterpriseGlobalId: string) =>
       cache.written({ enterpriseGlobalId }).catch(() => undefined);
     const parts = { store, members, adding, directory, users: this.users, written };
     try {
-      const state = await new ImportRun(parts, lease, claimed.job, claimed.calls).run();
+      const taken = await store.take(jobId, hold);
+      if (taken.kind !== 'taken') return taken.kind === 'ended';
+      const state = await new ImportRun(parts, new ImportHold(jobId, hold), taken.job, taken.calls).run();
       this.metrics.count('gateway_jobs_ended_total', { state });
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
+      return true;
     } catch (error) {
-      if (!(error instanceof LeaseLost) && !(error instanceof JobStoreUnavailable))
+      if (!(error instanceof HoldLost) && !(error instanceof JobStoreUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
           'The work on an import failed inside the gateway, and is tried again',
         );
-    } finally {
-      await lease.end();
+      return false;
     }
   }
 }

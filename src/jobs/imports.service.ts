@@ -104,7 +104,7 @@ export class ImportsService {
         ...options,
       };
       const job = await this.store.create(owner, definition, file.chunks, file.rows);
-      inBackground('jobs', () => this.dispatcher.scan());
+      inBackground('jobs', () => this.dispatcher.offer(jobId));
       return toJob(job);
     } catch (error) {
       await this.store.release(jobId, owner).catch(() => undefined);

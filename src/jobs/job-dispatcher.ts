@@ -7,18 +7,17 @@ import {
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { JobQueue } from '../redis/job-queue.ts';
-import { environmentName } from '../redis/key-names.ts';
-import { serverOf } from '../redis/redis-client.ts';
+import { taskQueue } from '../redis/job-queue.ts';
 import { ImportRunner } from './import-runner.ts';
 import type { JobStore, UnfinishedJob } from './job-store.ts';
-import { edge, inBackground } from '../shared/edge.ts';
+import { edge } from '../shared/edge.ts';
+import type { TaskQueue } from '../shared/task-queue.ts';
 
 /** The token of {@link JobStore}, which has two implementations. */
 export const JOB_STORE = Symbol('JobStore');
 
-/** How often unfinished jobs without a process are looked for. */
-const SCAN_MS = 1_000;
+/** How often the unfinished jobs are looked at. */
+const LOOK_MS = 2_000;
 /** Imports that this process works on at a time. */
 const JOBS_AT_A_TIME = 4;
 
@@ -27,34 +26,28 @@ interface JobTask {
 }
 
 /**
- * Gives each unfinished job to one process. It reads the store's list instead of listening to requests, because the list is complete also
- * when a process died. The queue decides which process tries first; the lease in the store decides which one has the job.
+ * Puts each unfinished job on the queue, which gives it to one process at a time until it has ended. A job that is queued is not queued
+ * again. The store's list is complete also where a process died between the two, or the queue was lost; and a process that reads it
+ * opens its worker, so that it can take over.
  */
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #shutdown = new AbortController();
-  readonly #queue: JobQueue<JobTask> | undefined;
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #queue: TaskQueue<JobTask>;
   #timer: NodeJS.Timeout | undefined;
-  #scanning = false;
+  #looking = false;
 
   constructor(
     @Inject(JOB_STORE) private readonly store: JobStore,
-    private readonly runner: ImportRunner,
+    runner: ImportRunner,
     private readonly metrics: Metrics,
     config: OrderStoreConfig,
     log: Log,
   ) {
-    const server = serverOf(config);
-    if (server)
-      this.#queue = new JobQueue<JobTask>(
-        {
-          ...{ server, log, name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 },
-          prefix: `{${environmentName(config.platform)}:imports}`,
-        },
-        ({ jobId }) => this.#work(jobId),
-      );
-    else
+    const settings = { room: 'imports', name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 };
+    this.#queue = taskQueue<JobTask>(config, log, settings, ({ jobId }, hold) =>
+      runner.run(store, jobId, hold),
+    );
+    if (!config.url)
       log.warn(
         { event: 'jobs-in-process' },
         'No Redis: imports run in this process only, and are forgotten with it',
@@ -63,49 +56,32 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
 
   onApplicationBootstrap(): void {
     this.#timer = setInterval(
-      edge('jobs', () => this.scan()),
-      SCAN_MS,
+      edge('jobs', () => this.#look()),
+      LOOK_MS,
     ).unref();
   }
 
   /** Begins nothing further. What was sent has until its deadline to come back, so that its result is recorded. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
-    this.#shutdown.abort();
-    await Promise.all(this.#running.values());
-    await this.#queue?.close();
+    await this.#queue.close();
   }
 
-  /** Offers every job that no process has. One scan at a time; a failure means that the store is away, which the log says already. */
-  async scan(): Promise<void> {
-    if (this.#scanning || this.#shutdown.signal.aborted) return;
-    this.#scanning = true;
-    await this.#offer().catch(() => undefined);
-    this.#scanning = false;
+  async offer(...jobIds: string[]): Promise<void> {
+    // What fails is found by the next look.
+    await this.#queue.add(jobIds.map((jobId) => ({ id: jobId, data: { jobId } }))).catch(() => undefined);
   }
 
-  async #offer(): Promise<void> {
-    const unfinished = await this.store.unfinished();
-    this.#measure(unfinished);
-    const free = unfinished.filter(({ isLeased }) => !isLeased);
-    if (free.length === 0) return;
-    // A new number with each process that had it: the task of one that died stays in the queue for a while.
-    if (this.#queue)
-      await this.#queue.add(free.map(({ jobId, claims }) => ({ id: `${jobId}-${claims}`, data: { jobId } })));
-    else
-      for (const { jobId } of free.slice(0, JOBS_AT_A_TIME - this.#running.size))
-        inBackground('jobs', () => this.#work(jobId));
-  }
-
-  #work(jobId: string): Promise<void> {
-    if (this.#shutdown.signal.aborted) return Promise.resolve();
-    const known = this.#running.get(jobId);
-    if (known) return known;
-    const run = this.runner
-      .run(this.store, jobId, this.#shutdown.signal)
-      .finally(() => this.#running.delete(jobId));
-    this.#running.set(jobId, run);
-    return run;
+  /** One look at a time; a failure means that the store is away, which the log says already. */
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    const unfinished = await this.store.unfinished().catch(() => undefined);
+    if (unfinished) {
+      this.#measure(unfinished);
+      await this.offer(...unfinished.map(({ jobId }) => jobId));
+    }
+    this.#looking = false;
   }
 
   #measure(unfinished: readonly UnfinishedJob[]): void {

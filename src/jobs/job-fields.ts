@@ -6,7 +6,7 @@ import { countsFrom, type JobDefinition, type JobRecord, type JobState } from '.
 
 const FIELDS = [
   ...['definition', 'state', 'total', 'createdAt', 'startedAt', 'finishedAt', 'problem', 'version'],
-  ...['prepared', 'chunks', 'cancelled', 'claims', 'lease', 'changedAt'],
+  ...['prepared', 'chunks', 'cancelled', 'changedAt'],
   ...['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'],
 ] as const;
 type Field = (typeof FIELDS)[number];

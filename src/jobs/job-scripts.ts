@@ -2,7 +2,8 @@ import { Script } from '../redis/script.ts';
 
 /**
  * The steps of jobs in Redis, each one script on the server's clock. KEYS begin with those of {@link jobKeys} in the script's order;
- * the hash of a job has its definition (sealed), state, counters, times, lease and version.
+ * the hash of a job has its definition (sealed), state, counters, times, version and owner: the token of the queue's lock under which a
+ * process took the job last. No other process changes it.
  */
 
 const NOW = `
@@ -71,7 +72,7 @@ if redis.call('EXISTS', KEYS[2]) == 1 then return 1 end
 slot.bytes, slot.ends = tonumber(ARGV[5]), now + tonumber(ARGV[8])
 redis.call('HSET', KEYS[1], ARGV[1], cjson.encode(slot))
 redis.call('HSET', KEYS[2], 'definition', ARGV[2], 'state', 'queued', 'chunks', ARGV[3], 'total', ARGV[4],
-  'createdAt', now, 'changedAt', now, 'version', 1, 'claims', 0, 'lease', 0)
+  'createdAt', now, 'changedAt', now, 'version', 1)
 local life = tonumber(ARGV[7])
 redis.call('PEXPIRE', KEYS[2], life)
 redis.call('PEXPIRE', KEYS[6], ARGV[6])
@@ -84,42 +85,31 @@ for index = 4, 5 do
 end
 return 1`);
 
-/** KEYS: job, calls, unfinished. ARGV: id, owner, lease. */
-export const CLAIM = new Script(`${NOW}${OWNER}
-local state, lease = unpack(redis.call('HMGET', KEYS[1], 'state', 'lease'))
-if not state then
-  redis.call('ZREM', KEYS[3], ARGV[1])
-  return {'missing'}
-end
+/** KEYS: job, calls, unfinished, lock. ARGV: id, owner. */
+export const TAKE = new Script(`${NOW}${OWNER}
+local state = redis.call('HGET', KEYS[1], 'state')
+if not state then redis.call('ZREM', KEYS[3], ARGV[1]) end
 if state ~= 'queued' and state ~= 'running' then return {'ended'} end
-if tonumber(lease) > now then return {'busy'} end
-redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'lease', now + tonumber(ARGV[3]), 'state', 'running')
+if redis.call('GET', KEYS[4]) ~= ARGV[2] then return {'lost'} end
+redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'state', 'running')
 redis.call('HSETNX', KEYS[1], 'startedAt', now)
-redis.call('HINCRBY', KEYS[1], 'claims', 1)
 changed(KEYS[1])
-return {'claimed', redis.call('HGETALL', KEYS[2])}`);
+return {'taken', redis.call('HGETALL', KEYS[2])}`);
 
-/** KEYS: job. ARGV: owner, lease; a lease of 0 gives the job back. */
-export const RENEW = new Script(`${NOW}${OWNER}
-if not owned(KEYS[1], ARGV[1]) then return 'lost' end
-redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2]))
-if redis.call('HGET', KEYS[1], 'cancelled') then return 'cancelled' end
-return 'renewed'`);
-
-/** KEYS: job, calls. ARGV: owner, chunk, calls. */
+/** KEYS: job, calls, lock. ARGV: owner, chunk, calls. */
 export const BEGIN_CALL = new Script(`${NOW}${OWNER}
-if not owned(KEYS[1], ARGV[1]) or tonumber(redis.call('HGET', KEYS[1], 'lease')) <= now then return 'lost' end
+if not owned(KEYS[1], ARGV[1]) or redis.call('GET', KEYS[3]) ~= ARGV[1] then return 'lost' end
 if redis.call('HGET', KEYS[1], 'cancelled') then return 'cancelled' end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], redis.call('PTTL', KEYS[1]))
-return 'begun'`);
+return 'done'`);
 
 /**
  * KEYS: job, waiting, results, counts, calls. ARGV: owner, chunk, results, counts, what waits or nothing. The counters of the job change
  * by the difference to the chunk's last counts, so a repeat changes nothing.
  */
 export const SAVE = new Script(`${NOW}${OWNER}
-if not owned(KEYS[1], ARGV[1]) then return 0 end
+if not owned(KEYS[1], ARGV[1]) then return 'lost' end
 local names = {'added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'}
 local last = cjson.decode(redis.call('HGET', KEYS[4], ARGV[2]) or '[0,0,0,0,0,0]')
 for index, count in ipairs(cjson.decode(ARGV[4])) do
@@ -140,18 +130,18 @@ else
   redis.call('PEXPIRE', KEYS[2], left)
 end
 changed(KEYS[1])
-return 1`);
+return redis.call('HGET', KEYS[1], 'cancelled') and 'cancelled' or 'done'`);
 
 /** KEYS: job. ARGV: owner, chunks, total. */
 export const PREPARED = new Script(`${NOW}${OWNER}
-if not owned(KEYS[1], ARGV[1]) then return 0 end
+if not owned(KEYS[1], ARGV[1]) then return 'lost' end
 redis.call('HSET', KEYS[1], 'prepared', 1, 'chunks', ARGV[2], 'total', ARGV[3])
 changed(KEYS[1])
-return 1`);
+return 'done'`);
 
 const END = `
 local function finish(id, state, problem, life)
-  redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now, 'problem', problem, 'lease', 0, 'owner', '')
+  redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now, 'problem', problem, 'owner', '')
   redis.call('DEL', KEYS[2], KEYS[3])
   redis.call('ZREM', KEYS[5], id)
   local slot = redis.call('HGET', KEYS[4], id)
@@ -165,9 +155,9 @@ end`;
 
 /** KEYS: job, waiting, calls, slots, unfinished. ARGV: owner, id, state, problem or nothing, life of the job. */
 export const FINISH = new Script(`${NOW}${OWNER}${END}
-if not owned(KEYS[1], ARGV[1]) then return 0 end
+if not owned(KEYS[1], ARGV[1]) then return 'lost' end
 finish(ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
-return 1`);
+return 'done'`);
 
 /** KEYS as of FINISH. ARGV: id, life of the job. */
 export const CANCEL = new Script(`${NOW}${OWNER}${END}

@@ -1,5 +1,6 @@
 import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
 import { ProblemException, type ProblemBody } from '../problem/problem.exception.ts';
+import type { TaskHold } from '../shared/task-queue.ts';
 
 export const DAY_MS = 24 * 3_600_000;
 /** Jobs and the results of their rows are kept so long. */
@@ -36,9 +37,12 @@ export interface StoredChunk {
 }
 
 /** A job and the chunks of which a call was recorded, with the number of those calls. */
-export type Claimed =
-  | { readonly kind: 'claimed'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
-  | { readonly kind: 'busy' | 'ended' | 'missing' };
+export type Taken =
+  | { readonly kind: 'taken'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
+  | { readonly kind: 'lost' | 'ended' };
+
+/** What became of a step: `lost`, so without effect, where another process has the job. */
+export type StepResult = 'done' | 'cancelled' | 'lost';
 
 export interface ChunkChange {
   readonly jobId: string;
@@ -52,10 +56,6 @@ export interface ChunkChange {
 
 export interface UnfinishedJob {
   readonly jobId: string;
-  /** How often the job was claimed. */
-  readonly claims: number;
-  readonly isLeased: boolean;
-  readonly createdAt: number;
   readonly changedAt: number;
   readonly state: JobState;
 }
@@ -92,18 +92,18 @@ export interface JobStore {
   chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined>;
   unfinished(): Promise<readonly UnfinishedJob[]>;
 
-  /** Makes `owner` the only one who may change the job, for as long as it renews the lease. */
-  claim(jobId: string, owner: string, leaseMs: number): Promise<Claimed>;
-  renew(jobId: string, owner: string, leaseMs: number): Promise<'renewed' | 'cancelled' | 'lost'>;
-  /** Another process may claim the job at once. */
-  giveBack(jobId: string, owner: string): Promise<void>;
-  /** Records that a call for this chunk is about to be sent. Resolves when the record is durable. */
-  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<'begun' | 'cancelled' | 'lost'>;
-  /** Repeatable. False: another process has the job. */
-  save(change: ChunkChange): Promise<boolean>;
+  /** Makes the process with this hold the only one that may change the job. Its token is the owner of what follows. */
+  take(jobId: string, hold: TaskHold): Promise<Taken>;
+  /**
+   * Records that a call for this chunk is about to be sent. Resolves when the record is durable. Without effect for a cancelled job, and
+   * where the lock has ended: results may come late, and a call may not.
+   */
+  begin(jobId: string, hold: TaskHold, chunk: number, calls: number): Promise<StepResult>;
+  /** Repeatable. `cancelled`: saved, and the job is cancelled. */
+  save(change: ChunkChange): Promise<StepResult>;
   /** The plan is made: the rows and the members to delete are in so many chunks. */
-  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<boolean>;
-  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<boolean>;
+  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<StepResult>;
+  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<StepResult>;
   /** A job that has not begun ends at once, another one when what was sent is settled. */
   cancel(jobId: string): Promise<void>;
 }

@@ -9,7 +9,6 @@ import {
 } from './job-record.ts';
 import {
   type ChunkChange,
-  type Claimed,
   DAY_MS,
   type JobQuery,
   type JobStore,
@@ -19,9 +18,12 @@ import {
   type Reservation,
   type Reserved,
   RESERVED_MS,
+  type StepResult,
   type StoredChunk,
+  type Taken,
   type UnfinishedJob,
 } from './job-store.ts';
+import type { TaskHold } from '../shared/task-queue.ts';
 
 /** All jobs of a process without Redis together. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -35,13 +37,10 @@ interface Held {
   readonly stored: Map<number, StoredChunk>;
   readonly counts: Map<number, Counts>;
   readonly calls: Map<number, number>;
-  owner: string;
-  leaseEnds: number;
-  claims: number;
   changedAt: number;
 }
 
-/** The jobs of one process, for as long as it lives. */
+/** The jobs of one process, for as long as it lives. Its queue gives each job to one run, so no step is asked who has the job. */
 export class MemoryJobStore implements JobStore {
   readonly #slots = new Map<string, Slot>();
   readonly #jobs = new Map<string, Held>();
@@ -103,9 +102,6 @@ export class MemoryJobStore implements JobStore {
         stored: new Map(chunks.entries()),
         counts: new Map(),
         calls: new Map(),
-        owner: '',
-        leaseEnds: 0,
-        claims: 0,
         changedAt: Date.now(),
       });
       return job;
@@ -143,58 +139,28 @@ export class MemoryJobStore implements JobStore {
     return now(() =>
       [...this.#jobs.values()]
         .filter(({ job }) => !isEnded(job.state))
-        .map(({ job, claims, leaseEnds, changedAt }) => ({
-          jobId: job.definition.jobId,
-          claims,
-          isLeased: leaseEnds > performance.now(),
-          createdAt: job.createdAt,
-          changedAt,
-          state: job.state,
-        })),
+        .map(({ job, changedAt }) => ({ jobId: job.definition.jobId, changedAt, state: job.state })),
     );
   }
 
-  claim(jobId: string, owner: string, leaseMs: number): Promise<Claimed> {
+  take(jobId: string): Promise<Taken> {
     return now(() => {
-      const held = this.#jobs.get(jobId);
-      if (!held) return { kind: 'missing' };
-      if (isEnded(held.job.state)) return { kind: 'ended' };
-      if (held.leaseEnds > performance.now()) return { kind: 'busy' };
-      held.owner = owner;
-      held.leaseEnds = performance.now() + leaseMs;
-      held.claims++;
+      const held = this.#unended(jobId);
+      if (!held) return { kind: 'ended' };
       this.#change(held, { state: 'running', startedAt: held.job.startedAt ?? Date.now() });
-      return { kind: 'claimed', job: held.job, calls: new Map(held.calls) };
+      return { kind: 'taken', job: held.job, calls: new Map(held.calls) };
     });
   }
 
-  renew(jobId: string, owner: string, leaseMs: number): Promise<'renewed' | 'cancelled' | 'lost'> {
-    return now(() => {
-      const held = this.#owned(jobId, owner);
-      if (!held) return 'lost';
-      held.leaseEnds = performance.now() + leaseMs;
-      return held.job.isCancelled ? 'cancelled' : 'renewed';
-    });
-  }
-
-  async giveBack(jobId: string, owner: string): Promise<void> {
-    await this.renew(jobId, owner, 0);
-  }
-
-  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<'begun' | 'cancelled' | 'lost'> {
-    return now(() => {
-      const held = this.#owned(jobId, owner);
-      if (!held || held.leaseEnds <= performance.now()) return 'lost';
-      if (held.job.isCancelled) return 'cancelled';
+  begin(jobId: string, _: TaskHold, chunk: number, calls: number): Promise<StepResult> {
+    return this.#step(jobId, (held) => {
+      if (held.job.isCancelled) return;
       held.calls.set(chunk, calls);
-      return 'begun';
     });
   }
 
-  save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<boolean> {
-    return now(() => {
-      const held = this.#owned(jobId, owner);
-      if (!held) return false;
+  save({ jobId, chunk, results, counts, waiting }: ChunkChange): Promise<StepResult> {
+    return this.#step(jobId, (held) => {
       held.counts.set(chunk, counts);
       held.stored.set(chunk, { results, waiting });
       if (!waiting) held.calls.delete(chunk);
@@ -202,30 +168,21 @@ export class MemoryJobStore implements JobStore {
       for (const each of held.counts.values())
         for (const [status, count] of Object.entries(each)) total[status] = (total[status] ?? 0) + count;
       this.#change(held, { counts: total as Counts });
-      return true;
     });
   }
 
-  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<boolean> {
-    return now(() => {
-      const held = this.#owned(jobId, owner);
-      if (held) this.#change(held, { prepared: true, chunks, total });
-      return held !== undefined;
-    });
+  prepared(jobId: string, _: string, chunks: number, total: number): Promise<StepResult> {
+    return this.#step(jobId, (held) => this.#change(held, { prepared: true, chunks, total }));
   }
 
-  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<boolean> {
-    return now(() => {
-      const held = this.#owned(jobId, owner);
-      if (held) this.#finish(held, state, problem);
-      return held !== undefined;
-    });
+  finish(jobId: string, _: string, state: JobState, problem: ProblemBody | null): Promise<StepResult> {
+    return this.#step(jobId, (held) => this.#finish(held, state, problem));
   }
 
   cancel(jobId: string): Promise<void> {
     return now(() => {
-      const held = this.#jobs.get(jobId);
-      if (!held || isEnded(held.job.state)) return;
+      const held = this.#unended(jobId);
+      if (!held) return;
       this.#change(held, { isCancelled: true });
       if (held.job.startedAt === null) this.#finish(held, 'cancelled', null);
     });
@@ -233,8 +190,6 @@ export class MemoryJobStore implements JobStore {
 
   #finish(held: Held, state: JobState, problem: ProblemBody | null): void {
     for (const [chunk, { results }] of held.stored) held.stored.set(chunk, { results });
-    held.owner = '';
-    held.leaseEnds = 0;
     held.calls.clear();
     this.#slots.delete(held.job.definition.jobId);
     this.#change(held, { state, problem, finishedAt: Date.now() });
@@ -245,9 +200,18 @@ export class MemoryJobStore implements JobStore {
     held.changedAt = Date.now();
   }
 
-  #owned(jobId: string, owner: string): Held | undefined {
+  #step(jobId: string, step: (held: Held) => void): Promise<StepResult> {
+    return now(() => {
+      const held = this.#unended(jobId);
+      if (!held) return 'lost';
+      step(held);
+      return held.job.isCancelled ? 'cancelled' : 'done';
+    });
+  }
+
+  #unended(jobId: string): Held | undefined {
     const held = this.#jobs.get(jobId);
-    return held?.owner === owner ? held : undefined;
+    return held && !isEnded(held.job.state) ? held : undefined;
   }
 
   #forgetOld(): void {

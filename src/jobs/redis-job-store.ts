@@ -2,24 +2,23 @@ import type { RedisCommander } from 'ioredis';
 import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
+import type { TaskHold } from '../shared/task-queue.ts';
 import { fieldsOf, type JobFields, recordOf } from './job-fields.ts';
 import { countList, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import {
   BEGIN_CALL,
   CANCEL,
-  CLAIM,
   CREATE,
   FINISH,
   PREPARED,
   RELEASE,
-  RENEW,
   RESERVE,
   SAVE,
+  TAKE,
   UPLOAD,
 } from './job-scripts.ts';
 import {
   type ChunkChange,
-  type Claimed,
   DAY_MS,
   type JobQuery,
   type JobStore,
@@ -30,7 +29,9 @@ import {
   type Reservation,
   type Reserved,
   RESERVED_MS,
+  type StepResult,
   type StoredChunk,
+  type Taken,
   type UnfinishedJob,
   WAITING_MS,
 } from './job-store.ts';
@@ -162,70 +163,52 @@ export class RedisJobStore implements JobStore {
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {
     const ids = await this.#ask((client) => client.zrange(`${this.#prefix}unfinished`, '0', '-1'));
-    if (ids.length === 0) return [];
-    const [[seconds], all] = await this.#ask((client) =>
-      Promise.all([client.time(), Promise.all(ids.map((id) => fieldsOf(client, this.#of('job', id))))]),
+    const all = await this.#ask((client) =>
+      Promise.all(ids.map((id) => fieldsOf(client, this.#of('job', id)))),
     );
-    const now = Number(seconds) * 1_000;
     return ids.map((jobId, index) => {
-      const fields = all[index] as JobFields;
-      return {
-        jobId,
-        claims: Number(fields.claims),
-        isLeased: Number(fields.lease) > now,
-        createdAt: Number(fields.createdAt),
-        changedAt: Number(fields.changedAt),
-        state: (fields.state ?? 'queued') as JobState,
-      };
+      const { changedAt, state } = all[index] as JobFields;
+      return { jobId, changedAt: Number(changedAt), state: (state ?? 'queued') as JobState };
     });
   }
 
-  async claim(jobId: string, owner: string, leaseMs: number): Promise<Claimed> {
-    const [kind, calls = []] = await this.#run<[Claimed['kind'], string[]?]>(
-      CLAIM,
-      [this.#of('job', jobId), this.#of('calls', jobId), `${this.#prefix}unfinished`],
-      [jobId, owner, leaseMs],
+  async take(jobId: string, { token, lock }: TaskHold): Promise<Taken> {
+    const [kind, calls = []] = await this.#run<[Taken['kind'], string[]?]>(
+      TAKE,
+      [this.#of('job', jobId), this.#of('calls', jobId), `${this.#prefix}unfinished`, lock],
+      [jobId, token],
     );
-    if (kind !== 'claimed') return { kind };
+    if (kind !== 'taken') return { kind };
     const job = await this.read(jobId);
-    if (!job) return { kind: 'missing' };
+    if (!job) return { kind: 'ended' };
     const recorded = new Map<number, number>();
     for (let at = 0; at < calls.length; at += 2) recorded.set(Number(calls[at]), Number(calls[at + 1]));
     return { kind, job, calls: recorded };
   }
 
-  renew(jobId: string, owner: string, leaseMs: number): Promise<'renewed' | 'cancelled' | 'lost'> {
-    return this.#run(RENEW, [this.#of('job', jobId)], [owner, leaseMs]);
+  begin(jobId: string, { token, lock }: TaskHold, chunk: number, calls: number): Promise<StepResult> {
+    const keys = [this.#of('job', jobId), this.#of('calls', jobId), lock];
+    return this.#run(BEGIN_CALL, keys, [token, chunk, calls]);
   }
 
-  async giveBack(jobId: string, owner: string): Promise<void> {
-    await this.renew(jobId, owner, 0);
-  }
-
-  begin(jobId: string, owner: string, chunk: number, calls: number): Promise<'begun' | 'cancelled' | 'lost'> {
-    return this.#run(BEGIN_CALL, [this.#of('job', jobId), this.#of('calls', jobId)], [owner, chunk, calls]);
-  }
-
-  async save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<boolean> {
+  save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<StepResult> {
     const kinds = ['job', 'waiting', 'results', 'counts', 'calls'] as const;
     const keys = kinds.map((kind) => this.#of(kind, jobId));
-    const saved = await this.#run<number>(SAVE, keys, [
+    return this.#run(SAVE, keys, [
       ...[owner, chunk, this.#sealed(this.#of('results', jobId), chunk, results)],
       JSON.stringify(countList(counts)),
       waiting ? this.#sealed(this.#of('waiting', jobId), chunk, waiting) : '',
     ]);
-    return saved === 1;
   }
 
-  async prepared(jobId: string, owner: string, chunks: number, total: number): Promise<boolean> {
-    return (await this.#run<number>(PREPARED, [this.#of('job', jobId)], [owner, chunks, total])) === 1;
+  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<StepResult> {
+    return this.#run(PREPARED, [this.#of('job', jobId)], [owner, chunks, total]);
   }
 
-  async finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<boolean> {
+  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<StepResult> {
     // It may name members.
     const sealed = problem ? this.#sealer.seal(JSON.stringify(problem), this.#problemOf(jobId)) : '';
-    const values = [owner, jobId, state, sealed, KEPT_MS];
-    return (await this.#run<number>(FINISH, this.#ending(jobId), values)) === 1;
+    return this.#run(FINISH, this.#ending(jobId), [owner, jobId, state, sealed, KEPT_MS]);
   }
 
   async cancel(jobId: string): Promise<void> {

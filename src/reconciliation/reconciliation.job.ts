@@ -1,36 +1,55 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { OrderStoreConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
 import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { taskQueue } from '../redis/job-queue.ts';
 import { ReconciliationSchedule } from './schedule.ts';
-import type { ReconciliationAttempt, AttemptRunner } from './attempt-runner.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 import { edge } from '../shared/edge.ts';
+import type { QueuedTask, TaskQueue } from '../shared/task-queue.ts';
 
-/** The token of {@link AttemptRunner}, which has two implementations. */
-export const ATTEMPT_RUNNER = Symbol('AttemptRunner');
+/** One attempt to find the order of the record of this name. */
+interface Attempt {
+  readonly write: string;
+}
+
 const PAGE = 100;
+/**
+ * Longer than it takes until every replica has read the list, so that no other queues it a second time. A replica that starts later may
+ * queue an attempt again that is due for longer: that costs one search.
+ */
+const REMEMBERED_S = 2 * 3_600;
 
 /**
  * Starts reconciliation attempts at their times for orders that are in doubt, or that the platform places later, for as long as they
- * are. It reads the order ledger's list instead of listening to moves, because the list is complete also when a replica died.
+ * are. It reads the order ledger's list instead of listening to moves, because the list is complete also when a replica died. The queue
+ * makes each attempt once, in one of the replicas.
  */
 @Injectable()
 export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {
   /** The last attempt of each order, by the name of its record. */
   #queued = new Map<string, string>();
+  readonly #queue: TaskQueue<Attempt>;
   #scannedAllAt = -Infinity;
   #scanning = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly keeper: OrderLedgerKeeper,
-    private readonly reconciler: OrderReconciler,
+    reconciler: OrderReconciler,
     private readonly times: ReconciliationSchedule,
-    @Inject(ATTEMPT_RUNNER) private readonly runner: AttemptRunner,
-  ) {}
+    config: OrderStoreConfig,
+    log: Log,
+  ) {
+    const settings = { room: 'reconciliation', name: 'attempts', concurrency: 1, rememberedS: REMEMBERED_S };
+    this.#queue = taskQueue<Attempt>(config, log, settings, async ({ write }, { over }) => {
+      await reconciler.reconcile(write, over);
+      return !over.aborted;
+    });
+  }
 
   onApplicationBootstrap(): void {
-    this.runner.start((write, abandon) => this.reconciler.reconcile(write, abandon));
     this.#timer = setInterval(
       edge('reconciliation', () => this.#tick()),
       this.times.scan,
@@ -39,7 +58,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
 
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
-    await this.runner.close();
+    await this.#queue.close();
   }
 
   /** One scan at a time. A failure means that the store or the queue is away, which the log says already. */
@@ -61,9 +80,9 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
       // The id has the time of submission: after a settlement the same number may be sent again.
       if (attempt >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${attempt}`);
     }
-    const attempts: ReconciliationAttempt[] = [];
-    for (const [write, id] of due) if (this.#queued.get(write) !== id) attempts.push({ id, write });
-    if (attempts.length > 0) await this.runner.ask(attempts);
+    const attempts: QueuedTask<Attempt>[] = [];
+    for (const [write, id] of due) if (this.#queued.get(write) !== id) attempts.push({ id, data: { write } });
+    await this.#queue.add(attempts);
     this.#queued = due;
     if (isOfAll) this.#scannedAllAt = at;
   }

@@ -1,38 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, Queue, Worker } from 'bullmq';
+import type { OrderStoreConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
-import { queueClient, type RedisServer } from './redis-client.ts';
+import { environmentName } from './key-names.ts';
+import { queueClient, type RedisServer, serverOf } from './redis-client.ts';
 import { redisErrorReason } from './redis-error.ts';
 import { edge, reportFault } from '../shared/edge.ts';
-
-/** Something to do once, by whichever replica takes it. */
-export interface QueuedTask<T> {
-  /** The same in all replicas: a task with an id that is queued is not queued again. */
-  readonly id: string;
-  readonly data: T;
-}
+import {
+  LocalQueue,
+  type QueuedTask,
+  type RunTask,
+  type TaskHold,
+  type TaskQueue,
+} from '../shared/task-queue.ts';
 
 export interface QueueSettings {
-  readonly server: RedisServer;
-  /** Of all keys. The queue's scripts touch several keys, which a cluster must have in one slot: hence with braces. */
-  readonly prefix: string;
+  /** The queue's scripts touch several keys, which a cluster must have in one slot: they have the room's name in braces. */
+  readonly room: string;
   readonly name: string;
   /** Tasks at a time in this process. */
   readonly concurrency: number;
   /** For how long a task that was done is remembered, so that it is not queued again; 0: not at all. */
   readonly rememberedS: number;
-  readonly log: Log;
 }
 
 /**
- * A worker that dies loses its task: the lock ends, and then a check of another worker finds it. The library's own times add up to more
- * than a minute.
+ * A worker that dies loses its task: the lock ends, and then a check of another worker finds it, however often that happens. The
+ * library's own times add up to more than a minute.
  */
-const TAKEN_OVER = { lockDuration: 10_000, stalledInterval: 5_000, runRetryDelay: 1_000 };
+const TAKEN_OVER = {
+  ...{ lockDuration: 5_000, lockRenewTime: 1_000, stalledInterval: 2_000, runRetryDelay: 1_000 },
+  maxStalledCount: Number.MAX_SAFE_INTEGER,
+};
+/** What the library keeps of a failure stays in Redis: it may name members. */
+const TRIED_AGAIN = {
+  ...{ attempts: Number.MAX_SAFE_INTEGER, stackTraceLimit: 0 },
+  backoff: { type: 'fixed', delay: 1_000 },
+};
+/** So long a process that ends tries to give its tasks back. Redis may be away. */
+const GIVEN_BACK_MS = 1_000;
 
 interface OpenQueue<T> {
   readonly client: ReturnType<typeof queueClient>;
   readonly queue: Queue<T>;
   readonly worker: Worker<T>;
+}
+
+/** Of all replicas, or of this process where there is no Redis. */
+export function taskQueue<T extends object>(
+  config: OrderStoreConfig,
+  log: Log,
+  settings: QueueSettings,
+  run: RunTask<T>,
+): TaskQueue<T> {
+  const server = serverOf(config);
+  if (!server) return new LocalQueue(settings.name, settings.concurrency, run);
+  const prefix = `{${environmentName(config.platform)}:${settings.room}}`;
+  return new JobQueue({ ...settings, server, prefix, log }, run);
 }
 
 /**
@@ -41,18 +65,23 @@ interface OpenQueue<T> {
  *
  * The first task opens the queue. Until then there is no connection, and the large library is not loaded.
  */
-export class JobQueue<T extends object> {
+export class JobQueue<T extends object> implements TaskQueue<T> {
   #opened: Promise<OpenQueue<T>> | undefined;
   #closed = false;
+  /** By the id of the task. */
+  readonly #runs = new Map<string, Promise<boolean>>();
 
   constructor(
-    private readonly settings: QueueSettings,
-    private readonly run: (data: T) => Promise<unknown>,
+    private readonly settings: QueueSettings & {
+      readonly server: RedisServer;
+      readonly prefix: string;
+      readonly log: Log;
+    },
+    private readonly run: RunTask<T>,
   ) {}
 
-  /** Resolves when the tasks are queued, or were queued before. */
   async add(tasks: readonly QueuedTask<T>[]): Promise<void> {
-    if (this.#closed) return;
+    if (this.#closed || tasks.length === 0) return;
     const { queue } = await (this.#opened ??= this.#open());
     await (queue as Queue).addBulk(
       tasks.map(({ id, data }) => ({ name: this.settings.name, data, opts: { jobId: id } })),
@@ -60,16 +89,19 @@ export class JobQueue<T extends object> {
   }
 
   /**
-   * Does not wait for Redis, which may be away: another replica repeats a task that is cut off here. The queue did not open the
+   * Waits for what is under way, and not for Redis: where the tasks cannot be given back, their locks end. The queue did not open the
    * connection, so it does not close it either.
    */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#opened) return;
     const { client, queue, worker } = await this.#opened;
-    await worker.close(true);
-    await queue.close();
+    const closed = worker.close();
+    worker.cancelAllJobs();
+    await Promise.allSettled(this.#runs.values());
+    await Promise.race([closed, sleep(GIVEN_BACK_MS)]);
     client.disconnect();
+    await queue.close();
   }
 
   async #open(): Promise<OpenQueue<T>> {
@@ -81,16 +113,13 @@ export class JobQueue<T extends object> {
     const queue = new bull.Queue<T>(name, {
       ...options,
       streams: { events: { maxLen: 100 } },
-      defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
+      defaultJobOptions: { ...TRIED_AGAIN, removeOnComplete: kept, removeOnFail: kept },
     });
-    const task = async ({ data }: Job<T>) => {
-      try {
-        await this.run(data);
-      } catch (error) {
-        // The library keeps the task as failed, and says nothing.
-        reportFault(`task of ${name}`, error);
-        throw error;
-      }
+    // The library gives the signal to a function of three parameters only.
+    const task = async (job: Job<T>, token?: string, over?: AbortSignal) => {
+      if (!token || !over) throw new Error('a task has a lock');
+      const lock = queue.toKey(`${job.id}:lock`);
+      if (!(await this.#work(job, { token, lock, over }))) throw new Error('the task is not done');
     };
     const worker = new bull.Worker<T>(name, task, { ...options, ...TAKEN_OVER, concurrency });
     const failed = edge(`queue ${name}`, (error: Error) =>
@@ -99,6 +128,24 @@ export class JobQueue<T extends object> {
     client.on('error', failed);
     queue.on('error', failed);
     worker.on('error', failed);
+    const lost = edge(`lock of ${name}`, (ids: string[]) => ids.forEach((id) => worker.cancelJob(id)));
+    worker.on('lockRenewalFailed', lost);
     return { client, queue, worker };
+  }
+
+  /** A task whose lock was lost may come back to the same process before it knows. */
+  async #work({ id = '', data }: Job<T>, hold: TaskHold): Promise<boolean> {
+    if (this.#closed || this.#runs.has(id)) return false;
+    const run = this.run(data, hold);
+    this.#runs.set(id, run);
+    try {
+      return await run;
+    } catch (error) {
+      // The library keeps the failure, and says nothing.
+      reportFault(`task of ${this.settings.name}`, error);
+      return false;
+    } finally {
+      this.#runs.delete(id);
+    }
   }
 }

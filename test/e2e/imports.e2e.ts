@@ -762,6 +762,39 @@ describe('on two replicas', () => {
     expect((await importBy(second, NORTH, ofNorth, key)).body['jobId']).toBe(north.body['jobId']);
   });
 
+  it('J16 a replica that loses its lock under way sends nothing further, and the next one nothing again', async () => {
+    // The platform carries two calls out, and their answers are held back.
+    const late = { phase: 'after', times: 2, action: { hang: true } };
+    const rules = await sandbox.fault({ operation: 'addMembers', ...late });
+    const answer = await importBy(gateway, NORTH, file(newRows('fence', 400)));
+    await isCalled('addMembers', 2);
+    await ask(shared.redis(), async (client) => {
+      const [lock = ''] = await client.keys(`*:imports}:imports:${String(answer.body['jobId'])}:lock`);
+      expect(await client.del(lock)).toBe(1);
+    });
+    const job = await ended(answer);
+    expect(job).toMatchObject({ state: 'succeeded', total: 400, succeeded: 400 });
+    await letGo(rules);
+    // Until then the first replica has had its answers.
+    await ended(await importBy(second, NORTH, file(newRows('later', 1))));
+    expect(await sandbox.journal('addMembers')).toHaveLength(5);
+    expect((await gateway.get(accepted(answer))).body).toEqual(job);
+  });
+
+  it('J17 an import goes on whose task the order store has lost', async () => {
+    const rules = await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
+    const answer = await importBy(gateway, NORTH, file(newRows('queued', 250)));
+    await isCalled('listMembers', 1);
+    await ask(shared.redis(), async (client) => {
+      const queue = await client.keys('*:imports}:imports:*');
+      expect(queue.length).toBeGreaterThan(2);
+      await client.del(queue);
+    });
+    await sandbox.heal(rules);
+    expect(await ended(answer)).toMatchObject({ state: 'succeeded', succeeded: 250 });
+    expect(await sandbox.journal('addMembers')).toHaveLength(3);
+  });
+
   describe('J9 a caller that loses its rights', () => {
     let kept: CallerEntry[];
     beforeEach(() => {

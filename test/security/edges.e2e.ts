@@ -141,10 +141,6 @@ describe('S22 what Node calls', () => {
       await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 3_500 } });
       await get(ASSETS, { 'cache-control': 'no-cache' });
     },
-    'import lease': async () => {
-      await sandbox.fault({ operation: 'addMembers', times: 1, action: { delayMs: 3_000 } });
-      await upload();
-    },
     jobs: upload,
     // The gateway gives up a stranger that does not go on after two seconds.
     'lingering connection': () =>

@@ -16,7 +16,7 @@ export const variants = {
     act: 'killed-before-the-record',
     apply: async () => {
       const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
-      around(RedisJobStore.prototype, 'begin', () => Promise.resolve('begun'));
+      around(RedisJobStore.prototype, 'begin', () => Promise.resolve('done'));
     },
   },
   'no-lookup-after-a-lost-response': {
