@@ -83,7 +83,6 @@ export const variants = {
     act: 'store-killed',
     apply: async () => {
       const { StoreMemory } = await load.memory();
-      around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
       around(StoreMemory.prototype, 'ofAll', () => Promise.resolve(undefined));
     },
   },
@@ -115,7 +114,6 @@ export const variants = {
     act: 'split-brain',
     apply: async () => {
       const { StoreMemory } = await load.memory();
-      around(StoreMemory.prototype, 'load', () => Promise.resolve([]));
       around(StoreMemory.prototype, 'ofAll', () => Promise.resolve(undefined));
       const { AcknowledgedScripts } = await load.acknowledged();
       around<Promise<object>>(AcknowledgedScripts.prototype, 'run', async (goOn, all) => ({
