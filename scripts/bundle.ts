@@ -5,7 +5,7 @@
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from './bundle-options.ts';
 import { withoutFunctionNames } from './function-names.ts';
 import { ownMap } from './own-map.ts';
@@ -16,30 +16,6 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
   (name) => `node_modules/swagger-ui-dist/${name}`,
 );
 
-/** Modules that take time at each start and whose results the gateway never uses, with what the bundle has in their place. */
-const REPLACED: readonly (readonly [module: RegExp, code: string])[] = [
-  // Where a transport's worker was asked for, which the log has not. With source maps Node would decode the whole map for that.
-  [/^\.\/lib\/caller$/, 'module.exports = () => []'],
-  // Loads the numbers of all countries. A DTO that has this rule ends the start, which the tests of the bundle make.
-  [
-    /\/IsPhoneNumber$/,
-    "exports.IsPhoneNumber = () => { throw new Error('The bundle has no phone numbers: see scripts/bundle.ts') }",
-  ],
-  // Loads all types of files, for bodies of a kind that the platform does not take.
-  [/^form-data$/, 'module.exports = class FormData {}'],
-];
-
-const leaveOut: Plugin = {
-  name: 'leave-out',
-  setup(bundle) {
-    for (const [filter, contents] of REPLACED) {
-      const namespace = `replaced ${filter.source}`;
-      bundle.onResolve({ filter }, ({ path }) => ({ path, namespace }));
-      bundle.onLoad({ filter: /./, namespace }, () => ({ contents, loader: 'js' }));
-    }
-  },
-};
-
 const { metafile } = await build({
   entryPoints: { gateway: 'dist/main.js', 'guard-init': 'dist/order-ledger/guard-init.js' },
   outdir: 'dist/bundle',
@@ -48,7 +24,6 @@ const { metafile } = await build({
   sourcemap: true,
   sourcesContent: false,
   metafile: true,
-  plugins: [leaveOut],
 });
 for (const file of ['dist/bundle/gateway.js', 'dist/bundle/guard-init.js']) {
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));

@@ -262,8 +262,6 @@ describe('the bundled gateway', () => {
     expect(known.filter((name) => !named.has(name))).toEqual([]);
     const { dependencies } = read<{ dependencies: object }>('package.json');
     expect(Object.keys(dependencies).filter((name) => !named.has(name))).toEqual([]);
-    // They cost time at each start, and are never used.
-    expect(['libphonenumber-js', 'form-data'].filter((name) => named.has(name))).toEqual([]);
     const locked = Object.entries(packages).map(([path, { version, integrity = '' }]) => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
       return `${name} ${version} ${Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')}`;
