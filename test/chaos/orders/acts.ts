@@ -27,6 +27,16 @@ async function judged(
   return found;
 }
 
+/** Each gateway has looked at the store that came back, and takes orders or has stopped them: a busy machine needs a while for it. */
+function looked({ fleet }: OrderStage): Promise<void> {
+  const decided = /^gateway_order_store_stopped\{reason="(none|count|epoch)"\} 1/m;
+  return until('each gateway has looked at the store', async () => {
+    const metrics = fleet.gateways.map(({ managementUrl }) => fetch(`${managementUrl}/metrics`));
+    const texts = (await Promise.all(metrics)).map((response) => response.text());
+    return (await Promise.all(texts)).every((text) => decided.test(text));
+  });
+}
+
 /** Each of the orders is submitted to each of the gateways. */
 function handIn(
   { desk }: OrderStage,
@@ -245,6 +255,7 @@ export const acts = {
     stage.store.copy();
     await handIn(stage, names.slice(10), stage.all.slice(-1));
     await stage.store.restore();
+    await looked(stage);
     for (const gateway of stage.all)
       await Promise.all(names.map((name) => stage.desk.submit(name, { at: [gateway], tries: 4 })));
     const found = await judged(stage, { lost: true });
@@ -257,6 +268,7 @@ export const acts = {
     const names = numbered('emptied', 20);
     await handIn(stage, names, [0]);
     await stage.emptyStore();
+    await looked(stage);
     const after = await Promise.all(
       names.flatMap((name) =>
         stage.all.map((gateway) => stage.desk.submit(name, { at: [gateway], tries: 4 })),
