@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
 import { Connections } from './connections.ts';
+import { maxConnections } from './server-limits.ts';
 
 let server: Server;
 let clients: Socket[];
@@ -91,6 +92,10 @@ describe('K21 the connection that makes room for a new one', () => {
     await once(refused, 'close');
     expect(callers.map(({ closed }) => closed)).toEqual([false, false, false, false]);
   });
+});
+
+it('K21 the limit of connections leaves most of a small memory for requests', () => {
+  expect(maxConnections(512 * 1024 * 1024)).toBeLessThan(6_000);
 });
 
 describe('K42 requests at once on one connection', () => {

@@ -7,6 +7,7 @@ import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { answerFault } from '../problem/fault-answer.ts';
+import { memoryLimit } from './memory.ts';
 
 /** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
 
@@ -36,6 +37,8 @@ const LINGER_STRANGER_MS = 2_000;
 const MAX_LINGERING_STRANGERS = 256;
 
 const MAX_CONNECTIONS = 10_000;
+/** Of memory for each connection that may be open: an idle one takes less, one that is served may take more. */
+const BYTES_A_CONNECTION = 96 * 1024;
 /** Open files that are left for the platform, Redis and the log. */
 const RESERVED_FILES = 1_024;
 
@@ -111,9 +114,14 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-export function maxConnections(): number {
+/** How many connections may be open, in a process with this memory (bytes). */
+export function maxConnections(memory = memoryLimit()): number {
   const files = openFiles();
-  return Math.min(MAX_CONNECTIONS, Math.max(files - RESERVED_FILES, Math.floor(files / 2)));
+  return Math.min(
+    MAX_CONNECTIONS,
+    Math.floor(memory / BYTES_A_CONNECTION),
+    Math.max(files - RESERVED_FILES, Math.floor(files / 2)),
+  );
 }
 
 /** The number of files that this process may have open. */
