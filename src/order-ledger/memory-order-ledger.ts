@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { type LedgerRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
 import {
   type Begin,
@@ -44,8 +45,11 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     private readonly rules = transitions,
   ) {}
 
-  begin(write: Begin): Promise<Begun> {
-    return Promise.resolve(this.#begin(write));
+  /** Orders that arrive in one turn of the event loop continue together, which takes less of the processor than one after the other. */
+  async begin(write: Begin): Promise<Begun> {
+    const begun = this.#begin(write);
+    await endOfTurn();
+    return begun;
   }
 
   holds(name: string, owner: string): Promise<boolean> {

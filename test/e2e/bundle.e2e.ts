@@ -7,7 +7,7 @@ import { API_PAGE, CONSOLE_PAGE, managementPaths, publicPaths } from '../../scri
 import { Fleet } from '../support/fleet.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** What `npm start` and the image run: one file with a map to the sources, and the files of its pages. */
 
@@ -44,13 +44,12 @@ const TELLING = `
 
 /** What the image has, far from any other package. */
 const image = mkdtempSync(join(tmpdir(), 'bundle-'));
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
 
 beforeAll(async () => {
   const files = ['package.json', 'CHANGELOG.md', 'docs/operating.md', 'config/response-examples.json'];
   for (const path of [...files, 'dist/bundle']) cpSync(path, join(image, path), { recursive: true });
-  sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, {
     how: {
       folder: image,
@@ -66,7 +65,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet.stop();
-  await sandbox.close();
   rmSync(image, { recursive: true });
 });
 

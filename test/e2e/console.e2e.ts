@@ -6,7 +6,7 @@ import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** The operator's console in a browser, on the management listener of one of two replicas of the built gateway. */
 
@@ -18,14 +18,13 @@ const SECTIONS = {
 } as const;
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
 let consoleUrl: string;
 let page: Page;
 const visit = useVisits({ often: true });
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 2, {
     environment: { ACCEPTED_ALERT_AFTER_MS: '1' },
     redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
@@ -33,10 +32,7 @@ beforeAll(async () => {
   });
   consoleUrl = `${fleet.gateways[0]?.managementUrl}/console`;
 });
-afterAll(async () => {
-  await fleet.stop();
-  await sandbox.close();
-});
+afterAll(() => fleet.stop());
 beforeEach(async () => {
   await visit.open(consoleUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
   ({ page } = visit);

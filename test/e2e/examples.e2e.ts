@@ -3,7 +3,7 @@ import { prepareDemo } from '../../scripts/demo-state.ts';
 import { scopes } from '../../src/caller/scopes.ts';
 import { document, type DocumentedRoute, routes } from '../support/contract.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Everything that a reader of the API page may send by pressing its buttons, without typing. */
 
@@ -55,11 +55,10 @@ describe.each([
   ['in the order of the document', examples],
   ['in reverse order', examples.toReversed()],
 ])('the examples of the document on a fresh demo, %s', (_, inOrder) => {
-  let sandbox: TestSandbox;
+  const sandbox = useSandbox();
   let gateway: TestGateway;
 
   beforeAll(async () => {
-    sandbox = await TestSandbox.start();
     const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
     gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '30000' }, [
       { name: 'demo', scopes: [...scopes], ...all },
@@ -72,10 +71,7 @@ describe.each([
         sandboxUrl: sandbox.url,
       });
   });
-  afterAll(async () => {
-    await gateway.stop();
-    await sandbox.close();
-  });
+  afterAll(() => gateway.stop());
 
   const rounds = ['once', 'again'].flatMap((round) => inOrder.map((example) => ({ round, ...example })));
   it.each(rounds)('$title works $round', async (example) => {

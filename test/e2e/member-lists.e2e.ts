@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { newSecret } from '../support/canary.ts';
 import { Fleet, type FleetAnswer } from '../support/fleet.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Lists of members that are read to their end, on platforms whose pages are not those that the gateway asks for. */
 
@@ -24,13 +24,8 @@ interface Streamed {
   readonly isWhole: boolean;
 }
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
-afterAll(() => sandbox.close());
 
 /** Replicas that know nothing of the platform yet. */
 function started(replicas = 1): Promise<Fleet> {

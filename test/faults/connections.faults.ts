@@ -9,7 +9,7 @@ import { Fleet } from '../support/fleet.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
 import { type Conversation, converse } from '../support/raw-client.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** What callers do to their connections, against the shipped gateway. All long cases run at once, and are checked later. */
 
@@ -25,7 +25,7 @@ Socket.prototype.setTimeout = function (ms, ...rest) {
 };`;
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n';
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 /** Of three: one for most tests, one with few file descriptors, so that few connections fill it, and one with quick limits. */
 let fleet: Fleet;
 let slow: Record<keyof ReturnType<typeof startSlow>, Promise<unknown>>;
@@ -33,7 +33,6 @@ let slow: Record<keyof ReturnType<typeof startSlow>, Promise<unknown>>;
 const running: Socket[] = [];
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, { callers: [{ name: 'neighbour' }] });
   await fleet.launch({}, { maxFiles: 256 });
   await fleet.launch({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(QUICK)}` });
@@ -43,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const socket of running) socket.destroy();
   await fleet.stop();
-  await sandbox.close();
 });
 
 const url = (of = 0) => fleet.gateways[of]?.url as string;

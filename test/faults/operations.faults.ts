@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -6,6 +6,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** What operators do to a running gateway. */
 
@@ -15,18 +16,14 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ORDERS = '/v1/license-orders';
 const CURRENT = '/v1/sessions/current';
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let redis: RunningRedis;
 const { atEnd, ended } = endings();
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
 beforeEach(async () => {
   await sandbox.reset({ tokens: true });
   redis = ended(await startRedis());
 });
-afterAll(() => sandbox.close());
 
 async function gatewayWith(
   encryptionKeys: string,

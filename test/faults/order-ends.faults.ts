@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Fleet, type FleetAnswer } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** How orders end that the platform's answer did not end, at two replicas as they are shipped. */
 
@@ -12,7 +12,7 @@ const BUYER = { customerId: 'cus-harbour-default' };
 /** Replica 0 waits a day until an accepted order may be settled, replica 1 no time at all. */
 const [PATIENT, HASTY] = [0, 1];
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
 let numbers = 0;
 const newNumber = () => `SO-E${++numbers}`;
@@ -32,17 +32,13 @@ const metricOf = async (replica: number, name: string): Promise<number> => {
 };
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 2, {
     redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
     each: [{}, { ACCEPTED_ALERT_AFTER_MS: '1' }],
   });
 });
 beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await fleet.stop();
-  await sandbox.close();
-});
+afterAll(() => fleet.stop());
 
 /** Places a purchase; `action` changes the platform's answer to it. */
 async function placed(number: string, action: object, over: object = {}): Promise<FleetAnswer> {

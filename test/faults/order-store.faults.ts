@@ -14,7 +14,7 @@ import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 import { credential } from '../support/settings.ts';
 
 /** What happens to orders when the order store itself fails: its clock, its memory, its replicas, its keys. */
@@ -24,14 +24,10 @@ const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 const { ended } = endings();
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterAll(() => sandbox.close());
 
 const newRedis = async (...args: string[]) => ended(await startRedis([...DURABLE, ...args]));
 const ofStore = ({ url }: { url: string }) => ({

@@ -10,7 +10,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, startRedis, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 import { whenClosed } from '../support/socket.ts';
 
 /**
@@ -21,13 +21,9 @@ import { whenClosed } from '../support/socket.ts';
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const HOUR_MS = 3_600_000;
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
 beforeEach(() => sandbox.reset());
-afterAll(() => sandbox.close());
 
 let numbers = 0;
 const newNumber = () => `SO-F${++numbers}`;

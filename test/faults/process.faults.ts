@@ -11,7 +11,7 @@ import { newApiKey } from '../support/canary.ts';
 import { type GatewayProcess, SHIPPED_START, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { freePort, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Faults of the process itself: of the shipped gateway, of `npm start`, and of the demo. */
 
@@ -23,18 +23,14 @@ const DAY_MS = 24 * 3600 * 1000;
 const READY = '/health/ready';
 const LIVE = '/health/live';
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 const children: ChildProcess[] = [];
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
 beforeEach(() => sandbox.reset());
 afterEach(() => {
   for (const { pid, exitCode, signalCode } of children.splice(0))
     if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
 });
-afterAll(() => sandbox.close());
 
 /** A gateway, and its process. */
 interface Started {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { environmentName } from '../../src/redis/key-names.ts';
 import { orderStoreRights, refusalsOf, type Rights, sharedRights } from '../../src/redis/rights.ts';
@@ -13,7 +13,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 import { credential, type LogLine, settings } from '../support/settings.ts';
 
 /** What Redis requires of the gateway before it serves: a password, a certificate, rights. */
@@ -22,14 +22,10 @@ jest.setTimeout(120_000);
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 const { atEnd, ended } = endings();
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterAll(() => sandbox.close());
 
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const gatewayAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>

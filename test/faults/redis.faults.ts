@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
@@ -8,7 +8,7 @@ import { FaultProxy } from '../support/fault-proxy.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { ask, type RunningRedis, startRedis, startSentinel, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** What callers notice of Redis' faults: reads, tokens and sessions. Each title begins with its row of the fault catalogue. */
 
@@ -18,15 +18,11 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const ENCRYPTION_KEYS = newEncryptionKey();
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 /** Ended after each test, the youngest first. */
 const { atEnd, ended } = endings();
 
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterAll(() => sandbox.close());
 
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const comesBack = ({ port }: RunningRedis) => newRedis('--port', String(port));

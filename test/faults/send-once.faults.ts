@@ -8,24 +8,20 @@ import type { LateOutcome, SendOnce } from '../../src/upstream/upstream-path.ts'
 import { order, read } from '../support/expected.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { send } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** A call that must not be sent twice, from the upstream client to the platform and back. */
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let gateway: GatewayInProcess;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   gateway = await startInProcess(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '2500' });
   // With a token already, so that the deadline is that of the order alone.
   expect((await send(gateway, read)).status).toBe(200);
 });
 beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+afterAll(() => gateway.stop());
 
 const everything = new Set(['*']);
 

@@ -7,7 +7,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 import { credential } from '../support/settings.ts';
 import { json, raw, TokenServer } from '../support/token-server.ts';
 
@@ -17,12 +17,11 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const HOURS_MS = 2 * 3_600_000;
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 /** All gateways ask here. It passes their requests on to the sandbox until a test changes that. */
 let endpoint: TokenServer;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   endpoint = await TokenServer.start();
 });
 afterAll(() => Promise.all([sandbox.close(), endpoint.close()]));

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TestGateway } from '../support/gateway.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Clients that generators make from config/openapi.json: they compile under `strict`, and work without a cast. */
 
@@ -13,12 +13,11 @@ const DOCUMENT = resolve('config/openapi.json');
 const CLIENTS = 'test/generators/clients/main.ts';
 const run = promisify(execFile);
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let gateway: TestGateway;
 let folder: string;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   gateway = await TestGateway.start(sandbox);
   folder = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
   copyFileSync(CLIENTS, join(folder, 'main.ts'));
@@ -57,7 +56,6 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await gateway.stop();
-  await sandbox.close();
 });
 
 function write(name: string, content: object): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
@@ -11,17 +11,12 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { AUDIENCE, Issuer } from '../support/issuer.ts';
 import { send } from '../support/operations.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Node's switch that turns certificate checks off for the whole process. It must not work on the gateway. */
 
 const { atEnd, ended } = endings();
-let sandbox: TestSandbox;
-
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
-afterAll(() => sandbox.close());
+const sandbox = useSandbox();
 
 /** A fatal alert, decode_error (RFC 8446, section 6). */
 const ALERT = Buffer.from([0x15, 3, 3, 0, 2, 2, 50]);

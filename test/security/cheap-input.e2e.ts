@@ -6,7 +6,7 @@ import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import type { Question } from '../support/longest-turn.ts';
 import { orderOf } from '../support/order-body.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Input that costs its sender nothing, as much of it as a request may have: what does it cost others? */
 
@@ -102,20 +102,16 @@ const cheapInputs: Readonly<Record<string, CheapInput>> = {
   'spaces after the type': ofType(`application/x-ndjson${' '.repeat(MOST_HEADER)}; a=b`),
 };
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   const preload = new URL('../support/longest-turn.ts', import.meta.url).href;
   fleet = await Fleet.start(sandbox, 1, { how: { nodeOptions: `--import ${preload} --no-warnings` } });
   gateway = fleet.gateways[0] as GatewayProcess;
 });
-afterAll(async () => {
-  await fleet.stop();
-  await sandbox.close();
-});
+afterAll(() => fleet.stop());
 
 /** The longest time for which one turn of the event loop has used the processor since the last question. */
 async function longestTurnMs(): Promise<number> {

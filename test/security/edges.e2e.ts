@@ -8,7 +8,7 @@ import type { GatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { converse } from '../support/raw-client.ts';
 import { ask, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** What throws outside of every handler: nothing above it would catch, so each such function is an edge (src/shared/edge.ts). */
 
@@ -72,12 +72,11 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
 describe('S22 what Node calls', () => {
   const callbacks = scan();
-  let sandbox: TestSandbox;
+  const sandbox = useSandbox();
   let fleet: Fleet;
   let gateway: GatewayProcess;
 
   beforeAll(async () => {
-    sandbox = await TestSandbox.start();
     fleet = await Fleet.start(sandbox, 1, {
       how: {
         nodeOptions: `--no-warnings --import ${new URL('../support/fault-edges.ts', import.meta.url).href}`,
@@ -88,10 +87,7 @@ describe('S22 what Node calls', () => {
     });
     gateway = fleet.gateways[0] as GatewayProcess;
   });
-  afterAll(async () => {
-    await fleet.stop();
-    await sandbox.close();
-  });
+  afterAll(() => fleet.stop());
 
   it('is an edge, everywhere in the product, and is excepted nowhere for nothing', () => {
     expect(callbacks.filter(({ isEdge }) => isEdge).length).toBeGreaterThan(40);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { converse } from '../support/raw-client.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Row S11: everything that exhausts a process, at once. Each alone is a row of clients (K1 to K3, K18 to K21, K31, K38 to K42). */
 
@@ -13,20 +13,16 @@ const QUOTA = 50;
 const FLOOD = 300;
 const MIB = 1024 * 1024;
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   const flooder = { name: 'flooder', rateLimit: { requests: QUOTA, perSeconds: 3_600 } };
   fleet = await Fleet.start(sandbox, 1, { callers: [flooder, { name: 'neighbour' }] });
   gateway = fleet.gateways[0] as GatewayProcess;
 });
-afterAll(async () => {
-  await fleet.stop();
-  await sandbox.close();
-});
+afterAll(() => fleet.stop());
 
 function residentMiB(): number {
   const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');

@@ -14,16 +14,12 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { Issuer } from '../support/issuer.ts';
 import { send } from '../support/operations.ts';
 import { until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 import { credential } from '../support/settings.ts';
 
 const { ended } = endings();
-let sandbox: TestSandbox;
-beforeAll(async () => {
-  sandbox = await TestSandbox.start();
-});
+const sandbox = useSandbox();
 beforeEach(() => sandbox.reset({ tokens: true }));
-afterAll(() => sandbox.close());
 
 /** Risk 15 of the security design: a guard that fails open. */
 describe('S15 a failure inside the gateway denies:', () => {

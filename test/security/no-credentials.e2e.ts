@@ -11,21 +11,17 @@ import { createLog } from '../../src/observability/log.ts';
 import { type DocumentedRoute, routes } from '../support/contract.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { operationCases } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Risk 5 of the security design: a route that a client reaches without credentials, with any spelling of its path. */
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let gateway: GatewayInProcess;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   gateway = await startInProcess(sandbox);
 });
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+afterAll(() => gateway.stop());
 
 /** Frozen list of public routes. A developer who makes a route public must add it here. */
 const PUBLIC = [

@@ -6,17 +6,16 @@ import { Fleet } from '../support/fleet.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 import { whenClosed } from '../support/socket.ts';
 
 /** What comes from outside and is not what it should be, at the shipped bundle: nothing of it may throw where nothing catches. */
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let fleet: Fleet;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   fleet = await Fleet.start(sandbox, 1, {
     environment: { DOCS: 'on', CACHE_TTL_MS: '1000' },
     redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
@@ -24,10 +23,7 @@ beforeAll(async () => {
   });
   gateway = fleet.gateways[0] as GatewayProcess;
 });
-afterAll(async () => {
-  await fleet.stop();
-  await sandbox.close();
-});
+afterAll(() => fleet.stop());
 /** Characters of the output that earlier tests have looked at. */
 let told = 0;
 async function expectAlive(): Promise<void> {

@@ -7,7 +7,7 @@ import { type GatewayInProcess, startInProcess } from '../support/gateway-in-pro
 import type { TestAnswer } from '../support/gateway.ts';
 import { requestFields } from '../support/named-fields.ts';
 import { operationCases } from '../support/operations.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/stack.ts';
 
 /** Risk 1 of the security design: with any id, a bound caller reaches nothing of an enterprise that it is not granted. */
 
@@ -92,19 +92,15 @@ const requests: readonly (readonly [operation: string, Request])[] = [
   ...Object.entries(named),
 ];
 
-let sandbox: TestSandbox;
+const sandbox = useSandbox();
 let gateway: GatewayInProcess;
 
 beforeAll(async () => {
-  sandbox = await TestSandbox.start();
   const rights = { scopes: [...scopes], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
   gateway = await startInProcess(sandbox, { CACHE_TTL_MS: '60000' }, [{ name: 'bound', ...rights }]);
 });
 beforeEach(() => sandbox.reset());
-afterAll(async () => {
-  await gateway.stop();
-  await sandbox.close();
-});
+afterAll(() => gateway.stop());
 
 let orders = 0;
 function send({ method, path, body, headers = {} }: Request): Promise<TestAnswer> {

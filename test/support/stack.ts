@@ -23,6 +23,14 @@ interface Stack {
   redis(): RunningRedis;
 }
 
+/** A sandbox for all tests of a file: it starts before all that the file starts. */
+export function useSandbox(): TestSandbox {
+  const sandbox = new TestSandbox();
+  beforeAll(() => sandbox.open());
+  afterAll(() => sandbox.close());
+  return sandbox;
+}
+
 /**
  * A sandbox and the shipped gateway in front of it, for all tests of a file or of a `describe` block. They start before the first test and
  * stop after the last one; the sandbox is reset before each test.
