@@ -239,7 +239,9 @@ export const acts = {
     const names = numbered('split', 20);
     const old = stage.all;
     await stage.lagReplica();
-    await inParallel(names, AT_ONCE, (name, index) => stage.desk.place(index % old.length, name));
+    await inParallel(names, AT_ONCE, (name, index) =>
+      stage.desk.submit(name, { at: [index % old.length], tries: 4 }),
+    );
     const promoted = await stage.promoteReplica();
     const answers = await Promise.all(names.map((name) => stage.desk.insist(promoted, name)));
     if (!answers.some(isSuccess)) throw new Error('the promoted server took no order');
