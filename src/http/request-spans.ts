@@ -21,7 +21,7 @@ export function connectSpans(fastify: FastifyInstance): void {
       );
     done();
   });
-  // Not before: a request that waits for admission goes on in a turn that another request began.
+  // Not before: a request whose rate or token is checked may go on in a turn that another request began.
   fastify.addHook('preHandler', ({ span }, _reply, done) => {
     if (span?.isRecording()) within(span, done);
     else done();

@@ -91,15 +91,16 @@ export function limitConnections(server: Server): void {
     const { socket } = request;
     // Node has read it together with others, and the connection was closed meanwhile.
     if (socket.destroyed) return;
-    const before = underWay.get(socket)?.filter(({ closed }) => !closed) ?? [];
-    underWay.set(socket, [...before, response]);
+    const all = underWay.get(socket) ?? [];
+    while (all[0]?.closed) all.shift();
+    if (all.push(response) === 1) underWay.set(socket, all);
     for (const each of listeners) each(request, response);
   };
   server.on('request', edge('request', begin, answerFault));
 }
 
 /** The responses that each connection waits for, in their order, and perhaps some that it has got. */
-const underWay = new WeakMap<Socket, readonly ServerResponse[]>();
+const underWay = new WeakMap<Socket, ServerResponse[]>();
 
 /** Requests whose clients wait for `100 Continue` before they send the body. */
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();

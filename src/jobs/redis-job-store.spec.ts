@@ -41,14 +41,14 @@ it('J16 only the process that took the job last, with the lock of the queue, rec
     await store.finish(jobId, hold.token, 'succeeded', null),
   ];
 
-  // Without the lock nobody takes it.
+  // No process takes the job without the queue's lock.
   expect((await store.take(jobId, first)).kind).toBe('lost');
   await isLockedBy(first.token);
   expect(await store.take(jobId, first)).toMatchObject({ kind: 'taken', calls: new Map() });
   expect(await store.begin(jobId, first, 0, 1)).toBe('done');
 
   await isLockedBy(second.token);
-  // Its results count for as long as nobody else has taken the job.
+  // The store takes the results of a process until another process has taken the job.
   expect(await store.begin(jobId, first, 0, 2)).toBe('lost');
   expect(await store.save({ ...change, owner: first.token, waiting: packed([]) })).toBe('done');
   expect(await store.take(jobId, second)).toMatchObject({ kind: 'taken', calls: new Map([[0, 1]]) });
