@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { NearestPath } from './nearest-path.ts';
 
 /** The methods of each path, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
 @Injectable()
 export class AllowedMethods {
   readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
-  readonly #templates = new NearestPath();
 
   add(method: string | readonly string[], template: string): void {
     if (template.includes('*')) return;
@@ -13,7 +11,6 @@ export class AllowedMethods {
       .split('/')
       .map((segment) => (segment.startsWith(':') ? '[^/]+' : RegExp.escape(segment)));
     const path = new RegExp(`^${segments.join('/')}$`);
-    this.#templates.add(template);
     for (const each of [method].flat()) this.#routes.push({ path, method: each });
   }
 
@@ -22,10 +19,5 @@ export class AllowedMethods {
     return [
       ...new Set(this.#routes.filter((route) => route.path.test(path)).map(({ method }) => method)),
     ].sort();
-  }
-
-  /** The template of the path that is most like this one; undefined where none is like it. */
-  nearest(url: string): string | undefined {
-    return this.#templates.of(url.split('?')[0] ?? '');
   }
 }

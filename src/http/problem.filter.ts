@@ -20,6 +20,9 @@ const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   431: 'headers-too-large',
 };
 
+const NO_SUCH_PATH =
+  'No operation has this path. `/docs` shows all of them, `/openapi.json` has them for programs.';
+
 /** Converts every error to a response in `application/problem+json`. */
 @Catch()
 @Injectable()
@@ -46,7 +49,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (status === 404 || request.is404) {
       const allow = this.allowed.of(request.url);
       if (allow.length > 0) return methodNotAllowed(request.method, allow);
-      return new ProblemException('not-found', { detail: this.#whereItMayBe(request) });
+      return new ProblemException('not-found', { detail: NO_SUCH_PATH });
     }
     // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
     const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
@@ -60,13 +63,6 @@ export class ProblemFilter implements ExceptionFilter {
       return new ProblemException('validation-failed', { cause: error });
     this.#logInternal(error, request);
     return new ProblemException('internal-error', { cause: error });
-  }
-
-  /** Only for known callers: strangers may send thousands of wrong paths a second. */
-  #whereItMayBe({ url, state }: FastifyRequest): string {
-    const nearest = state.caller && this.allowed.nearest(url);
-    const hint = nearest === undefined ? '' : ` The nearest one is \`${nearest}\`.`;
-    return `No operation has this path.${hint} \`/docs\` shows all of them, \`/openapi.json\` has them for programs.`;
   }
 
   #logInternal(error: unknown, request: FastifyRequest): void {
