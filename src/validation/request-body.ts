@@ -1,7 +1,7 @@
 import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../shared/json.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
-import { syntaxFault } from './json-syntax.ts';
+import { syntaxFault } from '../shared/json-syntax.ts';
 import { OBJECT_RULE } from './rules.ts';
 
 const MAX_DEPTH = 32;

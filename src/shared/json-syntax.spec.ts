@@ -13,15 +13,15 @@ const isJson = (text: string): boolean => {
 
 describe('the place where a text stops being JSON', () => {
   it.each([
-    ['{"a": 1 "b": 2}', 'at column 9 there must be `,` or `}`'],
-    ['{"a" 1}', 'at column 6 there must be `:`'],
-    ["{'a': 1}", 'at column 2 there must be the name of a field, in `"`'],
-    ['{"a": 1,}', 'at column 9 there must be the name of a field, in `"`'],
-    ['[1 2]', 'at column 4 there must be `,` or `]`'],
-    ['{"a": undefined}', 'at column 7 there must be a value'],
-    ['{"a": 01}', 'at column 8 there must be `,` or `}`'],
-    ['{"a": "b', 'where it ends (column 9) there must be the `"` that ends the string'],
-    ['{"a": "\\x"}', 'at column 8 there must be an escape such as `\\n` or `\\u00e4`'],
+    ['{"a": 1 "b": 2}', 'at line 1, column 9 there must be `,` or `}`'],
+    ['{"a" 1}', 'at line 1, column 6 there must be `:`'],
+    ["{'a': 1}", 'at line 1, column 2 there must be the name of a field, in `"`'],
+    ['{"a": 1,}', 'at line 1, column 9 there must be the name of a field, in `"`'],
+    ['[1 2]', 'at line 1, column 4 there must be `,` or `]`'],
+    ['{"a": undefined}', 'at line 1, column 7 there must be a value'],
+    ['{"a": 01}', 'at line 1, column 8 there must be `,` or `}`'],
+    ['{"a": "b', 'where it ends (line 1, column 9) there must be the `"` that ends the string'],
+    ['{"a": "\\x"}', 'at line 1, column 8 there must be an escape such as `\\n` or `\\u00e4`'],
     [
       '{\n  "a": "b\n"}',
       'at line 2, column 10 there must be the end of the string, or an escape such as `\\n` for a control character',

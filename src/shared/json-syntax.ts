@@ -4,17 +4,17 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
- * Where a text stops being JSON (RFC 8259), and what is expected there; undefined for JSON. It never repeats the text, which may have a
- * password. The caller has limited the depth of the text.
+ * Where a text stops being JSON (RFC 8259), and what is expected there, in words; undefined for JSON. It never repeats the text, which may
+ * have a password. The caller has limited the depth of the text.
  */
 export function syntaxFault(text: string): string | undefined {
   const reader = new Reader(text);
   const expected = reader.document();
   if (expected === undefined) return undefined;
-  const before = text.slice(0, reader.at);
-  const line = before.split('\n').length;
-  const column = reader.at - before.lastIndexOf('\n');
-  const place = text.includes('\n') ? `line ${line}, column ${column}` : `column ${column}`;
+  const before = text.slice(0, reader.at).split('\n');
+  // Counted in characters, as editors do.
+  const column = [...(before.at(-1) ?? '')].length + 1;
+  const place = `line ${before.length}, column ${column}`;
   return `${reader.at < text.length ? `at ${place}` : `where it ends (${place})`} there must be ${expected}`;
 }
 
