@@ -38,6 +38,9 @@ interface How {
 /** Arguments of Node, as `npm start` and the image have them. */
 export const SHIPPED_START = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundle/gateway.js'];
 
+/** Longer than an end takes. */
+const GRACE_MS = 45_000;
+
 const COMPILE_CACHE = absolute('node_modules/.cache/compile');
 
 /** The built gateway as a process of its own; resolves once it listens. */
@@ -106,7 +109,10 @@ export async function startGatewayProcess(
     stop: async () => {
       // SIGTERM would wait for a load balancer.
       child.kill('SIGINT');
+      // As an orchestrator does: Node itself may hang once all is done (nodejs/node#54918).
+      const kill = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
       await ended;
+      clearTimeout(kill);
     },
   };
 }
