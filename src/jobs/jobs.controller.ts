@@ -10,7 +10,6 @@ import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
-import { eventsExample, retryFile, rowsExample } from './job-examples.ts';
 import { jobLocation } from './job.mapper.ts';
 import { JobWatch } from './job-watch.ts';
 import { JobsService } from './jobs.service.ts';
@@ -77,7 +76,7 @@ export class JobsController {
       {
         status: 200,
         description: 'The events',
-        streams: [{ type: 'text/event-stream', item: JobDto, example: eventsExample }],
+        streams: [{ type: 'text/event-stream', item: JobDto }],
       },
     ],
   })
@@ -111,10 +110,7 @@ export class JobsController {
       {
         status: 200,
         description: 'The rows; in CSV with a header line',
-        streams: [
-          { type: ROW_TYPES[0], example: rowsExample.csv },
-          { type: ROW_TYPES[1], item: JobRowDto, example: rowsExample.ndjson },
-        ],
+        streams: [{ type: ROW_TYPES[0] }, { type: ROW_TYPES[1], item: JobRowDto }],
       },
     ],
   })
@@ -143,7 +139,10 @@ export class JobsController {
     locationOf: jobLocation,
     problems: ['job-not-found', 'import-in-progress'],
     success: [{ status: 202, description: 'The new job', type: JobDto }],
-    file: { ...retryFile, item: NewMemberDto },
+    file: {
+      description: 'The rows that failed, corrected, with their passwords: the job does not keep them',
+      item: NewMemberDto,
+    },
   })
   retryJob(
     @Call() call: CallContext,

@@ -8,7 +8,6 @@ import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
-import { exportExample, importFile } from './job-examples.ts';
 import { jobLocation } from './job.mapper.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 import { EXPORTED, MemberExportService } from './member-export.service.ts';
@@ -43,7 +42,11 @@ export class MemberImportsController {
       { status: 202, description: 'The job', type: JobDto },
       { status: 200, description: 'What the import would do (`validateOnly=true`)', type: ImportPlanDto },
     ],
-    file: { ...importFile, item: NewMemberDto },
+    file: {
+      description:
+        'The rows: a header line with the names of the fields of `addMembers`, or one JSON object in each line',
+      item: NewMemberDto,
+    },
   })
   async importMembers(
     @Call() call: CallContext,
@@ -75,10 +78,7 @@ export class MemberImportsController {
       {
         status: 200,
         description: 'The members; in CSV with a header line',
-        streams: [
-          { type: ROW_TYPES[0], example: exportExample.csv },
-          { type: ROW_TYPES[1], item: MemberDto, example: exportExample.ndjson },
-        ],
+        streams: [{ type: ROW_TYPES[0] }, { type: ROW_TYPES[1], item: MemberDto }],
       },
     ],
   })

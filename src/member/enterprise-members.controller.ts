@@ -47,27 +47,7 @@ export class EnterpriseMembersController {
       { status: 201, description: 'All were added', type: AddMembersResultDto },
       { status: MULTI_STATUS, description: 'Not all were added', type: AddMembersResultDto },
     ],
-    body: {
-      type: AddMembersDto,
-      examples: {
-        two: {
-          summary: 'Two members',
-          value: {
-            members: [
-              { account: 'evan', password: 'first-login-1', name: 'Evan Hart', departmentId: '10' },
-              {
-                account: 'fay',
-                password: 'first-login-2',
-                name: 'Fay Lund',
-                departmentId: '9007199254741001',
-                remark: 'Second floor',
-                passwordMobile: '13800000003',
-              },
-            ],
-          },
-        },
-      },
-    },
+    body: AddMembersDto,
   })
   async addMembers(
     @Call() call: CallContext,
@@ -121,15 +101,7 @@ export class EnterpriseMembersController {
     scope: 'members:write',
     upstream: 'editMember',
     success: [{ status: 204, description: 'Changed' }],
-    body: {
-      type: UpdateMemberDto,
-      examples: {
-        remark: {
-          summary: 'Another department and a remark',
-          value: { account: 'anna', name: 'Anna Berg', departmentId: '10', remark: 'Second floor' },
-        },
-      },
-    },
+    body: UpdateMemberDto,
   })
   updateMember(
     @Call() call: CallContext,
@@ -148,10 +120,7 @@ export class EnterpriseMembersController {
     scope: 'members:write',
     upstream: 'resetPassword',
     success: [{ status: 204, description: 'Changed' }],
-    body: {
-      type: ResetPasswordDto,
-      examples: { one: { summary: 'A new password', value: { password: 'next-login-1' } } },
-    },
+    body: ResetPasswordDto,
   })
   resetMemberPassword(
     @Call() call: CallContext,

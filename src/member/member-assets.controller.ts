@@ -110,12 +110,7 @@ export class MemberAssetsController {
         type: RightsChangeDto,
       },
     ],
-    body: {
-      type: SetAssetNumsDto,
-      examples: {
-        two: { summary: "Anna's number and a free one", value: { assetNums: ['8000001002', '8000001004'] } },
-      },
-    },
+    body: SetAssetNumsDto,
   })
   setMemberAssetNums(
     @Call() call: CallContext,
@@ -145,13 +140,7 @@ export class MemberAssetsController {
         type: RightsChangeDto,
       },
     ],
-    body: {
-      type: ChangeAssetNumsDto,
-      examples: {
-        assign: { summary: 'Assign a free number', value: { assign: ['8000001004'] } },
-        withdraw: { summary: 'Withdraw it again', value: { withdraw: ['8000001004'] } },
-      },
-    },
+    body: ChangeAssetNumsDto,
   })
   changeMemberAssetNums(
     @Call() call: CallContext,
@@ -173,15 +162,7 @@ export class MemberAssetsController {
     idempotency: 'key',
     keyExample: 'example-of-lend-assets-1',
     success: [{ status: 204, description: 'Lent' }],
-    body: {
-      type: LendAssetsDto,
-      examples: {
-        one: {
-          summary: "Anna's cloud account into a free lock",
-          value: { lentLockNum: '8000001006', assetIds: ['ast-1002'] },
-        },
-      },
-    },
+    body: LendAssetsDto,
   })
   lendAssets(
     @Call() call: CallContext,

@@ -1,8 +1,14 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Enumeration } from '../shared/enumeration.ts';
-import { fieldDescriptions } from './field-descriptions.ts';
+import fieldTexts from './field-descriptions.json' with { type: 'json' };
 
 /** What the schemas of the document say beyond what the decorators of DTOs can. */
+
+/**
+ * What a field or a parameter is, by its name: the vocabulary of the API has one meaning for a name, so a field of many DTOs is described
+ * once, in the file. A DTO describes a field itself only where it means something particular there.
+ */
+const fieldDescriptions: Readonly<Record<string, string>> = fieldTexts;
 
 export interface Schema {
   $ref?: string;

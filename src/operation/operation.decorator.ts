@@ -27,7 +27,13 @@ import {
 import { problemResponses, problemsOf } from './problem-responses.ts';
 import { ReadInterceptor } from './read.interceptor.ts';
 import { StreamInterceptor } from './stream.interceptor.ts';
-import { fileBody, type FileDoc, streamContent, type StreamDoc } from './stream-documents.ts';
+import {
+  fileBody,
+  type FileDoc,
+  requestExamples,
+  streamContent,
+  type StreamDoc,
+} from './request-examples.ts';
 import { WriteInterceptor } from './write.interceptor.ts';
 
 type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
@@ -68,15 +74,10 @@ interface Success {
   readonly status: number;
   readonly description: string;
   readonly type?: Type;
-  /** A response that is a stream: its media types, with examples. */
+  /** A response that is a stream: its media types. */
   readonly streams?: readonly StreamDoc[];
   /** Which later operations take what from this response. */
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
-}
-
-interface RequestExample {
-  readonly summary: string;
-  readonly value: object;
 }
 
 export interface OperationSpec {
@@ -113,12 +114,12 @@ export interface OperationSpec {
   readonly problems?: readonly ProblemSlug[];
   /** The statuses of success, the usual one first. */
   readonly success: readonly [Success, ...Success[]];
-  /** The body is a file, in one of these types, with examples that work in the demo. */
+  /** The body is a file. */
   readonly file?: FileDoc;
   /** See {@link OperationPolicy}. */
   readonly locationOf?: OperationPolicy['locationOf'];
-  /** Bodies that work in the demo unchanged. */
-  readonly body?: { readonly type: Type; readonly examples: Readonly<Record<string, RequestExample>> };
+  /** The class of the body. */
+  readonly body?: Type;
 }
 
 /**
@@ -153,7 +154,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
       summary: spec.summary,
       description:
         `${spec.description ?? ''}\n\nScope: ${spec.scope === 'none' ? 'none' : `\`${spec.scope}\``}`.trim(),
-      ...(spec.file && { requestBody: fileBody(spec.file) }),
+      ...(spec.file && { requestBody: fileBody(spec.id, spec.file) }),
     }),
     // The body is not read before the handler.
     ...(spec.file ? [RouteConfig({ takesFile: true })] : []),
@@ -163,9 +164,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ...(shown ? [ApiExtension('x-upstream', upstreamRoute(shown))] : []),
     ...(actsAsUser ? userHeaders : []),
     ...(spec.idempotency ? [idempotencyParameter(spec.idempotency, spec.keyExample)] : []),
-    ...(spec.body
-      ? [ApiBody({ type: spec.body.type, required: true, examples: { ...spec.body.examples } })]
-      : []),
+    ...(spec.body ? [ApiBody({ type: spec.body, required: true, examples: requestExamples(spec.id) })] : []),
     ...(read ? [UseInterceptors(ReadInterceptor), RouteConfig({ isCached: cacheMs !== 0 })] : []),
     ...(streams ? [UseInterceptors(StreamInterceptor)] : []),
     ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
@@ -177,7 +176,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
       : spec.success.map(({ streams: media, ...success }) =>
           ApiResponse({
             ...success,
-            ...(media && { content: streamContent(media) }),
+            ...(media && { content: streamContent(spec.id, media) }),
             headers: {
               ...idempotencyHeaders(spec.idempotency, success.status),
               ...(spec.locationOf && success.status !== 200 && LOCATION),

@@ -31,21 +31,7 @@ export class CustomersController {
     upstream: 'bindCustomer',
     idempotency: 'key',
     success: [{ status: 201, description: 'The bound customer', type: CustomerDto }],
-    body: {
-      type: BindCustomerDto,
-      examples: {
-        new: {
-          summary: 'A new customer of the channel crm',
-          value: {
-            channelCode: 'crm',
-            channelCustomerId: 'CH-2001',
-            customerName: 'Northwind Survey',
-            enterpriseName: 'Northwind Survey',
-            branchName: 'Coast',
-          },
-        },
-      },
-    },
+    body: BindCustomerDto,
   })
   bindCustomer(@Call() call: CallContext, @Body() customer: BindCustomerDto): Promise<CustomerDto> {
     return this.orders.bindCustomer(call, customer);
@@ -74,10 +60,7 @@ export class CustomersController {
     scope: 'customers:write',
     upstream: 'updateCustomer',
     success: [{ status: 204, description: 'Changed' }],
-    body: {
-      type: UpdateCustomerDto,
-      examples: { address: { summary: 'A new address', value: { address: '2 Harbour Road' } } },
-    },
+    body: UpdateCustomerDto,
   })
   updateCustomer(
     @Call() call: CallContext,

@@ -24,20 +24,7 @@ export class EnterprisesController {
     idempotency: 'key',
     keyExample: 'example-of-create-enterprise-1',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],
-    body: {
-      type: CreateEnterpriseDto,
-      examples: {
-        new: {
-          summary: 'An enterprise for a CRM customer',
-          value: {
-            crmCustomerId: 'CRM-3001',
-            customerName: 'Lighthouse Design',
-            branchName: 'Coast',
-            address: '1 Beacon Street',
-          },
-        },
-      },
-    },
+    body: CreateEnterpriseDto,
   })
   createEnterprise(
     @Call() call: CallContext,

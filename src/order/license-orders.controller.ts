@@ -20,7 +20,6 @@ import {
 } from './dto/order-record.dto.ts';
 import { LicenseOrderService } from './license-order.service.ts';
 import { OrderAssetsService } from './order-assets.service.ts';
-import { orderExamples, settlementExamples } from './order-examples.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 
 @ApiTags('Licence orders')
@@ -62,7 +61,7 @@ export class LicenseOrdersController {
         type: OrderPreviewDto,
       },
     ],
-    body: { type: PlaceOrderDto, examples: orderExamples },
+    body: PlaceOrderDto,
   })
   async placeOrder(
     @Call() call: CallContext,
@@ -148,7 +147,7 @@ export class LicenseOrdersController {
     idempotency: 'key',
     problems: ['order-not-found', 'order-not-settleable'],
     success: [{ status: 200, description: 'Settled now, or before in the same way', type: OrderRecordDto }],
-    body: { type: SettleOrderDto, examples: settlementExamples },
+    body: SettleOrderDto,
   })
   settleOrder(
     @Call() { caller }: CallContext,

@@ -24,15 +24,7 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
       { status: 200, description: 'All succeeded', type: LockResultsDto },
       { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },
     ],
-    body: {
-      type: LocksDto,
-      examples: {
-        one: {
-          summary: 'A re-issuable lock',
-          value: { assetNums: ['8000001003'], operatorIdentity: 'ops@example.com' },
-        },
-      },
-    },
+    body: LocksDto,
   };
 }
 
@@ -74,7 +66,7 @@ export class LocksController {
     upstream: 'obtainAssetNums',
     idempotency: 'key',
     success: [{ status: 201, description: 'The numbers', type: ReservedAssetNumsDto }],
-    body: { type: ReserveAssetNumsDto, examples: { two: { summary: 'Two numbers', value: { size: 2 } } } },
+    body: ReserveAssetNumsDto,
   })
   reserveAssetNums(
     @Call() call: CallContext,

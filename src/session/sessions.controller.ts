@@ -31,15 +31,7 @@ export class SessionsController {
         links: { read: sessionOf('getSession'), end: sessionOf('deleteSession') },
       },
     ],
-    body: {
-      type: CreateSessionDto,
-      examples: {
-        chen: {
-          summary: 'A user of the demo',
-          value: { username: 'chen@harbour', password: 'demo-login-1' },
-        },
-      },
-    },
+    body: CreateSessionDto,
   })
   async createSession(
     @Call() call: CallContext,
