@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
-import { attentionFor, type StoredState } from './attention.ts';
+import { attentionFor, type ReplicaState, type StoredState } from './attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
-import type { ReplicaState } from './replica.ts';
 import { runbookHtml } from './runbook.ts';
 
 const well: ReplicaState = {

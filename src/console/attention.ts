@@ -1,5 +1,7 @@
 import type { OpenOrders } from './doubts.ts';
-import type { ReplicaState } from './replica.ts';
+import type { Overload } from '../http/admission.ts';
+import type { StopReason } from '../order-ledger/store-watch.ts';
+import type { TokenTrouble } from '../token/token.manager.ts';
 
 /** One thing that needs an operator, in words. */
 export interface Attention {
@@ -12,6 +14,20 @@ export interface Attention {
   readonly section?: 'orders' | 'gaps' | 'jobs';
   /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
   readonly alert?: string;
+}
+
+/** What this process knows of itself and of what it depends on. */
+export interface ReplicaState {
+  readonly draining: boolean;
+  readonly overload: Overload | undefined;
+  readonly redis: { readonly status: 'up' | 'down' | 'off'; readonly reason: string | undefined };
+  readonly orders: {
+    readonly stopped: StopReason;
+    readonly reason: string | undefined;
+    readonly unreadable: number;
+  };
+  readonly tokenFailure: TokenTrouble | undefined;
+  readonly openCircuits: readonly string[];
 }
 
 /** What all replicas have in their stores. */

@@ -2,10 +2,14 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { UpstreamGaps } from '../upstream/gaps.ts';
 import { version } from '../shared/shipped-file.ts';
-import { attentionFor } from './attention.ts';
+import { Admission } from '../http/admission.ts';
+import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { TokenManager } from '../token/token.manager.ts';
+import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
+import { attentionFor, type ReplicaState } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { RecentJobs } from './recent-jobs.ts';
-import { Replica } from './replica.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -13,7 +17,11 @@ const DAY_MS = 24 * 3_600_000;
 @Injectable()
 export class ConsoleData {
   constructor(
-    private readonly replica: Replica,
+    private readonly admission: Admission,
+    private readonly redis: SharedRedis,
+    private readonly ledger: OrderLedgerKeeper,
+    private readonly tokens: TokenManager,
+    private readonly upstream: OperationGroups,
     private readonly doubts: DoubtedOrders,
     private readonly gaps: UpstreamGaps,
     private readonly jobs: RecentJobs,
@@ -47,10 +55,22 @@ export class ConsoleData {
     return {
       at,
       replica: `Replica ${hostname()}, version ${version}.`,
-      attention: attentionFor(this.replica.state, { orders, newGaps, stuckJobs: jobs.stuck }),
+      attention: attentionFor(this.#replica(), { orders, newGaps, stuckJobs: jobs.stuck }),
       waiting: orders.inDoubt.count + orders.accepted.count,
       gaps: gaps.length,
       jobs: jobs.total,
+    };
+  }
+
+  #replica(): ReplicaState {
+    const { admission, redis } = this;
+    return {
+      draining: admission.draining,
+      overload: admission.overload,
+      redis: { status: redis.status, reason: redis.reason },
+      orders: this.ledger.trouble,
+      tokenFailure: this.tokens.failure,
+      openCircuits: this.upstream.open,
     };
   }
 }

@@ -8,7 +8,6 @@ import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { Console } from './console.ts';
 import { ConsoleData } from './console-data.ts';
 import { DoubtedOrders } from './doubts.ts';
-import { Replica } from './replica.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 /** The operator's page on the management listener. */
@@ -21,6 +20,6 @@ import { RecentJobs } from './recent-jobs.ts';
     TokenModule,
     UpstreamClientModule,
   ],
-  providers: [Replica, DoubtedOrders, RecentJobs, ConsoleData, Console],
+  providers: [DoubtedOrders, RecentJobs, ConsoleData, Console],
 })
 export class ConsoleModule {}

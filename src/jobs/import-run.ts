@@ -1,7 +1,7 @@
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import { Reach } from '../upstream/reach.ts';
+import { Reach } from '../upstream/call-context.ts';
 import { ImportChunk, deletionRow, type ChunkWork } from './import-chunk.ts';
 import { GONE } from './call-failures.ts';
 import type { ImportHold } from './import-hold.ts';

@@ -4,8 +4,7 @@ import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../session/alias-users.ts';
 import { SessionService } from '../session/session.service.ts';
-import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
-import type { Reach } from '../upstream/reach.ts';
+import { type ActingUser, type CallContext, isGranted, type Reach } from '../upstream/call-context.ts';
 import type { JobDefinition, JobUser } from './job-record.ts';
 
 /** What an import needs for as long as it runs. */

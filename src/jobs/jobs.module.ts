@@ -15,7 +15,6 @@ import { JobWatch } from './job-watch.ts';
 import { JobsController } from './jobs.controller.ts';
 import { JobsService } from './jobs.service.ts';
 import { MemberDirectory } from './member-directory.ts';
-import { MemberExportService } from './member-export.service.ts';
 import { MemberImportsController } from './member-imports.controller.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { RedisJobStore } from './redis-job-store.ts';
@@ -33,7 +32,6 @@ import { RedisJobStore } from './redis-job-store.ts';
     JobsService,
     MemberCalls,
     MemberDirectory,
-    MemberExportService,
     {
       provide: JOB_STORE,
       inject: [OrderLedgerRedis, UpstreamConfig],

@@ -10,7 +10,7 @@ import { Reader } from '../upstream/wire/reader.ts';
 import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import { readMember, toMemberPage, toMemberTerms } from './member.mapper.ts';
-import { toAssetCounts } from './overview.mapper.ts';
+import { toAssetCounts } from './overview.service.ts';
 import { UnsettledDeletes } from './unsettled-deletes.ts';
 
 const parse = (text: string) => parseJson(Buffer.from(text), { maxDepth: 64 });

@@ -47,6 +47,15 @@ export class MemberService {
     return this.search.uncached(call, enterpriseGlobalId, filter, pagesAtATime);
   }
 
+  /** The same, one by one as the client reads them. */
+  async *export(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    filter: MemberFilter,
+  ): AsyncGenerator<MemberDto> {
+    for await (const { items } of this.allMembers(call, enterpriseGlobalId, filter)) yield* items;
+  }
+
   async getMember(call: CallContext, { enterpriseGlobalId, memberGlobalId }: MemberIds): Promise<MemberDto> {
     const member = await this.search.find(call, enterpriseGlobalId, memberGlobalId);
     if (!member) throw new ProblemException('member-not-found');

@@ -6,8 +6,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../redis/script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import type { KnownStore } from './redis-order-ledger.ts';
-import { storeKeys } from './store-keys.ts';
-import { makeEpoch } from './store-epoch.ts';
+import { makeEpoch, storeKeys } from './store-keys.ts';
 import { StoreFitness } from './store-fitness.ts';
 import { type Remembered, StoreMemory } from './store-memory.ts';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { BoundedStore } from '../read-cache/bounded-store.ts';
-import type { CallContext } from '../upstream/call-context.ts';
-import type { OwnKind } from '../upstream/reach.ts';
+import type { CallContext, OwnKind } from '../upstream/call-context.ts';
 import { EnterpriseLists, type Listed } from './enterprise-lists.ts';
 import type { Asked } from './platform-lists.ts';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import type { TextForm } from '../read-cache/response-store.ts';
-import type { CallContext } from '../upstream/call-context.ts';
-import type { OwnKind } from '../upstream/reach.ts';
+import type { CallContext, OwnKind } from '../upstream/call-context.ts';
 import { type Asked, type Columns, PlatformLists } from './platform-lists.ts';
 
 /** The ids of a list, by kind. */

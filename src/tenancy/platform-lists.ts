@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext, OwnKind } from '../upstream/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import type { OwnKind } from '../upstream/reach.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { assetNumShape, lentLockShape } from '../upstream/wire/member.ts';
 import { assetShape, customerShape } from '../upstream/wire/order.ts';

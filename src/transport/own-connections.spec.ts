@@ -11,7 +11,7 @@ import { whenClosed } from '../../test/support/socket.ts';
 import type { Ending } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { OwnConnections } from './own-connections.ts';
-import { TransportError } from './transport-error.ts';
+import { TransportError } from './exchange.ts';
 import { undiciAdapter } from './undici-http.service.ts';
 import { type Route, UpstreamPools, watchedConnector } from './upstream-pools.ts';
 

@@ -9,7 +9,7 @@ import { freePort } from '../../test/support/redis.ts';
 import { credential, settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
 import type { Ending } from './exchange.ts';
-import { TransportError } from './transport-error.ts';
+import { TransportError } from './exchange.ts';
 import { undiciAdapter } from './undici-http.service.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type Route, UpstreamPools } from './upstream-pools.ts';

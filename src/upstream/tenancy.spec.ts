@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
 import { newTrace } from '../observability/trace-context.ts';
-import type { CallContext, Grants } from './call-context.ts';
+import { type CallContext, type Grants, Reach } from './call-context.ts';
 import { operationList, operations } from './operations.ts';
-import { Reach } from './reach.ts';
 import { assertOwnTenants, ForeignTenant } from './tenancy.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import type { UpstreamRequest } from './upstream-path.ts';

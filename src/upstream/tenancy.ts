@@ -1,6 +1,5 @@
-import { type CallContext, type Grants, isGranted } from './call-context.ts';
+import { type CallContext, type Grants, isGranted, type OwnKind } from './call-context.ts';
 import type { UpstreamOperation, OperationName } from './operations.ts';
-import type { OwnKind } from './reach.ts';
 import type { UpstreamRequest } from './upstream-path.ts';
 
 /** A request names an enterprise or channel that its caller was not granted, or an id that was not looked up for it. */

@@ -14,7 +14,7 @@ import type { CallContext } from './call-context.ts';
 import { type Classified, classify, isKnown, type KnownAnswer, type WireAnswer } from './classify.ts';
 import { secretValues } from '../shared/secret-fields.ts';
 import type { UpstreamModule, UpstreamOperation } from './operations.ts';
-import { TransportError } from '../transport/transport-error.ts';
+import { TransportError } from '../transport/exchange.ts';
 import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
 
 const NONCE_BYTES = 16;

@@ -18,7 +18,7 @@ import {
   Text,
   WholeNumber,
 } from './rules.ts';
-import { TimeDuration, Timestamp } from './time-rules.ts';
+import { TimeDuration, Timestamp } from './scalar-rules.ts';
 import { RequestValidationPipe } from './validation.pipe.ts';
 
 const pipe = new RequestValidationPipe();

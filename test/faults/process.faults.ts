@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { orderExamples } from '../../src/order/order-examples.ts';
+import examples from '../../src/operation/examples.json' with { type: 'json' };
 import { newApiKey } from '../support/canary.ts';
 import { type GatewayProcess, SHIPPED_START, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -439,7 +439,7 @@ describe('npm run demo', () => {
     const placed = await fetch(`http://127.0.0.1:${environment.PORT}/v1/license-orders`, {
       method: 'POST',
       headers: { [name]: value, 'content-type': 'application/json' },
-      body: JSON.stringify(orderExamples.newBuy.value),
+      body: JSON.stringify(examples.requests.placeOrder.newBuy.value),
     });
     expect(placed.status).toBe(201);
     const job = await fetch(`http://127.0.0.1:${environment.PORT}/v1/jobs`, { headers: { [name]: value } });

@@ -5,7 +5,7 @@ import { problemCodes } from '../../problem/catalogue.ts';
 import { type Outcome, outcomes } from '../../problem/definition.ts';
 import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
-import { Digits, Long } from '../../validation/number-rules.ts';
+import { Digits, Long } from '../../validation/scalar-rules.ts';
 import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
 

@@ -4,7 +4,7 @@ import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { type LicenseType, licenseTypes } from '../../upstream/wire/words.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, OneOf, Optional, PathId } from '../../validation/rules.ts';
-import { Timestamp } from '../../validation/time-rules.ts';
+import { Timestamp } from '../../validation/scalar-rules.ts';
 import { EnterpriseParams } from './enterprise.dto.ts';
 import { Names } from '../../tenancy/names.ts';
 

@@ -9,7 +9,7 @@ import {
   Optional,
   Text,
 } from '../../validation/rules.ts';
-import { Timestamp } from '../../validation/time-rules.ts';
+import { Timestamp } from '../../validation/scalar-rules.ts';
 import {
   MerchandiseDto,
   OrderProductDto,

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Names } from '../../tenancy/names.ts';
-import { Digits } from '../../validation/number-rules.ts';
+import { Digits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
@@ -11,7 +11,6 @@ import {
   Text,
   WholeNumber,
 } from '../../validation/rules.ts';
-import { TimeDuration, Timestamp } from '../../validation/time-rules.ts';
 
 const MAX_NODES = 1_000_000;
 

@@ -6,7 +6,7 @@ import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upst
 import { enumeration } from '../../shared/enumeration.ts';
 import { Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
-import { Timestamp } from '../../validation/time-rules.ts';
+import { Timestamp } from '../../validation/scalar-rules.ts';
 import {
   Identifier,
   ListOf,

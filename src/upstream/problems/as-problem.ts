@@ -1,8 +1,12 @@
-import { ProblemException } from '../../problem/problem.exception.ts';
+import type { UpstreamOperation } from '../operations.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
-import { problemOf } from './upstream-failure.problem.ts';
+import type { Outcome } from '../../problem/definition.ts';
+import type { ProblemSlug } from '../../problem/catalogue.ts';
+import { ProblemException, type RequestFault, type UpstreamAnswer } from '../../problem/problem.exception.ts';
+import { inOurWords } from './wire-names.ts';
+import { upstreamCodes } from './upstream-codes.ts';
 
 /** Converts a failure of a call to the platform to the problem for the caller; returns other errors unchanged. */
 export function asProblem(error: unknown): unknown {
@@ -29,4 +33,102 @@ export function nothingIfUnknown(error: unknown): readonly never[] {
   )
     return [];
   throw error;
+}
+
+const INCOMPLETE =
+  'The order was placed, but the answer of the platform does not name one licence order for each of its items. Do not send it again, also not under another number.';
+
+const DELAYED = 'The gateway was too busy to send the order in time, twice, so it did not send it.';
+
+/** A known business code, as the caller sees it (upstream-codes.ts). */
+function problemOf(failure: UpstreamFailure): ProblemException {
+  const { operation, kind, sent, details } = failure;
+  const write = operation.effect !== 'read';
+  const openOutcome: Outcome = write ? 'unknown' : 'not_processed';
+  switch (kind) {
+    case 'refused':
+      return refusal(failure);
+    case 'unauthorized':
+      return write ? unknown(failure, 502) : problem('upstream-credential-rejected', failure);
+    case 'delayed':
+      return problem('upstream-unavailable', failure, { detail: DELAYED, retryAfter: 1 });
+    case 'unreachable':
+    case 'circuit-open':
+    case 'abandoned':
+      return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
+    case 'connect-timeout':
+      return write
+        ? problem('upstream-unavailable', failure, { retryAfter: 1 })
+        : problem('upstream-timeout', failure);
+    case 'timeout':
+      if (!write) return problem('upstream-timeout', failure);
+      // Nothing was written to a connection: the wait for one took all the time.
+      return sent ? unknown(failure, 504) : problem('upstream-unavailable', failure, { retryAfter: 1 });
+    case 'unavailable':
+      if (write) return unknown(failure, 502);
+      if (details.status === 504) return problem('upstream-timeout', failure);
+      return problem('upstream-unavailable', failure, { retryAfter: details.retryAfter ?? 1 });
+    case 'lost':
+      return write ? unknown(failure, 502) : problem('upstream-unavailable', failure, { retryAfter: 1 });
+    case 'unreadable':
+      return write ? unknown(failure, 502) : problem('upstream-contract-violation', failure);
+    case 'nonconforming':
+      return problem('upstream-contract-violation', failure, { outcome: openOutcome });
+    case 'incomplete':
+      return problem('outcome-unknown', failure, { status: 502, outcome: 'processed', detail: INCOMPLETE });
+  }
+}
+
+function refusal(failure: UpstreamFailure): ProblemException {
+  const { operation, details } = failure;
+  const write = operation.effect !== 'read';
+  const outcome = write ? 'unknown' : 'not_processed';
+  const known = upstreamCodes.get(details.code ?? '');
+  if (!known) return problem('upstream-unmapped-error', failure, { outcome });
+  // The platform's own text says "retry". A retry of a write would place orders twice.
+  if (known.transient) return write ? unknown(failure, 502) : problem(known.slug, failure, { retryAfter: 1 });
+  if (known.refuses === 'userToken' && details.actingAs === 'session')
+    return problem('session-expired', failure);
+  if (known.refuses) return problem(known.slug, failure, known.refuses === 'nonce' ? { outcome } : {});
+  if (known.slug === 'outcome-unknown')
+    return problem(known.slug, failure, { status: 502, retryable: false });
+  const spoken = known.speaks && details.message ? inOurWords(operation, details.message) : undefined;
+  const pointers = known.field === undefined ? (spoken?.pointers ?? []) : [pointerTo(known.field, operation)];
+  const detail = spoken?.text ?? 'is refused by the platform';
+  return problem(known.slug, failure, {
+    detail: spoken?.text,
+    errors: pointers.length > 0 ? pointers.map((at) => faultAt(at, operation, detail)) : undefined,
+  });
+}
+
+/** The platform has some ids in its body that callers have in the path. */
+function faultAt(pointer: string, { name, path }: UpstreamOperation, detail: string): RequestFault {
+  const field = pointer.slice(1);
+  const isInPath = path.includes(`{${field}}`) || (name === 'updateCustomer' && field === 'crmCustomerId');
+  return isInPath ? { parameter: field, detail } : { pointer, detail };
+}
+
+/** The platform does not say which row of a list it means, so the pointer goes to the list. */
+function pointerTo(field: string, operation: UpstreamOperation): string {
+  return operation.name === 'addMembers' ? '/members' : `/${field}`;
+}
+
+function unknown(failure: UpstreamFailure, status: 502 | 504): ProblemException {
+  return problem('outcome-unknown', failure, {
+    status,
+    retryable: failure.operation.effect === 'repeatable',
+  });
+}
+
+function problem(
+  slug: ProblemSlug,
+  failure: UpstreamFailure,
+  details: Omit<ConstructorParameters<typeof ProblemException>[1] & object, 'upstream' | 'cause'> = {},
+): ProblemException {
+  return new ProblemException(slug, { ...details, upstream: answerOf(failure), cause: failure });
+}
+
+function answerOf({ operation, details }: UpstreamFailure): UpstreamAnswer | undefined {
+  if (details.status === undefined) return undefined;
+  return { operation: operation.name, code: details.code, status: details.status };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusalCodes } from '../../../test/support/upstream-codes.ts';
+import type { ProblemException } from '../../problem/problem.exception.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
 import { type Effect, type UpstreamOperation, operationList, operations } from '../operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream-failure.ts';
 import { asProblem } from './as-problem.ts';
-import { problemOf } from './upstream-failure.problem.ts';
 
 const MESSAGE = 'the words of the platform';
 
@@ -22,7 +22,7 @@ const problemFor = (
   kind: FailureKind,
   details: FailureDetails = {},
   sent = true,
-) => problemOf(new UpstreamFailure(operation, kind, sent, details));
+) => asProblem(new UpstreamFailure(operation, kind, sent, details)) as ProblemException;
 
 const refused = (operation: UpstreamOperation, code: string, message: string | undefined = MESSAGE) =>
   problemFor(operation, 'refused', { status: 299, code, message, reason: 'never for callers' });
@@ -269,7 +269,7 @@ describe('the pointer of a refusal', () => {
 
 it('keeps the failure as its cause, for the log', () => {
   const failure = new UpstreamFailure(operations.listAssets, 'lost', true);
-  expect(problemOf(failure).cause).toBe(failure);
+  expect((asProblem(failure) as ProblemException).cause).toBe(failure);
 });
 
 describe('any other failure on the way to the platform', () => {

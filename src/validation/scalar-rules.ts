@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { isJsonText, numberText } from '../shared/json.ts';
-import { type FieldDoc, rule } from './rules.ts';
+import { type FieldDoc, rule, Word } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;
 const LONG = /^(0|[1-9]\d{0,18})$/;
@@ -30,4 +30,30 @@ export function Digits(doc: FieldDoc = {}): PropertyDecorator {
     rule('long', isLong, LONG_RULE),
     ApiProperty({ type: String, format: 'int64', pattern: LONG.source, ...doc }),
   );
+}
+
+const RFC3339 =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
+function isTimestamp(value: unknown): value is string {
+  if (!isJsonText(value) || !RFC3339.test(value)) return false;
+  // Every month has 28 days. After its last day a `Date` continues in the next month.
+  const day = Number(value.slice(8, 10));
+  return day <= 28 || new Date(`${value.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
+}
+
+export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    rule('timestamp', isTimestamp, 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z'),
+    ApiProperty({ type: String, format: 'date-time', ...doc }),
+  );
+}
+
+/** `y-m-d`, the platform's time expression (interface section 2.4). */
+export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
+  return Word(/^\d{1,4}-\d{1,4}-\d{1,4}$/, 'must be years-months-days such as 1-0-0', {
+    example: '1-0-0',
+    ...doc,
+  });
 }
