@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { parseJson } from '../shared/json.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { edge, inBackground } from '../shared/edge.ts';
+import { inBackground } from '../shared/edge.ts';
 
 const TIMEOUT_MS = 3_000;
 const MAX_BYTES = 256 * 1024;
@@ -19,9 +19,6 @@ const ASK_EVERY_MS = 60_000;
  */
 const UNKNOWN_EVERY_MS = 5_000;
 const UNKNOWN_BURST = 3;
-/** An id that the issuer does not have is not requested again in this time, unless the set changes. */
-const ABSENT_MS = 60_000;
-const MAX_ABSENT = 1_000;
 /** An empty set is usually a mistake, so known keys stay valid for this time. */
 const EMPTY_MS = 15 * 60_000;
 /** The time between requests while there are no keys at all. */
@@ -56,12 +53,9 @@ export class IssuerKeys {
   #held: KeySet | undefined;
   #heldSince = -Infinity;
   #askedAt = -Infinity;
-  #asking: Promise<boolean> | undefined;
+  #asking: Promise<void> | undefined;
   /** The requests for unknown ids that are left, counted at that time. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
-  /** The ids that the issuer did not have, with the time of that answer. */
-  readonly #absent = new Map<string, number>();
-  #scheduled: NodeJS.Timeout | undefined;
   #emptySince: number | undefined;
 
   /** `now` in ms, monotonic. */
@@ -85,18 +79,13 @@ export class IssuerKeys {
     const known = this.current();
     if (known?.ids.has(id)) return known;
     if (this.#asking) await this.#asking;
-    else if (!known) {
-      if (this.#mayAsk(RETRY_MS)) await this.#ask();
-    } else if (!this.#isAbsent(id) && this.#mayAskForUnknown()) {
-      if (await this.#ask()) this.#remember(id);
-    }
+    else if (known ? this.#mayAskForUnknown() : this.#mayAsk(RETRY_MS)) await this.#ask();
     const held = this.current();
     if (!held) throw new KeysUnavailable();
     return held.ids.has(id) ? held : undefined;
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#scheduled);
     await this.#agent.destroy();
   }
 
@@ -104,49 +93,25 @@ export class IssuerKeys {
     return this.now() - this.#askedAt >= everyMs;
   }
 
-  #isAbsent(id: string): boolean {
-    return this.now() - (this.#absent.get(id) ?? -Infinity) < ABSENT_MS;
-  }
-
-  #remember(absentId: string): void {
-    if (this.#held?.ids.has(absentId)) return;
-    this.#absent.delete(absentId);
-    this.#absent.set(absentId, this.now());
-    const [oldest] = this.#absent.keys();
-    if (this.#absent.size > MAX_ABSENT && oldest !== undefined) this.#absent.delete(oldest);
-  }
-
-  /** Where the budget is used up, the next request is scheduled, so that a new key becomes known also when made-up ids used the budget. */
+  /** The next one who may ask makes a new key known to all. */
   #mayAskForUnknown(): boolean {
     const now = this.now();
     const { left, at } = this.#budget;
     const refilled = Math.min(UNKNOWN_BURST, left + (now - at) / UNKNOWN_EVERY_MS);
     const may = refilled >= 1;
     this.#budget = { left: may ? refilled - 1 : refilled, at: now };
-    if (may) return true;
-    this.#scheduled ??= setTimeout(
-      edge('issuer keys', () => {
-        this.#scheduled = undefined;
-        return this.#mayAskForUnknown() && this.#ask();
-      }),
-      Math.ceil((1 - refilled) * UNKNOWN_EVERY_MS),
-    ).unref();
-    return false;
+    return may;
   }
 
-  /** Makes one request for all waiters. Returns whether the issuer answered. Never fails. */
-  #ask(): Promise<boolean> {
+  /** Makes one request for all waiters. Never fails. */
+  #ask(): Promise<void> {
     this.#askedAt = this.#asking ? this.#askedAt : this.now();
     this.#asking ??= this.#fetch()
-      .then((text) => {
-        this.#take(text);
-        return true;
-      })
+      .then((text) => this.#take(text))
       .catch((error: unknown) => {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
         this.metrics.count('gateway_issuer_keys_missed_total', { reason: 'unavailable' });
         this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be read");
-        return false;
       })
       .finally(() => {
         this.#asking = undefined;
@@ -171,7 +136,6 @@ export class IssuerKeys {
       const find = createLocalJWKSet(set);
       const ids = new Set(set.keys.map(({ kid }) => kid).filter((kid) => typeof kid === 'string'));
       if (ids.size === 0) return this.#takeNone();
-      this.#absent.clear();
       this.#held = { text, ids, find };
       this.log.info({ event: 'jwks-loaded', keys: ids.size }, "The issuer's keys were read");
     }

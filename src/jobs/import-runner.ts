@@ -12,22 +12,14 @@ import { JobUsers } from './job-user.ts';
 import { MemberDirectory } from './member-directory.ts';
 import type { TaskHold } from '../shared/task-queue.ts';
 
-/** What the work on rows needs of the member area. */
-@Injectable()
-export class MemberCalls {
-  constructor(
-    readonly members: MemberService,
-    readonly adding: AddMembersService,
-    readonly directory: MemberDirectory,
-    readonly cache: ReadCache,
-  ) {}
-}
-
 /** Works on jobs until they end, or this process may not go on. */
 @Injectable()
 export class ImportRunner {
   constructor(
-    private readonly calls: MemberCalls,
+    private readonly members: MemberService,
+    private readonly adding: AddMembersService,
+    private readonly directory: MemberDirectory,
+    private readonly cache: ReadCache,
     private readonly users: JobUsers,
     private readonly log: Log,
     private readonly metrics: Metrics,
@@ -35,10 +27,10 @@ export class ImportRunner {
 
   /** Resolves to whether the job has ended. */
   async run(store: JobStore, jobId: string, hold: TaskHold): Promise<boolean> {
-    const { members, adding, directory, cache } = this.calls;
+    const { members, adding, directory, users } = this;
     const written = (enterpriseGlobalId: string) =>
-      cache.written({ enterpriseGlobalId }).catch(() => undefined);
-    const parts = { store, members, adding, directory, users: this.users, written };
+      this.cache.written({ enterpriseGlobalId }).catch(() => undefined);
+    const parts = { store, members, adding, directory, users, written };
     try {
       const taken = await store.take(jobId, hold);
       if (taken.kind !== 'taken') return taken.kind === 'ended';

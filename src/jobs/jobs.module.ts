@@ -6,7 +6,7 @@ import { OperationModule } from '../operation/operation.module.ts';
 import { OrderLedgerRedis } from '../order-ledger/order-ledger-redis.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SessionModule } from '../session/session.module.ts';
-import { ImportRunner, MemberCalls } from './import-runner.ts';
+import { ImportRunner } from './import-runner.ts';
 import { ImportsService } from './imports.service.ts';
 import { JOB_STORE, JobDispatcher } from './job-dispatcher.ts';
 import type { JobStore } from './job-store.ts';
@@ -30,7 +30,6 @@ import { RedisJobStore } from './redis-job-store.ts';
     JobUsers,
     JobWatch,
     JobsService,
-    MemberCalls,
     MemberDirectory,
     {
       provide: JOB_STORE,

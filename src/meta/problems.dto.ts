@@ -1,8 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { OpenWord } from '../operation/answer-fields.ts';
 import { PathId } from '../validation/rules.ts';
-import { problemCodes } from '../problem/catalogue.ts';
-import { type Outcome, outcomes } from '../problem/definition.ts';
+import { type Outcome, outcomes, problemCodes } from '../problem/catalogue.ts';
 
 export class ProblemParams {
   /** The `code` of the problem. */

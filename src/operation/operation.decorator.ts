@@ -80,7 +80,12 @@ interface Success {
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
 
-export interface OperationSpec {
+type Policies = Pick<
+  OperationPolicy,
+  'alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser' | 'locationOf'
+>;
+
+export interface OperationSpec extends Policies {
   readonly id: string;
   readonly summary: string;
   readonly description?: string;
@@ -88,8 +93,6 @@ export interface OperationSpec {
   readonly effect: 'read' | 'write';
   /** `none`: any caller may have it. */
   readonly scope: Scope | 'none';
-  /** See {@link OperationPolicy}. */
-  readonly alsoScopes?: OperationPolicy['alsoScopes'];
   /** The platform's operation behind it, where there is one. */
   readonly upstream?: OperationName;
   /** The platform's operation that is called after the response, where the operation itself calls none or another. */
@@ -100,14 +103,8 @@ export interface OperationSpec {
   readonly cacheMs?: number;
   /** A read whose response must not be stored, not even by the caller: it has no `ETag`. */
   readonly noStore?: boolean;
-  /** See {@link OperationPolicy}. */
-  readonly idempotency?: OperationPolicy['idempotency'];
   /** An `Idempotency-Key` for the example, where the platform would refuse the same request again. */
   readonly keyExample?: string;
-  /** See {@link OperationPolicy}. */
-  readonly answersRepeats?: OperationPolicy['answersRepeats'];
-  /** See {@link OperationPolicy}. */
-  readonly looksUpAsUser?: OperationPolicy['looksUpAsUser'];
   /** Whether the response is a page, with a `Link` to other pages. */
   readonly paged?: boolean;
   /** Problems besides the common ones and those of the platform's operation. */
@@ -116,8 +113,6 @@ export interface OperationSpec {
   readonly success: readonly [Success, ...Success[]];
   /** The body is a file. */
   readonly file?: FileDoc;
-  /** See {@link OperationPolicy}. */
-  readonly locationOf?: OperationPolicy['locationOf'];
   /** The class of the body. */
   readonly body?: Type;
 }
@@ -134,17 +129,12 @@ export function Operation(spec: OperationSpec): MethodDecorator {
   const read = spec.effect === 'read' && !spec.noStore && !streams;
   const cacheMs = spec.cacheMs ?? (upstream ? undefined : 0);
   const policy: OperationPolicy = {
+    ...spec,
     operationId: spec.id,
-    scope: spec.scope,
-    alsoScopes: spec.alsoScopes,
     actsAsUser,
     cacheMs,
-    idempotency: spec.idempotency,
-    answersRepeats: spec.answersRepeats,
-    looksUpAsUser: spec.looksUpAsUser,
     streams: streams?.map(({ type }) => type),
     takesFile: spec.file !== undefined,
-    locationOf: spec.locationOf,
   };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),

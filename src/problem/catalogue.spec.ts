@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from './catalogue.ts';
+import { outcomes, problemDefinition, type ProblemSlug, problemSlugs, problemType } from './catalogue.ts';
 import { ProblemException } from './problem.exception.ts';
 import { catalogueHtml, problemHtml } from '../meta/problem-pages.ts';
 
@@ -14,6 +14,18 @@ describe('the catalogue', () => {
         meaning: sentence,
         remedy: sentence,
       });
+    }
+  });
+
+  it('has a status, a known outcome and a word on repetition for each', () => {
+    for (const slug of problemSlugs) {
+      const { statuses, outcome, retryable } = problemDefinition(slug);
+      expect([slug, statuses.every((status) => status >= 400 && status < 600), statuses.length > 0]).toEqual([
+        slug,
+        true,
+        true,
+      ]);
+      expect([slug, outcomes.words.includes(outcome), typeof retryable]).toEqual([slug, true, 'boolean']);
     }
   });
 

@@ -1,7 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { enumerationSchema } from '../shared/enumeration.ts';
-import { problemCodes } from './catalogue.ts';
-import { outcomes } from './definition.ts';
+import { outcomes, problemCodes } from './catalogue.ts';
 
 const NEVER_SHOWN = 'absent where it does not apply';
 

@@ -1,6 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
-import type { Outcome } from './definition.ts';
+import { type Outcome, problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 

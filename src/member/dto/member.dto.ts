@@ -1,8 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { PageQuery } from '../../operation/page.dto.ts';
-import { problemCodes } from '../../problem/catalogue.ts';
-import { type Outcome, outcomes } from '../../problem/definition.ts';
+import { type Outcome, outcomes, problemCodes } from '../../problem/catalogue.ts';
 import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
 import { Digits, Long } from '../../validation/scalar-rules.ts';
