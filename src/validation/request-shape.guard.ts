@@ -7,8 +7,8 @@ import { acceptedType } from './accepted-type.ts';
 import { MAX_FAULTS } from './compiled-validation.ts';
 import { UnreadableBody } from './request-body.ts';
 
-const SERVED = new Set(['application/json', 'application/problem+json', 'application/*', '*/*', 'text/html']);
-const JSON_ONLY = ['application/json'];
+/** Of responses that are no streams. A browser that follows a link names text/html, and is served all the same. */
+const SERVED = ['application/json', 'application/problem+json', 'text/html'];
 /** Ranges that have the form of one; another text is not repeated. */
 const RANGES = /^[\w.+*/;,= -]{1,200}$/;
 /** Clients send few different headers. Where a client sends many, they are only parsed again. */
@@ -33,7 +33,7 @@ export class RequestShapeGuard implements CanActivate {
     const { policy } = request.state;
     const { accept } = request.headers;
     const isAccepted = policy?.streams ? acceptedType(accept, policy.streams) : this.#accepted(accept);
-    if (!isAccepted) throw notAcceptable(accept, policy?.streams ?? JSON_ONLY);
+    if (!isAccepted) throw notAcceptable(accept, policy?.streams ?? SERVED.slice(0, 1));
     if (policy?.takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const errors = faultsOf(request, this.#declaredBy(context));
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
@@ -44,7 +44,7 @@ export class RequestShapeGuard implements CanActivate {
     if (!accept) return true;
     const known = this.#accepts.get(accept);
     if (known !== undefined) return known;
-    const accepted = isAcceptable(accept);
+    const accepted = acceptedType(accept, SERVED) !== undefined;
     if (this.#accepts.size < MAX_ACCEPTS) this.#accepts.set(accept, accepted);
     return accepted;
   }
@@ -92,13 +92,6 @@ function isDecodable(url: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isAcceptable(accept: string): boolean {
-  return accept.split(',').some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    return SERVED.has(type) && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
 }
 
 function declares(context: ExecutionContext, part: RouteParamtypes): boolean {
