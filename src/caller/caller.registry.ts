@@ -1,8 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { CallersConfig, ConfigError } from '../config/app-config.ts';
-import { SettingsFileError } from '../config/settings-file.ts';
-import { WatchedFile } from '../config/watched-file.ts';
+import { CallersConfig } from '../config/app-config.ts';
+import { followSettings } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import { type Caller, readCallersFile } from './callers-file.ts';
 
@@ -18,31 +17,16 @@ const NOBODY: KnownKey = { hash: Buffer.alloc(32), caller: undefined };
 export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   #byHash: ReadonlyMap<string, KnownKey> = new Map();
   #byName: ReadonlyMap<string, Caller> = new Map();
-  readonly #file: WatchedFile<readonly Caller[]>;
+  #unfollow: (() => void) | undefined;
 
-  constructor(config: CallersConfig, log: Log) {
-    this.#file = new WatchedFile(config.file, readCallersFile, {
-      changed: (callers) => {
-        this.#take(callers);
-        log.info({ event: 'callers-reloaded', callers: callers.length }, 'Callers file re-read');
-      },
-      broken: (error) => {
-        const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
-        log.error(
-          { event: 'callers-rejected', reason },
-          'The callers file is invalid; the last valid content stays in use',
-        );
-      },
-    });
-  }
+  constructor(
+    private readonly config: CallersConfig,
+    private readonly log: Log,
+  ) {}
 
   onModuleInit(): void {
-    try {
-      this.#take(this.#file.open());
-    } catch (error) {
-      if (error instanceof SettingsFileError) throw new ConfigError([`CALLERS_FILE ${error.message}`]);
-      throw error;
-    }
+    const file = { name: 'callers', variable: 'CALLERS_FILE', path: this.config.file, read: readCallersFile };
+    this.#unfollow = followSettings(file, (callers) => this.#take(callers), this.log);
   }
 
   /**
@@ -59,13 +43,14 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     return this.#byName.get(name);
   }
 
-  #take(callers: readonly Caller[]): void {
+  #take(callers: readonly Caller[]): number {
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
     this.#byName = new Map(callers.map((caller) => [caller.name, caller]));
+    return callers.length;
   }
 
   onApplicationShutdown(): void {
-    this.#file.close();
+    this.#unfollow?.();
   }
 }

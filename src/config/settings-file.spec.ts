@@ -89,7 +89,7 @@ describe('G1 a settings file', () => {
           const fault = faultOf(damaged);
           expect(fault.replace(/^.*is there twice$/, '') !== '').toBe(refused);
           expect(fault).not.toContain(secret.slice(0, 6));
-          if (refused) expect(fault).toMatch(/ line \d+, column \d+\b/);
+          if (refused) expect(fault).toMatch(/\bline \d+, column \d+\b/);
         },
       ),
     );

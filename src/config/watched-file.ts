@@ -1,52 +1,61 @@
 import { statSync } from 'node:fs';
 import { edge } from '../shared/edge.ts';
+import { ConfigError } from './app-config.ts';
+import { SettingsFileError } from './settings-file.ts';
 
 /** Polling notices a file that was replaced by renaming or through a mounted volume; notifications miss these. */
 const POLL_MS = 1_000;
 
-interface Reactions<T> {
-  changed(content: T): void;
-  /** The file is invalid now; the last valid content stays in use. */
-  broken(error: unknown): void;
+interface SettingsFile<T> {
+  /** What the log calls the content: `callers` has the events `callers-reloaded` (with the field `callers`) and `callers-rejected`. */
+  readonly name: string;
+  readonly variable: string;
+  readonly path: string;
+  /** Throws {@link SettingsFileError}. */
+  readonly read: (path: string) => T;
 }
 
-/** A settings file that is re-read when it changes, so that an operator rotates keys and passwords without a restart. */
-export class WatchedFile<T> {
-  #timer: NodeJS.Timeout | undefined;
-  #seen = '';
-
-  constructor(
-    private readonly path: string,
-    private readonly read: (path: string) => T,
-    private readonly reactions: Reactions<T>,
-  ) {}
-
-  /** Reads the file and watches it from now on. Throws what `read` throws. */
-  open(): T {
-    // Taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
-    this.#seen = fingerprint(this.path);
-    const content = this.read(this.path);
-    this.#timer = setInterval(
-      edge('watched file', () => this.#look()),
-      POLL_MS,
-    ).unref();
-    return content;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  #look(): void {
-    const now = fingerprint(this.path);
-    if (now === this.#seen) return;
-    this.#seen = now;
+/**
+ * Follows a settings file until the returned function is called, so that an operator rotates keys and passwords without a restart.
+ * `take` returns how many entries it took. A file that is invalid at the start is a {@link ConfigError}; later the last valid
+ * content stays in use.
+ */
+export function followSettings<T>(
+  { name, variable, path, read }: SettingsFile<T>,
+  take: (content: T) => number,
+  log: Record<'info' | 'error', (fields: Record<string, string | number>, message: string) => void>,
+): () => void {
+  const again = () => {
     try {
-      this.reactions.changed(this.read(this.path));
+      const title = name.replace(/^./, (letter) => letter.toUpperCase());
+      log.info({ event: `${name}-reloaded`, [name]: take(read(path)) }, `${title} file re-read`);
     } catch (error) {
-      this.reactions.broken(error);
+      const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
+      const message = `The ${name} file is invalid; the last valid content stays in use`;
+      log.error({ event: `${name}-rejected`, reason }, message);
     }
+  };
+  try {
+    return followFile(path, () => take(read(path)), again);
+  } catch (error) {
+    if (error instanceof SettingsFileError) throw new ConfigError([`${variable} ${error.message}`]);
+    throw error;
   }
+}
+
+/** Calls `first`, and `again` after each change of the file, until the returned function is called. Throws what `first` throws. */
+export function followFile(path: string, first: () => void, again: () => void): () => void {
+  // Taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
+  let seen = fingerprint(path);
+  first();
+  const look = () => {
+    const now = fingerprint(path);
+    if (now === seen) return;
+    seen = now;
+    again();
+  };
+  const timer = setInterval(edge('watched file', look), POLL_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** A text that changes with the file, or with the reason why it cannot be looked at. */

@@ -90,8 +90,8 @@ it('G12 the runbook has a section for every alert, where its link leads, with al
   const html = runbookHtml();
   const ids = [...html.matchAll(/<h2 id="(\w+)">/g)].map(([, id = '']) => id);
   expect(ids).toEqual(['dashboard', ...alerts.map((alert) => alert.toLowerCase())]);
-  expect(html).toContain("<strong>Do:</strong> Look for the order in the platform's own list");
-  expect(html).toContain('rate(gateway_requests_total{status=~&#34;5..&#34;}[5m])');
+  expect(html).toContain('<strong>Do:</strong> Look for the order in the platform&#39;s own list');
+  expect(html).toContain('rate(gateway_requests_total{status=~&quot;5..&quot;}[5m])');
   const links = [...html.matchAll(/href="#(\w+)"/g)].map(([, id]) => id);
   expect(links).toContain('orderstoreunconfirmed');
   expect(links.filter((id) => !ids.includes(id ?? ''))).toEqual([]);

@@ -8,15 +8,14 @@ import { JwtCallers } from '../caller/jwt-callers.ts';
 import { openApiDocument, type ResponseExamples } from '../operation/document.ts';
 import { BEARER } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { markdownHtml } from '../shared/markdown.ts';
 import { shippedFile } from '../shared/shipped-file.ts';
 import { FixedContent } from './fixed-content.ts';
-import { page, PAGE_POLICY, text } from './problem-pages.ts';
+import { page, PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
-/** Links of CHANGELOG.md that lead to something which the gateway serves. */
-const SERVED: Readonly<Record<string, string>> = { 'config/openapi.json': '/openapi.json' };
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 /** In the folder `api-page`. */
@@ -41,7 +40,8 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
   const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
   const index = fileContent(own('index.html'), UI_POLICY);
-  const changelog = changelogHtml(shippedFile(CHANGELOG).toString());
+  const changes = shippedFile(CHANGELOG).toString().replaceAll('(config/openapi.json)', '(/openapi.json)');
+  const changelog = page('Changes', `${markdownHtml(changes)}<p><a href="/docs">The API</a></p>`);
   const files = new Map([
     ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
@@ -83,29 +83,4 @@ async function send(content: FixedContent, request: FastifyRequest, reply: Fasti
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
-}
-
-/** CHANGELOG.md as a page. It has headings, paragraphs, lists of one level, code and links. */
-function changelogHtml(markdown: string): string {
-  const blocks = markdown
-    .trim()
-    .split(/\n{2,}/)
-    .map((block) => {
-      const heading = /^(#{1,3}) (.*)$/.exec(block);
-      if (heading?.[1] && heading[2])
-        return `<h${heading[1].length}>${inline(heading[2])}</h${heading[1].length}>`;
-      if (!block.startsWith('- ')) return `<p>${inline(block)}</p>`;
-      const items = block.slice(2).split(/\n- /);
-      return `<ul>${items.map((item) => `<li>${inline(item)}</li>`).join('\n')}</ul>`;
-    });
-  return page('Changes', `${blocks.join('\n')}\n<p><a href="/docs">The API</a></p>`);
-}
-
-function inline(markdown: string): string {
-  return text(markdown)
-    .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
-    .replace(/\[([^\]]+)\]\(([^)]+)\)/g, (_, label: string, target: string) => {
-      const served = SERVED[target];
-      return served === undefined ? label : `<a href="${served}">${label}</a>`;
-    });
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { ConfigError, UsersConfig } from '../config/app-config.ts';
-import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
-import { WatchedFile } from '../config/watched-file.ts';
+import { UsersConfig } from '../config/app-config.ts';
+import { readSettingsFile } from '../config/settings-file.ts';
+import { followSettings } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
@@ -20,37 +20,20 @@ const schema = z.record(
 @Injectable()
 export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   #users: ReadonlyMap<string, UserPrincipal> = new Map();
-  readonly #file: WatchedFile<ReadonlyMap<string, UserPrincipal>> | undefined;
+  #unfollow: (() => void) | undefined;
 
   constructor(
-    config: UsersConfig,
+    private readonly config: UsersConfig,
     private readonly tokens: TokenManager,
-    log: Log,
-  ) {
-    if (!config.file) return;
-    log.addSecrets(() => [...this.#users.values()].map(({ password }) => password.reveal()));
-    this.#file = new WatchedFile(config.file, readUsersFile, {
-      changed: (users) => {
-        this.#users = users;
-        log.info({ event: 'users-reloaded', users: users.size }, 'Users file re-read');
-      },
-      broken: (error) => {
-        const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
-        log.error(
-          { event: 'users-rejected', reason },
-          'The users file is invalid; the last valid content stays in use',
-        );
-      },
-    });
-  }
+    private readonly log: Log,
+  ) {}
 
   onModuleInit(): void {
-    try {
-      if (this.#file) this.#users = this.#file.open();
-    } catch (error) {
-      if (error instanceof SettingsFileError) throw new ConfigError([`UPSTREAM_USERS_FILE ${error.message}`]);
-      throw error;
-    }
+    const { file: path } = this.config;
+    if (!path) return;
+    this.log.addSecrets(() => [...this.#users.values()].map(({ password }) => password.reveal()));
+    const file = { name: 'users', variable: 'UPSTREAM_USERS_FILE', path, read: readUsersFile };
+    this.#unfollow = followSettings(file, (users) => (this.#users = users).size, this.log);
   }
 
   find(alias: string): ActingUser | undefined {
@@ -67,7 +50,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.#file?.close();
+    this.#unfollow?.();
   }
 }
 

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { WatchedFile } from '../config/watched-file.ts';
+import { followFile } from '../config/watched-file.ts';
 import { numberText, parseJson } from '../shared/json.ts';
 import { Log } from '../observability/log.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
@@ -25,35 +25,34 @@ const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_cli
  */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
-  readonly #secretFile: WatchedFile<string> | undefined;
+  #unfollow: (() => void) | undefined;
 
   constructor(
     private readonly config: UpstreamConfig,
     private readonly pools: UpstreamPools,
-    log: Log,
-  ) {
-    const { appSecret, appSecretFile } = config;
-    if (appSecretFile === undefined) return;
-    this.#secretFile = new WatchedFile(appSecretFile, readSecret, {
-      changed: (secret) => {
-        appSecret.rotate(secret);
-        log.info({ event: 'secret-reloaded' }, "The application's secret was re-read");
-      },
-      broken: () =>
-        log.error(
+    private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    const { appSecret, appSecretFile: path } = this.config;
+    if (path === undefined) return;
+    const take = () => appSecret.rotate(readSecret(path));
+    // At once as well: the file may have changed since the configuration was read.
+    this.#unfollow = followFile(path, take, () => {
+      try {
+        take();
+        this.log.info({ event: 'secret-reloaded' }, "The application's secret was re-read");
+      } catch {
+        this.log.error(
           { event: 'secret-rejected' },
           'UPSTREAM_APP_SECRET_FILE is empty or unreadable; the last secret stays in use',
-        ),
+        );
+      }
     });
   }
 
-  onModuleInit(): void {
-    // The file may have changed since the configuration was read.
-    if (this.#secretFile) this.config.appSecret.rotate(this.#secretFile.open());
-  }
-
   onApplicationShutdown(): void {
-    this.#secretFile?.close();
+    this.#unfollow?.();
   }
 
   /** The application's own token for a scope, or a configured user's: by refresh token where there is one, else by password. */
