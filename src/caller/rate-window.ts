@@ -1,7 +1,7 @@
+import { Batcher } from '../redis/batcher.ts';
 import { Script } from '../redis/script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
-import { edge } from '../shared/edge.ts';
 
 /**
  * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas
@@ -31,8 +31,6 @@ export interface Standing {
   readonly endsInS: number;
 }
 
-type Waiting = (standing: Standing) => void;
-
 /**
  * One caller's window of requests: for all replicas in Redis, or for this process without Redis. Both are exact: requests that
  * arrive while a command runs are counted together by the next command, none in advance. While Redis is away each replica continues
@@ -42,8 +40,13 @@ export class RateWindow {
   #limit: RateLimit;
   #used = 0;
   #endsAt = 0;
-  #waiting: Waiting[] = [];
-  #asking = false;
+  /** At the end of a turn of the event loop, with the requests that the turn still reads from other connections. */
+  readonly #shared = new Batcher<void, Standing>(
+    'rates',
+    (asked) => this.#takeShared(asked),
+    (send) => this.redis.atEndOfTurn(send),
+    () => this.#takeHere(),
+  );
 
   constructor(
     limit: RateLimit,
@@ -60,42 +63,10 @@ export class RateWindow {
     // The count cannot fall before the window ends, so a flood over the limit needs no command to Redis.
     if (this.#used >= limit.requests && this.now() < this.#endsAt) return this.#standing(false, 0);
     if (!this.redis.configured) return this.#takeHere();
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      if (!this.#asking) this.#askAtEndOfTurn();
-    });
+    return this.#shared.add();
   }
 
-  /** Includes the requests that this turn of the event loop still reads from other connections. */
-  #askAtEndOfTurn(): void {
-    this.#asking = true;
-    this.redis.atEndOfTurn(
-      edge(
-        'rates',
-        () => this.#ask(),
-        () => this.#giveUpAsking(),
-      ),
-    );
-  }
-
-  async #ask(): Promise<void> {
-    const asked = this.#waiting;
-    this.#waiting = [];
-    await this.#takeShared(asked).catch(() => {
-      for (const resolve of asked) resolve(this.#takeHere());
-    });
-    this.#asking = false;
-    if (this.#waiting.length > 0) this.#askAtEndOfTurn();
-  }
-
-  #giveUpAsking(): void {
-    const asked = this.#waiting;
-    this.#waiting = [];
-    this.#asking = false;
-    for (const resolve of asked) resolve(this.#takeHere());
-  }
-
-  async #takeShared(asked: readonly Waiting[]): Promise<void> {
+  async #takeShared(asked: readonly void[]): Promise<Standing[]> {
     const { requests, perSeconds } = this.#limit;
     const [granted, used, leftMs] = await this.redis.run((client) =>
       TAKE.run<[number, number, number]>(client, [this.key], [asked.length, requests, perSeconds * 1_000]),
@@ -103,10 +74,10 @@ export class RateWindow {
     this.#used = used;
     // The reply's way back makes this later than in Redis, so no caller comes back before the end.
     this.#endsAt = this.now() + leftMs;
-    for (const [index, resolve] of asked.entries()) {
+    return asked.map((_, index) => {
       const admitted = index < granted;
-      resolve(this.#standing(admitted, admitted ? requests - (used - granted) - index - 1 : 0));
-    }
+      return this.#standing(admitted, admitted ? requests - (used - granted) - index - 1 : 0);
+    });
   }
 
   #takeHere(): Standing {

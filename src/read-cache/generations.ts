@@ -1,9 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { Batcher } from '../redis/batcher.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
@@ -15,12 +15,6 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
 const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
-
-/** Generations that are read with one command, for all readers of a moment. */
-interface Lookup {
-  readonly keys: Set<string>;
-  readonly words: PromiseWithResolvers<ReadonlyMap<string, string | null>>;
-}
 
 /**
  * The generation of each tag, which is part of the keys of cached responses. A write makes a new one, so that no replica finds a
@@ -40,12 +34,21 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   #writes = 0;
-  #settling: Promise<void> = Promise.resolve();
-  /** Begins after {@link #settling}: writes that end until then share it. */
-  #nextSettling: Promise<void> | undefined;
-  #isLookingUp = false;
-  /** The next command, sent once Redis has replied to the current one. */
-  #next: Lookup | undefined;
+  /**
+   * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
+   * after the last of them has ended, so no read finds a response that was fetched before it.
+   */
+  readonly #settling = new Batcher<void, void>(
+    'cache',
+    (writes) => this.#settle().then(() => writes),
+    (send) => this.redis.atEndOfTurn(send),
+  );
+  /** At the end of a turn of the event loop, with the readers that it still brings and in one write with the rates of their callers. */
+  readonly #words = new Batcher<readonly string[], readonly (string | null)[]>(
+    'cache',
+    (readers) => this.#lookUp(readers),
+    (send) => this.redis.atEndOfTurn(send),
+  );
 
   constructor(
     upstream: UpstreamConfig,
@@ -67,11 +70,11 @@ export class Generations implements OnModuleInit {
     try {
       if (this.#owed.size > 0) await this.#settle();
       const keys = tags.map((tag) => this.#key(tag));
-      const found = await this.#lookUp(keys);
+      const found = await this.#words.add(keys);
       if (found.every(isWord)) return found;
       // Two readers may find the same generation missing: the first word stays.
       await this.#setAll(keys, 'NX');
-      const made = await this.#lookUp(keys);
+      const made = await this.#words.add(keys);
       if (made.every(isWord)) return made;
       // A key has a value of another type. The next reader finds a word.
       this.metrics.count('gateway_redis_unreadable_total', { store: 'cache' });
@@ -97,7 +100,7 @@ export class Generations implements OnModuleInit {
     }
     const write = ++this.#writes;
     for (const tag of tags) this.#owed.set(tag, write);
-    await this.#settleTogether().catch((error: unknown) => {
+    await this.#settling.add().catch((error: unknown) => {
       this.log.warn(
         { event: 'cache-not-advanced', reason: (error as Error).name },
         'Redis did not store the invalidation of a write; other replicas may serve old responses until the end of their lifetime',
@@ -105,58 +108,11 @@ export class Generations implements OnModuleInit {
     });
   }
 
-  /**
-   * One command serves all readers that come while another command runs. A reader never gets the reply to a command that was sent
-   * before it came.
-   */
-  async #lookUp(keys: readonly string[]): Promise<readonly (string | null)[]> {
-    const lookup = (this.#next ??= { keys: new Set(), words: Promise.withResolvers() });
-    for (const key of keys) lookup.keys.add(key);
-    if (!this.#isLookingUp) this.#lookUpAtEndOfTurn();
-    const words = await lookup.words.promise;
-    return keys.map((key) => words.get(key) ?? null);
-  }
-
-  /** Includes the readers that this turn of the event loop still brings. The rates of their callers are asked in the same write. */
-  #lookUpAtEndOfTurn(): void {
-    this.#isLookingUp = true;
-    const giveUp = () => {
-      this.#isLookingUp = false;
-      this.#next?.words.reject(new Error('the look-up failed'));
-      this.#next = undefined;
-    };
-    this.redis.atEndOfTurn(edge('cache', () => this.#lookUpNext(), giveUp));
-  }
-
-  async #lookUpNext(): Promise<void> {
-    const lookup = this.#next;
-    this.#next = undefined;
-    if (lookup) {
-      const keys = [...lookup.keys];
-      try {
-        const found = await this.redis.run((client) => client.mget(keys));
-        lookup.words.resolve(new Map(keys.map((key, index) => [key, found[index] ?? null])));
-      } catch (error) {
-        lookup.words.reject(error);
-      }
-    }
-    this.#isLookingUp = false;
-    if (this.#next) this.#lookUpAtEndOfTurn();
-  }
-
-  /**
-   * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
-   * after the last of them has ended, so no read finds a response that was fetched before it.
-   */
-  #settleTogether(): Promise<void> {
-    this.#nextSettling ??= this.#settling
-      .catch(() => undefined)
-      .then(() => endOfTurn())
-      .then(() => {
-        this.#nextSettling = undefined;
-        return (this.#settling = this.#settle());
-      });
-    return this.#nextSettling;
+  async #lookUp(readers: readonly (readonly string[])[]): Promise<(string | null)[][]> {
+    const all = [...new Set(readers.flat())];
+    const found = await this.redis.run((client) => client.mget(all));
+    const words = new Map(all.map((key, index) => [key, found[index] ?? null]));
+    return readers.map((keys) => keys.map((key) => words.get(key) ?? null));
   }
 
   async #settle(): Promise<void> {
