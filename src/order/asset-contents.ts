@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
@@ -34,16 +35,13 @@ export class AssetContents {
       assets.map(({ assetId }) => assetId),
     );
     const until = performance.now() + READ_MS;
-    const contents: (readonly Instance[])[] = [];
-    const left = assets.entries();
-    const work = async () => {
-      for (const [index, { assetId }] of left) {
-        if (performance.now() > until) throw new ProblemException('upstream-timeout');
-        contents[index] = await this.#ofAsset(call, enterpriseGlobalId, assetId, fresh);
-      }
-    };
-    await Promise.all(Array.from({ length: ASSETS_AT_A_TIME }, work));
-    return contents;
+    const limit = pLimit(ASSETS_AT_A_TIME);
+    const contents = limit.map(assets, ({ assetId }) => {
+      if (performance.now() > until) throw new ProblemException('upstream-timeout');
+      return this.#ofAsset(call, enterpriseGlobalId, assetId, fresh);
+    });
+    // A failure drops the assets that wait; p-limit has begun the next one by then.
+    return contents.finally(() => limit.clearQueue());
   }
 
   async #ofAsset(
