@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -7,7 +8,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { type AddedRows, toAddedRows, toAddRequest } from './add-members.mapper.ts';
 import type { AddMembersDto, AddMembersResultDto, FailedMemberDto, NewMemberDto } from './dto/member.dto.ts';
-import { describe, logPartial, settle, type Settled } from './member-failure.ts';
+import { describe, logPartial, settle } from './member-failure.ts';
 
 /** Interface section 8. */
 const ROWS_PER_CALL = 100;
@@ -34,7 +35,13 @@ export class AddMembersService {
     { members }: AddMembersDto,
   ): Promise<AddMembersResultDto> {
     const chunks = chunksOf(members);
-    const results = await this.#sendAll(call, enterpriseGlobalId, chunks);
+    const limit = pLimit(CALLS_AT_A_TIME);
+    const results = await limit.map(chunks, (rows, index) =>
+      settle(this.send(call, enterpriseGlobalId, rows, index * ROWS_PER_CALL)).catch((fault: unknown) => {
+        limit.clearQueue();
+        throw fault;
+      }),
+    );
     const problems = results.flatMap((result) => ('problem' in result ? [result.problem] : []));
     if (problems.length === chunks.length && areAlike(problems)) throw problems[0] as ProblemException;
     for (const problem of problems) logPartial(this.log, call.requestId, 'addMembers', problem);
@@ -46,24 +53,6 @@ export class AddMembersService {
           : failedRows(chunks[index] ?? [], index * ROWS_PER_CALL, result.problem),
       ),
     };
-  }
-
-  async #sendAll(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    chunks: readonly NewMemberDto[][],
-  ): Promise<Settled<AddedRows>[]> {
-    const results: Settled<AddedRows>[] = [];
-    // Both workers share one iterator, so that a slow call delays only one of them.
-    const queue = chunks.entries();
-    const work = async () => {
-      for (const [index, rows] of queue) {
-        const firstIndex = index * ROWS_PER_CALL;
-        results[index] = await settle(this.send(call, enterpriseGlobalId, rows, firstIndex));
-      }
-    };
-    await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, work));
-    return results;
   }
 
   /** One call to the platform, for at most 100 rows. */

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import type { MerchandiseField, ProductField } from '../upstream/wire/member.ts';
-import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
-import type { Reader } from '../upstream/wire/reader.ts';
-import type { TimestampUnit } from '../upstream/wire/scalars.ts';
+import { type Instance, toInstances } from '../upstream/wire/instances.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 
 /** The number of assets whose products are read at a time: few enough for the platform to serve other requests too. */
@@ -16,26 +14,6 @@ const ASSETS_AT_A_TIME = 4;
 const READ_MS = 20_000;
 /** The asset was deleted, so it has no products. */
 const GONE: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
-
-/** A product or package on an asset, with the fields by which orders are recognised. */
-export interface Instance {
-  readonly licenseOrderId: string | null;
-  readonly channelCode: string | null;
-  readonly channelOrderId: string | null;
-  /** null: a package. */
-  readonly product: InstalledProduct | null;
-  /** The packages around it, from the outside in; a package includes itself. */
-  readonly merchandiseNums: readonly string[];
-}
-
-export interface InstalledProduct {
-  readonly productUri: string | null;
-  readonly gmsPid: string | null;
-  readonly appKey: string | null;
-  readonly startsAt: string | null;
-  readonly endsAt: string | null;
-  readonly limitConcurrent: number | null;
-}
 
 /** The products and packages on assets (member #7) in one list, each with its order. */
 @Injectable()
@@ -57,16 +35,13 @@ export class AssetContents {
       assets.map(({ assetId }) => assetId),
     );
     const until = performance.now() + READ_MS;
-    const contents: (readonly Instance[])[] = [];
-    const left = assets.entries();
-    const work = async () => {
-      for (const [index, { assetId }] of left) {
-        if (performance.now() > until) throw new ProblemException('upstream-timeout');
-        contents[index] = await this.#ofAsset(call, enterpriseGlobalId, assetId, fresh);
-      }
-    };
-    await Promise.all(Array.from({ length: ASSETS_AT_A_TIME }, work));
-    return contents;
+    const limit = pLimit(ASSETS_AT_A_TIME);
+    const contents = limit.map(assets, ({ assetId }) => {
+      if (performance.now() > until) throw new ProblemException('upstream-timeout');
+      return this.#ofAsset(call, enterpriseGlobalId, assetId, fresh);
+    });
+    // A failure drops the assets that wait; p-limit has begun the next one by then.
+    return contents.finally(() => limit.clearQueue());
   }
 
   async #ofAsset(
@@ -90,38 +65,4 @@ export class AssetContents {
       throw error;
     }
   }
-}
-
-function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
-  const found: Instance[] = [];
-  const product = (wire: Reader<ProductField>, merchandiseNums: readonly string[]): void => {
-    found.push({
-      ...originOf(wire),
-      merchandiseNums,
-      product: {
-        productUri: wire.id('productUri'),
-        gmsPid: wire.id('gmsPid'),
-        appKey: wire.id('appKey'),
-        startsAt: wire.time('limitStartTime', unit),
-        endsAt: wire.time('limitEndTime', unit),
-        limitConcurrent: wire.integer('limitConcurrent'),
-      },
-    });
-  };
-  const merchandise = (wire: Reader<MerchandiseField>, outer: readonly string[]): readonly string[] => {
-    const num = wire.id('merchandiseNum');
-    const merchandiseNums = num === null ? outer : [...outer, num];
-    found.push({ ...originOf(wire), merchandiseNums, product: null });
-    return merchandiseNums;
-  };
-  readInstances<readonly string[]>(data, [], { product, merchandise });
-  return found;
-}
-
-function originOf(wire: InstanceReader) {
-  return {
-    licenseOrderId: wire.id('licenseOrderId'),
-    channelCode: wire.id('channelCode'),
-    channelOrderId: wire.id('channelOrderId'),
-  };
 }

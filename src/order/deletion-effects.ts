@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AssetContents, type InstalledProduct, type Instance } from './asset-contents.ts';
+import type { InstalledProduct, Instance } from '../upstream/wire/instances.ts';
+import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {
   type DeleteAssetDto,

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { released, type Details, type OrderedItem } from '../order-ledger/ledger-record.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AssetContents, type Instance } from './asset-contents.ts';
+import { type Instance, isFrom } from '../upstream/wire/instances.ts';
+import { AssetContents } from './asset-contents.ts';
 import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import type { OrderPath } from './dto/order-record.dto.ts';
 import { OrderRecordsService } from './order-records.service.ts';
@@ -54,7 +55,7 @@ export class OrderAssetsService {
       return [...made].flatMap(([licenseOrderId, instances]) => {
         if (licenseOrderId === null) return [];
         const sequence = known.get(licenseOrderId);
-        if (sequence === undefined && (open.length === 0 || !instances.some((each) => isOf(each, order))))
+        if (sequence === undefined && (open.length === 0 || !instances.some((each) => isFrom(each, order))))
           return [];
         const [only = null, ...others] = open;
         return [
@@ -78,10 +79,4 @@ export function productUrisOf(instances: readonly Instance[]): string[] {
 
 function isPurchase(item: OrderedItem): item is Purchase {
   return item.orderType === 'new_buy' && item.enterpriseGlobalId !== null;
-}
-
-function isOf({ channelCode, channelOrderId }: Instance, order: Order): boolean {
-  return (
-    channelOrderId === order.channelOrderId && (channelCode === null || channelCode === order.channelCode)
-  );
 }

@@ -7,8 +7,7 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { assetShape } from '../upstream/wire/order.ts';
-import type { TimestampUnit } from '../upstream/wire/scalars.ts';
-import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
+import { type ChannelOrder, type Instance, isFrom, toInstances } from '../upstream/wire/instances.ts';
 import { readList } from '../upstream/wire/reader.ts';
 
 /** A background job has no caller whose user could act. */
@@ -17,19 +16,8 @@ const EVERYTHING = new Set(['*']);
 /** Codes about one asset alone: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
-export interface ChannelOrder {
-  readonly channelCode: string;
-  readonly channelOrderId: string;
-}
-
-export interface FoundOrder {
-  readonly customerId: string | null;
-  /** When its first instance was made, in ms by the platform's clock; null where the platform does not say. */
-  readonly createdAt: number | null;
-}
-
-/** The licence orders that the platform has of a channel's order, by their ids. */
-export type SearchResult = ReadonlyMap<string, FoundOrder>;
+/** What the platform has of a channel's order, by the ids of the licence orders. */
+export type SearchResult = ReadonlyMap<string, readonly Instance[]>;
 
 /** Reads the licence orders on the assets of an enterprise (order #8, member #7). It cannot write. */
 @Injectable()
@@ -61,19 +49,22 @@ export class PlatformSearch {
       abandon,
       upstreamMs: 0,
     };
-    const found = new Map<string, FoundOrder>();
+    const found: Instance[][] = [];
     const assets = await this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, toAssetIds);
     for (const assetId of assets) {
       abandon.throwIfAborted();
       try {
-        await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-          collect(data, order, this.config.timestampUnit, found),
+        const instances = await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
+          toInstances(data, this.config.timestampUnit),
         );
+        found.push(instances.filter((instance) => isFrom(instance, order)));
       } catch (error) {
         if (!isAboutOneAsset(error)) throw error;
       }
     }
-    return found;
+    const orders = Map.groupBy(found.flat(), ({ licenseOrderId }) => licenseOrderId ?? '');
+    orders.delete('');
+    return orders;
   }
 }
 
@@ -84,32 +75,4 @@ function isAboutOneAsset(error: unknown): boolean {
 
 function toAssetIds(data: unknown): string[] {
   return readList(assetShape, data, undefined, (asset) => asset.requiredId('id'));
-}
-
-/** Reads only the origin of an instance, so that a contract violation elsewhere in it does no harm. */
-function collect(
-  data: unknown,
-  order: ChannelOrder,
-  unit: TimestampUnit,
-  found: Map<string, FoundOrder>,
-): void {
-  const instance = (wire: InstanceReader): void => {
-    const licenseOrderId = wire.id('licenseOrderId');
-    const ofOrder = wire.id('channelOrderId') === order.channelOrderId;
-    const ofChannel = (wire.id('channelCode') ?? order.channelCode) === order.channelCode;
-    if (!ofOrder || !licenseOrderId || !ofChannel) return;
-    const known = found.get(licenseOrderId);
-    const times = [known?.createdAt ?? null, millisecondOf(wire.time('createTime', unit))];
-    found.set(licenseOrderId, {
-      customerId: wire.id('customerId') ?? known?.customerId ?? null,
-      createdAt: times.reduce((one, other) =>
-        one === null || other === null ? (one ?? other) : Math.min(one, other),
-      ),
-    });
-  };
-  readInstances(data, undefined, { product: instance, merchandise: instance });
-}
-
-function millisecondOf(time: string | null): number | null {
-  return time === null ? null : Date.parse(time);
 }

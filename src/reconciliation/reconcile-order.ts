@@ -99,12 +99,13 @@ function isOpen(record: LedgerRecord | undefined): record is LedgerRecord {
 /** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older order for it. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Leaves out licence orders that are older than the order, and those without a time. */
+/** Leaves out licence orders of which anything is older than the order, and those without a time. */
 function notOlder(found: SearchResult, submittedAt: number): SearchResult {
   return new Map(
-    [...found].filter(
-      ([, { createdAt }]) => createdAt !== null && createdAt >= submittedAt - CLOCK_TOLERANCE_MS,
-    ),
+    [...found].filter(([, instances]) => {
+      const times = instances.flatMap(({ createdAt }) => createdAt ?? []);
+      return times.length > 0 && times.every((time) => Date.parse(time) >= submittedAt - CLOCK_TOLERANCE_MS);
+    }),
   );
 }
 
@@ -112,7 +113,8 @@ function notOlder(found: SearchResult, submittedAt: number): SearchResult {
 function placedItems({ sequences }: OrderSearch, found: SearchResult): PlacedItem[] {
   const [only, ...others] = found;
   if (!only || others.length > 0) return [];
-  const [licenseOrderId, { customerId }] = only;
+  const [licenseOrderId, instances] = only;
+  const customerId = instances.findLast((instance) => instance.customerId !== null)?.customerId ?? null;
   return [{ sequence: sequences?.[0] ?? 1, licenseOrderId, customerId }];
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
 import type { CallContext, OwnKind } from '../upstream/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
@@ -6,7 +7,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { assetNumShape, lentLockShape } from '../upstream/wire/member.ts';
 import { assetShape, customerShape } from '../upstream/wire/order.ts';
-import { type InstanceReader, readInstances } from '../upstream/wire/instances.ts';
+import { toInstances } from '../upstream/wire/instances.ts';
 import { toMemberPageOf } from '../upstream/wire/member-page.ts';
 import { readList } from '../upstream/wire/reader.ts';
 
@@ -26,12 +27,13 @@ export type Columns = Partial<Record<OwnKind, Id[]>>;
 /** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 
-/** Reads only the ids of the platform's lists, so that a fault in other fields does not prevent a lookup. */
+/** Takes only the ids of the platform's lists. It requires no other field, so that a fault there does not prevent a lookup. */
 @Injectable()
 export class PlatformLists {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly list: MemberList,
+    private readonly config: UpstreamConfig,
   ) {}
 
   async columns(asked: Asked, call: CallContext): Promise<Columns> {
@@ -116,13 +118,8 @@ export class PlatformLists {
     { assetId = '' }: Readonly<Record<string, string>>,
   ): Promise<Columns> {
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) => {
-      const found = new Set<string>();
-      const instance = (wire: InstanceReader) => {
-        const id = wire.id('licenseOrderId');
-        if (id) found.add(id);
-      };
-      readInstances(data, undefined, { product: instance, merchandise: instance });
-      return { order: [...found] };
+      const instances = toInstances(data, this.config.timestampUnit);
+      return { order: [...new Set(instances.flatMap(({ licenseOrderId }) => licenseOrderId ?? []))] };
     });
   }
 }

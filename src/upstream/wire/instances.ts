@@ -7,35 +7,72 @@ import {
   productShape,
 } from './member.ts';
 import { Reader } from './reader.ts';
+import type { TimestampUnit } from './scalars.ts';
 
 /** The limit of nested packages. Packages of the platform have two or three levels. */
 export const MAX_PACKAGE_LEVELS = 16;
 
-/** What products and packages both have. */
-export type InstanceReader = Reader<Extract<ProductField, MerchandiseField>>;
+/** A product or package on an asset, with the fields by which orders are recognised. */
+export type Instance = Readonly<ReturnType<typeof toInstance>>;
+export type InstalledProduct = Readonly<ReturnType<typeof toInstalledProduct>>;
 
-export interface InstanceVisitor<C> {
-  product(wire: Reader<ProductField>, outer: C): void;
-  /** Returns what the products and packages inside of it get as `outer`. */
-  merchandise(wire: Reader<MerchandiseField>, outer: C): C;
+/** An order by the number that its channel gave it. */
+export interface ChannelOrder {
+  readonly channelCode: string;
+  readonly channelOrderId: string;
 }
 
-/** Visits every product and package on an asset (member #7), from the outside in. It reads no other field than the visitor does. */
-export function readInstances<C>(data: unknown, outermost: C, visitor: InstanceVisitor<C>): void {
-  const products =
-    (outer: C) =>
-    (wire: Reader<ProductField>): void =>
-      visitor.product(wire, outer);
-  const merchandises =
-    (outer: C, level: number) =>
-    (wire: Reader<MerchandiseField>): void => {
-      if (level > MAX_PACKAGE_LEVELS)
-        throw new UnreadableTree(wire.place, `within ${MAX_PACKAGE_LEVELS} levels`);
-      const inner = visitor.merchandise(wire, outer);
-      wire.list('productInstanceList', productShape, products(inner));
-      wire.list('children', merchandiseShape, merchandises(inner, level + 1));
-    };
-  const wire = new Reader(assetProductsShape, data);
-  wire.list('productInstanceList', productShape, products(outermost));
-  wire.list('children', merchandiseShape, merchandises(outermost, 1));
+/** Every product and package on an asset (member #7), from the outside in. Any field may be null: no fault in one of them hides an instance. */
+export function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
+  const found: Instance[] = [];
+  const visit = (wire: Reader<'productInstanceList' | 'children'>, outer: readonly string[], level = 0) => {
+    if (level > MAX_PACKAGE_LEVELS)
+      throw new UnreadableTree(wire.place, `within ${MAX_PACKAGE_LEVELS} levels`);
+    wire.list('productInstanceList', productShape, (product) => {
+      found.push(toInstance(product, unit, outer, toInstalledProduct(product, unit)));
+    });
+    wire.list('children', merchandiseShape, (merchandise) => {
+      const num = merchandise.id('merchandiseNum');
+      const merchandiseNums = num === null ? outer : [...outer, num];
+      found.push(toInstance(merchandise, unit, merchandiseNums, null));
+      visit(merchandise, merchandiseNums, level + 1);
+    });
+  };
+  visit(new Reader(assetProductsShape, data), []);
+  return found;
+}
+
+/** By the platform's own note of the channel's order, which may lack the channel. */
+export function isFrom(instance: Instance, { channelCode, channelOrderId }: ChannelOrder): boolean {
+  return instance.channelOrderId === channelOrderId && (instance.channelCode ?? channelCode) === channelCode;
+}
+
+function toInstance(
+  wire: Reader<Extract<ProductField, MerchandiseField>>,
+  unit: TimestampUnit,
+  merchandiseNums: readonly string[],
+  product: InstalledProduct | null,
+) {
+  return {
+    licenseOrderId: wire.id('licenseOrderId'),
+    channelCode: wire.id('channelCode'),
+    channelOrderId: wire.id('channelOrderId'),
+    customerId: wire.id('customerId'),
+    createdAt: wire.time('createTime', unit),
+    /** The packages around it, from the outside in; a package includes itself. */
+    merchandiseNums,
+    /** null: a package. */
+    product,
+  };
+}
+
+function toInstalledProduct(wire: Reader<ProductField>, unit: TimestampUnit) {
+  return {
+    productUri: wire.id('productUri'),
+    gmsPid: wire.id('gmsPid'),
+    appKey: wire.id('appKey'),
+    startsAt: wire.time('limitStartTime', unit),
+    endsAt: wire.time('limitEndTime', unit),
+    limitConcurrent: wire.integer('limitConcurrent'),
+  };
 }
