@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiExtension, ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Call, HeaderValue } from '../operation/request-state.ts';
-import { Operation } from '../operation/operation.decorator.ts';
+import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import { EnterpriseMemberPath, EnterprisePath } from './dto/member.dto.ts';
@@ -31,6 +31,21 @@ const ifMatchHeader = {
   description:
     'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter: 412 where it has changed since',
 };
+
+/** What both ways to change the rights of a member share. */
+const RIGHTS_CHANGE = {
+  effect: 'write',
+  scope: 'members:write',
+  upstream: 'changePrivileges',
+  problems: ['precondition-failed'],
+  success: [
+    {
+      status: 200,
+      description: 'What changed; with `validateOnly`, what would change',
+      type: RightsChangeDto,
+    },
+  ],
+} satisfies Partial<OperationSpec>;
 
 @ApiTags('Members')
 @Controller('v1')
@@ -99,17 +114,7 @@ export class MemberAssetsController {
     id: 'setMemberAssetNums',
     summary: 'Replace the asset numbers of a member',
     description: `The gateway sends only the difference to the numbers that the member has. ${READ_FIRST}`,
-    effect: 'write',
-    scope: 'members:write',
-    upstream: 'changePrivileges',
-    problems: ['precondition-failed'],
-    success: [
-      {
-        status: 200,
-        description: 'What changed; with `validateOnly`, what would change',
-        type: RightsChangeDto,
-      },
-    ],
+    ...RIGHTS_CHANGE,
     body: SetAssetNumsDto,
   })
   setMemberAssetNums(
@@ -129,17 +134,7 @@ export class MemberAssetsController {
     id: 'changeMemberAssetNums',
     summary: 'Assign asset numbers to a member, and withdraw others',
     description: `Numbers that the member already has are in \`kept\`. Numbers to withdraw that it no longer has are left out. ${READ_FIRST}`,
-    effect: 'write',
-    scope: 'members:write',
-    upstream: 'changePrivileges',
-    problems: ['precondition-failed'],
-    success: [
-      {
-        status: 200,
-        description: 'What changed; with `validateOnly`, what would change',
-        type: RightsChangeDto,
-      },
-    ],
+    ...RIGHTS_CHANGE,
     body: ChangeAssetNumsDto,
   })
   changeMemberAssetNums(

@@ -1,3 +1,6 @@
+import { applyDecorators } from '@nestjs/common';
+import { type FieldDoc, Identifier } from '../validation/rules.ts';
+
 /**
  * The meaning of an id in a field of a request (docs/api.md, section 2):
  * - `enterprise`, `channel`: must be granted
@@ -40,4 +43,9 @@ export function Names(name: Name): PropertyDecorator {
 /** The declared fields of a DTO class, inherited ones among them, by its prototype. */
 export function namesOf(prototype: object): ReadonlyMap<string, Name> {
   return (Reflect.getMetadata(DECLARED, prototype) as ReadonlyMap<string, Name> | undefined) ?? new Map();
+}
+
+/** An identifier that needs no check: a label. */
+export function Label(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(Identifier(doc), Names('label'));
 }

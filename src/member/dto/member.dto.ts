@@ -2,11 +2,11 @@ import { ApiSchema } from '@nestjs/swagger';
 import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
 import { PageQuery } from '../../operation/page.dto.ts';
 import { type Outcome, outcomes, problemCodes } from '../../problem/catalogue.ts';
-import { Names } from '../../tenancy/names.ts';
+import { Label, Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
 import { Digits, Long } from '../../validation/scalar-rules.ts';
 import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
-import { Identifier, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
+import { ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
 
 const MAX_NEW_MEMBERS = 1_000;
 const MAX_PASSWORD = 128;
@@ -61,8 +61,7 @@ abstract class MemberTerms {
   remark?: string;
 
   @Optional()
-  @Identifier({ example: '13800000001' })
-  @Names('label')
+  @Label({ example: '13800000001' })
   passwordMobile?: string;
 }
 

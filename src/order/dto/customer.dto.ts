@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
-import { Names } from '../../tenancy/names.ts';
+import { Label, Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
@@ -30,8 +30,7 @@ export class BindCustomerDto {
   branchName?: string;
 
   @Optional()
-  @Identifier({ example: '13800000001' })
-  @Names('label')
+  @Label({ example: '13800000001' })
   passwordMobile?: string;
 }
 

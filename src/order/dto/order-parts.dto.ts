@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Names } from '../../tenancy/names.ts';
+import { Label, Names } from '../../tenancy/names.ts';
 import {
   Flag,
   Identifier,
@@ -55,8 +55,7 @@ export class OrderCustomerDto {
 
   /** The purchaser's mobile number. */
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   passwordMobile?: string;
 }
 
@@ -87,8 +86,7 @@ export class OrderAdminDto {
 export class OrderBranchDto {
   /** Code of the branch. */
   @Optional()
-  @Identifier({ 'x-upstream': 'branchCode' })
-  @Names('label')
+  @Label({ 'x-upstream': 'branchCode' })
   code?: string;
 
   /** Name of the branch. */
@@ -100,8 +98,7 @@ export class OrderBranchDto {
 @ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.4)' })
 class OrderExtensionDto {
   /** Code of the property. */
-  @Identifier({ example: 'site', 'x-upstream': 'extendCode' })
-  @Names('label')
+  @Label({ example: 'site', 'x-upstream': 'extendCode' })
   code!: string;
 
   /** Value of the property. */
@@ -132,18 +129,13 @@ abstract class AssetTerms {
   transferred?: boolean;
 }
 
-@ObjectRule<BoughtAssetDto>(
-  ({ products, merchandises }) => hasItems(products) || hasItems(merchandises),
+const HasContent = ObjectRule<{ products?: unknown[]; merchandises?: unknown[] }>(
+  ({ products, merchandises }) =>
+    [products, merchandises].some((list) => Array.isArray(list) && list.length > 0),
   'must have at least one product or merchandise',
-)
-@ApiSchema({ description: 'What is bought for one asset (docs/platform.md, section 2.4)' })
-export class BoughtAssetDto extends AssetTerms {
-  /** Existing assets that get the products. Without this field the platform creates a new asset. */
-  @Optional()
-  @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'assetNos' })
-  @Names('newAssetNum')
-  assetNums?: string[];
+);
 
+abstract class AssetWithProducts extends AssetTerms {
   @Optional()
   @ListOf(() => OrderProductDto, { max: 1_000 })
   products?: OrderProductDto[];
@@ -151,30 +143,29 @@ export class BoughtAssetDto extends AssetTerms {
   @Optional()
   @ListOf(() => MerchandiseDto, { max: 500 })
   merchandises?: MerchandiseDto[];
+}
+
+@HasContent
+@ApiSchema({ description: 'What is bought for one asset (docs/platform.md, section 2.4)' })
+export class BoughtAssetDto extends AssetWithProducts {
+  /** Existing assets that get the products. Without this field the platform creates a new asset. */
+  @Optional()
+  @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'assetNos' })
+  @Names('newAssetNum')
+  assetNums?: string[];
 }
 
 @ApiSchema({
   description:
     'Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4)',
 })
-export class RevokedAssetDto extends AssetTerms {
+export class RevokedAssetDto extends AssetWithProducts {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
   @Names('assetNum')
   assetNums!: string[];
-
-  @Optional()
-  @ListOf(() => OrderProductDto, { max: 1_000 })
-  products?: OrderProductDto[];
-
-  @Optional()
-  @ListOf(() => MerchandiseDto, { max: 500 })
-  merchandises?: MerchandiseDto[];
 }
 
-@ObjectRule<ReducedAssetDto>(
-  ({ products, merchandises }) => hasItems(products) || hasItems(merchandises),
-  'must have at least one product or merchandise',
-)
+@HasContent
 @ApiSchema({ description: 'Assets whose products are revoked (docs/platform.md, section 2.4)' })
 export class ReducedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
@@ -188,8 +179,4 @@ export class ReducedAssetDto extends AssetTerms {
   @Optional()
   @ListOf(() => RevokedMerchandiseDto, { max: 500 })
   merchandises?: RevokedMerchandiseDto[];
-}
-
-function hasItems(list: readonly unknown[] | undefined): boolean {
-  return Array.isArray(list) && list.length > 0;
 }

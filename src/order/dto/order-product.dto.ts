@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Names } from '../../tenancy/names.ts';
+import { Label, Names } from '../../tenancy/names.ts';
 import { Digits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
 import {
   Flag,
@@ -18,8 +18,7 @@ const MAX_NODES = 1_000_000;
 export class ProductFeatureDto {
   /** Code of the feature. */
   @Optional()
-  @Identifier({ example: 'export', 'x-upstream': 'featureCode' })
-  @Names('label')
+  @Label({ example: 'export', 'x-upstream': 'featureCode' })
   code?: string;
 
   /** Name of the feature. */
@@ -49,13 +48,11 @@ export class ProductFeatureDto {
 /** Fields of a product in an order (interface section 2.4), without its identity. */
 abstract class ProductTerms {
   @Optional()
-  @Identifier({ example: 'CRM-P-1' })
-  @Names('label')
+  @Label({ example: 'CRM-P-1' })
   crmProductId?: string;
 
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   parentCrmProductId?: string;
 
   @Optional()
@@ -63,13 +60,11 @@ abstract class ProductTerms {
   productName?: string;
 
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   gmsPid?: string;
 
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   appKey?: string;
 
   @Optional()
@@ -134,8 +129,7 @@ abstract class ProductTerms {
 @ApiSchema({ description: 'A product of an order (docs/platform.md, section 2.4)' })
 export class OrderProductDto extends ProductTerms {
   @Optional()
-  @Identifier({ example: 'draft.pro' })
-  @Names('label')
+  @Label({ example: 'draft.pro' })
   productUri?: string;
 }
 
@@ -146,26 +140,22 @@ export class OrderProductDto extends ProductTerms {
 )
 @ApiSchema({ description: 'A product to be revoked (docs/platform.md, section 2.4)' })
 export class RevokedProductDto extends ProductTerms {
-  @Identifier({ example: 'draft.pro' })
-  @Names('label')
+  @Label({ example: 'draft.pro' })
   productUri!: string;
 }
 
 /** Fields of a package in an order (interface section 2.4, merchandise), without its content. */
 abstract class MerchandiseTerms {
   @Optional()
-  @Identifier({ example: 'CRM-M-1' })
-  @Names('label')
+  @Label({ example: 'CRM-M-1' })
   crmProductId?: string;
 
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   parentCrmProductId?: string;
 
   @Optional()
-  @Identifier({ example: 'PKG-1' })
-  @Names('label')
+  @Label({ example: 'PKG-1' })
   merchandiseNum?: string;
 
   @Optional()
@@ -173,8 +163,7 @@ abstract class MerchandiseTerms {
   merchandiseName?: string;
 
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   parentMerchandiseNum?: string;
 
   @Optional()

@@ -4,7 +4,7 @@ import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { enumeration } from '../../shared/enumeration.ts';
-import { Names } from '../../tenancy/names.ts';
+import { Label, Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Timestamp } from '../../validation/scalar-rules.ts';
 import {
@@ -91,14 +91,12 @@ export class OrderPath {
   @Names('channel')
   channelCode!: string;
 
-  @Identifier({ example: 'SO-2000' })
-  @Names('label')
+  @Label({ example: 'SO-2000' })
   channelOrderId!: string;
 }
 
 export class SettledOrderPath extends OrderPath {
-  @Identifier({ example: 'SO-2010' })
-  @Names('label')
+  @Label({ example: 'SO-2010' })
   override channelOrderId!: string;
 }
 
@@ -139,13 +137,11 @@ export class SettledItemDto {
   @WholeNumber(0, 1_000_000, { example: 1 })
   sequence!: number;
 
-  @Identifier({ example: '9007199254740993' })
-  @Names('label')
+  @Label({ example: '9007199254740993' })
   licenseOrderId!: string;
 
   @Optional()
-  @Identifier()
-  @Names('label')
+  @Label()
   customerId?: string;
 }
 
