@@ -159,6 +159,10 @@ export type AttemptOutcome = LabelsOf<Counters['gateway_order_reconciliation_att
 /** A server that the gateway connects to. */
 export type TlsServer = LabelsOf<Counters['gateway_tls_failures_total']>['server'];
 
+/** Codes of OpenSSL and of Node for a certificate that one side does not accept, and for a handshake that failed. */
+const TLS_CODE =
+  /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS_|ERR_SSL_|EPROTO$)/;
+
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
 export class Metrics {
@@ -268,6 +272,11 @@ export class Metrics {
 
   redisUp(store: 'shared' | 'orders', up: boolean): void {
     this.set('gateway_redis_up', { store }, up ? 1 : 0);
+  }
+
+  /** Counts the failure where TLS or a certificate was refused; others come from the network. */
+  connectionFailed(server: TlsServer, { code = '' }: NodeJS.ErrnoException): void {
+    if (TLS_CODE.test(code)) this.count('gateway_tls_failures_total', { server });
   }
 
   /** `group` is a group of operations, or `tokens` for the token endpoint. */

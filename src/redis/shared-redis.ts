@@ -13,7 +13,6 @@ import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } f
 import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
 import { Sealer } from './sealer.ts';
-import { isTlsRefusal } from '../shared/tls-refusal.ts';
 import { edge, inBackground } from '../shared/edge.ts';
 
 /** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
@@ -90,7 +89,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
         if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
         const reason = redisErrorReason(error);
         this.metrics.count('gateway_redis_errors_total', { reason });
-        if (isTlsRefusal(error)) this.metrics.count('gateway_tls_failures_total', { server: this.#server });
+        this.metrics.connectionFailed(this.#server, error);
         this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
         if (this.#up === false && isRefusal(error)) this.#tell(error);
       }),

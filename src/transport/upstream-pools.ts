@@ -4,7 +4,6 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics, type TlsServer } from '../observability/metrics.ts';
 import type { Ending, Exchange, GroupName } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
-import { isTlsRefusal } from '../shared/tls-refusal.ts';
 
 interface TlsSocket {
   getPeerCertificate(): { readonly valid_to?: string };
@@ -100,7 +99,7 @@ export function watchedConnector(
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error) {
-        if (isTlsRefusal(error)) metrics.count('gateway_tls_failures_total', { server });
+        metrics.connectionFailed(server, error);
         return callback(error, null);
       }
       const ends = Date.parse((socket as Partial<TlsSocket>).getPeerCertificate?.().valid_to ?? '');
