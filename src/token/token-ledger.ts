@@ -2,18 +2,22 @@ import type { AccessToken } from './principal.ts';
 import type { FailureRecord } from './token-failure.ts';
 
 /** The keys of one principal's token. All principals of the application share `endpoint` and `probe`. */
-export interface TokenKeys {
-  readonly token: string;
-  /** The owner that asks the endpoint now. */
-  readonly lock: string;
-  /** Why the last request failed, and until when no owner asks again. */
-  readonly failure: string;
-  /** Present while a forced renewal would not help. */
-  readonly hold: string;
-  /** As `failure`, for failures of the endpoint itself. */
-  readonly endpoint: string;
-  /** The owner that asks a failed endpoint first. */
-  readonly probe: string;
+export type TokenKeys = Readonly<ReturnType<typeof tokenKeys>>;
+
+export function tokenKeys(token: string, endpoint: string) {
+  return {
+    token,
+    /** The owner that asks the endpoint now. */
+    lock: `${token}:lock`,
+    /** Why the last request failed, and until when no owner asks again. */
+    failure: `${token}:failure`,
+    /** Present while a forced renewal would not help. */
+    hold: `${token}:hold`,
+    /** As `failure`, for failures of the endpoint itself. */
+    endpoint,
+    /** The owner that asks a failed endpoint first. */
+    probe: `${endpoint}:probe`,
+  };
 }
 
 /** The right to ask the endpoint. `save` or `fail` gives it back. */

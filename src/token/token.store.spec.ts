@@ -12,23 +12,12 @@ import { MemoryLedger } from './memory-ledger.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { RedisLedger } from './redis-ledger.ts';
 import { type FailureRecord, TokenFailure } from './token-failure.ts';
-import type { Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
+import { type Permit, tokenKeys, type TokenLedger } from './token-ledger.ts';
 import { type Grant, newOwner, TokenStore } from './token.store.ts';
 
 /** What keeps tokens: the ledger of a fleet on Redis, the one of a process alone, which follow the same rules, and the store before both. */
 
-const named = (name: string): TokenKeys => {
-  const token = `{env}:tok:${name}`;
-  const endpoint = '{env}:tok:endpoint';
-  return {
-    token,
-    lock: `${token}:lock`,
-    failure: `${token}:failure`,
-    hold: `${token}:hold`,
-    endpoint,
-    probe: `${endpoint}:probe`,
-  };
-};
+const named = (name: string) => tokenKeys(`{env}:tok:${name}`, '{env}:tok:endpoint');
 const keys = named('app:auth_order');
 const others = named('app:auth_me');
 

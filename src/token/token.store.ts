@@ -9,7 +9,7 @@ import { MemoryLedger } from './memory-ledger.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { RedisLedger } from './redis-ledger.ts';
 import { afterFailure, type TokenFailure } from './token-failure.ts';
-import type { Claim, Permit, TokenKeys, TokenLedger } from './token-ledger.ts';
+import { type Claim, type Permit, type TokenKeys, tokenKeys, type TokenLedger } from './token-ledger.ts';
 
 /** A token with the times (performance.now) of its renewal and of its end. */
 export interface HeldToken extends AccessToken {
@@ -189,16 +189,7 @@ export class TokenStore {
   }
 
   #keysNamed(name: string): TokenKeys {
-    const token = this.#prefix + name;
-    const endpoint = `${this.#prefix}endpoint:${this.#digest()}`;
-    return {
-      token,
-      lock: `${token}:lock`,
-      failure: `${token}:failure`,
-      hold: `${token}:hold`,
-      endpoint,
-      probe: `${endpoint}:probe`,
-    };
+    return tokenKeys(this.#prefix + name, `${this.#prefix}endpoint:${this.#digest()}`);
   }
 
   #digest(...parts: string[]): string {

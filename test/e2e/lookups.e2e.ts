@@ -7,19 +7,18 @@ import { useStack } from '../support/stack.ts';
 const HARBOUR = '/v1/enterprises/ent-harbour';
 const ORDERS = '/v1/license-orders';
 
+const BOUND = {
+  name: 'bound',
+  scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read'],
+  enterprises: ['ent-harbour'],
+  channels: ['crm'],
+  users: ['default'],
+  rateLimit: { requests: 5_000, perSeconds: 60 },
+};
+
 const { sandbox, gateway } = useStack({
   environment: { CACHE_TTL_MS: '60000' },
-  callers: [
-    {
-      name: 'bound',
-      scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read'],
-      enterprises: ['ent-harbour'],
-      channels: ['crm'],
-      users: ['default'],
-      rateLimit: { requests: 5_000, perSeconds: 60 },
-    },
-    { name: 'nothing', scopes: [] },
-  ],
+  callers: [BOUND, { name: 'nothing', scopes: [] }],
 });
 
 beforeEach(async () => {
@@ -67,17 +66,7 @@ it("a member's asset numbers are read past the cache before they are changed", a
 describe('a caller', () => {
   it('is told what it may do, without any scope', async () => {
     const own = await gateway.get('/v1/callers/me', bound());
-    expect([own.status, own.body]).toEqual([
-      200,
-      {
-        name: 'bound',
-        scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read'],
-        enterprises: ['ent-harbour'],
-        channels: ['crm'],
-        users: ['default'],
-        rateLimit: { requests: 5_000, perSeconds: 60 },
-      },
-    ]);
+    expect([own.status, own.body]).toEqual([200, BOUND]);
     const other = await gateway.get('/v1/callers/me', { key: gateway.keys['nothing'] as string });
     expect(other.body).toEqual({
       name: 'nothing',
