@@ -4,7 +4,8 @@
  */
 import { registerHooks } from 'node:module';
 
-const CALL = 'const result=work(...args)';
+/** The edge in the bundle, whose first parameter the bundler may have named anew. */
+const EDGE = /(?<=function edge\((\w+),.{1,200}?)const result=work\(\.\.\.args\)/g;
 const armed = new Set<string>();
 
 Object.assign(globalThis, {
@@ -17,8 +18,8 @@ registerHooks({
     const loaded = next(url, context);
     if (!url.endsWith('/dist/bundle/gateway.js')) return loaded;
     const source = Buffer.from(loaded.source as Uint8Array).toString();
-    if (source.split(CALL).length !== 2) throw new Error('the bundle has no edge, or two');
-    return { ...loaded, source: source.replace(CALL, `throwIfArmed(at);${CALL}`) };
+    if (source.match(EDGE)?.length !== 1) throw new Error('the bundle has no edge, or two');
+    return { ...loaded, source: source.replace(EDGE, 'throwIfArmed($1);$&') };
   },
 });
 
