@@ -43,6 +43,19 @@ describe('the keys of the issuer', () => {
     expect(issuer.requests).toEqual(['/keys']);
   });
 
+  it('G3 of one id that is absent are asked for once a minute, and again when the set has changed', async () => {
+    await keys.having('key-1');
+    for (let second = 0; second < 61; second++) {
+      expect(await keys.having('withdrawn')).toBeUndefined();
+      expect(asked()).toBe(second < 60 ? 2 : 3);
+      now += 1_000;
+    }
+    await issuer.addKey('key-2');
+    expect(await keys.having('key-2')).toBeDefined();
+    await issuer.addKey('withdrawn');
+    expect(await keys.having('withdrawn')).toBeDefined();
+  });
+
   it('G3 of made-up ids are asked for once in 5 s, however many they are, and then follow a rotation', async () => {
     await keys.having('key-1');
     let made = 0;

@@ -19,6 +19,9 @@ const ASK_EVERY_MS = 60_000;
  */
 const UNKNOWN_EVERY_MS = 5_000;
 const UNKNOWN_BURST = 3;
+/** An id that the issuer did not have is not asked for again in this time, unless the set changes. */
+const ABSENT_MS = 60_000;
+const MAX_ABSENT = 1_000;
 /** An empty set is usually a mistake, so known keys stay valid for this time. */
 const EMPTY_MS = 15 * 60_000;
 /** The time between requests while there are no keys at all. */
@@ -31,6 +34,8 @@ export interface KeySet {
   readonly text: string;
   readonly ids: ReadonlySet<string>;
   readonly find: JWTVerifyGetKey;
+  /** Ids that it lacked, with the time of that answer. */
+  readonly absent: Map<string, number>;
 }
 
 /** There are no keys, so no token can be checked. */
@@ -79,7 +84,10 @@ export class IssuerKeys {
     const known = this.current();
     if (known?.ids.has(id)) return known;
     if (this.#asking) await this.#asking;
-    else if (known ? this.#mayAskForUnknown() : this.#mayAsk(RETRY_MS)) await this.#ask();
+    else if (known ? !this.#isAbsent(known, id) && this.#mayAskForUnknown() : this.#mayAsk(RETRY_MS)) {
+      await this.#ask();
+      if (this.#heldSince >= this.#askedAt) this.#held?.absent.set(id, this.now());
+    }
     const held = this.current();
     if (!held) throw new KeysUnavailable();
     return held.ids.has(id) ? held : undefined;
@@ -87,6 +95,11 @@ export class IssuerKeys {
 
   async close(): Promise<void> {
     await this.#agent.destroy();
+  }
+
+  #isAbsent({ absent }: KeySet, id: string): boolean {
+    if (absent.size >= MAX_ABSENT) absent.clear();
+    return this.now() - (absent.get(id) ?? -Infinity) < ABSENT_MS;
   }
 
   #mayAsk(everyMs: number): boolean {
@@ -136,7 +149,7 @@ export class IssuerKeys {
       const find = createLocalJWKSet(set);
       const ids = new Set(set.keys.map(({ kid }) => kid).filter((kid) => typeof kid === 'string'));
       if (ids.size === 0) return this.#takeNone();
-      this.#held = { text, ids, find };
+      this.#held = { text, ids, find, absent: new Map() };
       this.log.info({ event: 'jwks-loaded', keys: ids.size }, "The issuer's keys were read");
     }
     this.#emptySince = undefined;

@@ -66,28 +66,22 @@ const STORE_ALERTS: Readonly<Record<string, string>> = {
   count: 'OrderStoreUnconfirmed',
 };
 
-function orderStore({ orders: { stopped, reason } }: ReplicaState): Found {
-  return (
-    stopped !== 'none' && {
-      level: 'act',
-      title: 'Orders are refused',
-      detail: reason ?? 'The order store cannot be used',
-      alert: STORE_ALERTS[stopped] ?? 'OrderStoreRefuses',
-    }
-  );
-}
+const orderStore = ({ orders: { stopped, reason } }: ReplicaState): Found =>
+  stopped !== 'none' && {
+    level: 'act',
+    title: 'Orders are refused',
+    detail: reason ?? 'The order store cannot be used',
+    alert: STORE_ALERTS[stopped] ?? 'OrderStoreRefuses',
+  };
 
-function unreadable({ orders }: ReplicaState): Found {
-  return (
-    orders.unreadable > 0 && {
-      level: 'act',
-      title: `${counted(orders.unreadable, 'record')} of writes cannot be read`,
-      detail:
-        'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
-      alert: 'OrderRecordsUnreadable',
-    }
-  );
-}
+const unreadable = ({ orders }: ReplicaState): Found =>
+  orders.unreadable > 0 && {
+    level: 'act',
+    title: `${counted(orders.unreadable, 'record')} of writes cannot be read`,
+    detail:
+      'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
+    alert: 'OrderRecordsUnreadable',
+  };
 
 function tokens({ tokenFailure: failure }: ReplicaState): Found {
   if (failure?.kind === 'rejected')
@@ -133,74 +127,55 @@ function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
   ];
 }
 
-function overload({ overload: limit }: ReplicaState): Found {
-  return (
-    limit !== undefined && {
-      level: 'act',
-      title: 'New requests are refused',
-      detail: `The process has reached its limit: ${limit}`,
-      alert: 'Overloaded',
-    }
-  );
-}
+const overload = ({ overload: limit }: ReplicaState): Found =>
+  limit !== undefined && {
+    level: 'act',
+    title: 'New requests are refused',
+    detail: `The process has reached its limit: ${limit}`,
+    alert: 'Overloaded',
+  };
 
-function circuits({ openCircuits }: ReplicaState): Found {
-  return (
-    openCircuits.length > 0 && {
-      level: 'act',
-      title: `The gateway does not call the platform for ${openCircuits.join(', ')}`,
-      detail:
-        'The circuit is open because calls failed: the dashboard shows which, and how. It tries again by itself',
-      alert: 'CircuitOpen',
-    }
-  );
-}
+const circuits = ({ openCircuits }: ReplicaState): Found =>
+  openCircuits.length > 0 && {
+    level: 'act',
+    title: `The gateway does not call the platform for ${openCircuits.join(', ')}`,
+    detail:
+      'The circuit is open because calls failed: the dashboard shows which, and how. It tries again by itself',
+    alert: 'CircuitOpen',
+  };
 
-function sharedRedis({ redis: { status, reason } }: ReplicaState): Found {
-  return (
-    status === 'down' && {
-      level: 'watch',
-      title: 'The shared Redis cannot be used',
-      detail: `${(reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
-      alert: 'RedisAway',
-    }
-  );
-}
+const sharedRedis = ({ redis: { status, reason } }: ReplicaState): Found =>
+  status === 'down' && {
+    level: 'watch',
+    title: 'The shared Redis cannot be used',
+    detail: `${(reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
+    alert: 'RedisAway',
+  };
 
-function stopping({ draining }: ReplicaState): Found {
-  return (
-    draining && {
-      level: 'watch',
-      title: 'This replica stops',
-      detail: 'It got the signal to stop, and finishes the requests that it has',
-    }
-  );
-}
+const stopping = ({ draining }: ReplicaState): Found =>
+  draining && {
+    level: 'watch',
+    title: 'This replica stops',
+    detail: 'It got the signal to stop, and finishes the requests that it has',
+  };
 
-function jobs({ stuckJobs }: StoredState): Found {
-  return (
-    stuckJobs > 0 && {
-      level: 'watch',
-      title: `${counted(stuckJobs, 'import')} without progress`,
-      detail: 'No row was done for ten minutes. What was sent is recorded, and nothing is sent twice',
-      section: 'jobs',
-      alert: 'ImportStuck',
-    }
-  );
-}
+const jobs = ({ stuckJobs }: StoredState): Found =>
+  stuckJobs > 0 && {
+    level: 'watch',
+    title: `${counted(stuckJobs, 'import')} without progress`,
+    detail: 'No row was done for ten minutes. What was sent is recorded, and nothing is sent twice',
+    section: 'jobs',
+    alert: 'ImportStuck',
+  };
 
-function gaps({ newGaps }: StoredState): Found {
-  return (
-    newGaps > 0 && {
-      level: 'watch',
-      title: `${counted(newGaps, 'new gap')} in the platform's answers`,
-      detail:
-        'The platform answers in a way that its interface does not have. Callers are served all the same',
-      section: 'gaps',
-      alert: 'GapsAppeared',
-    }
-  );
-}
+const gaps = ({ newGaps }: StoredState): Found =>
+  newGaps > 0 && {
+    level: 'watch',
+    title: `${counted(newGaps, 'new gap')} in the platform's answers`,
+    detail: 'The platform answers in a way that its interface does not have. Callers are served all the same',
+    section: 'gaps',
+    alert: 'GapsAppeared',
+  };
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;

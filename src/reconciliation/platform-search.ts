@@ -49,20 +49,20 @@ export class PlatformSearch {
       abandon,
       upstreamMs: 0,
     };
-    const found: Instance[][] = [];
+    const found: Instance[] = [];
     const assets = await this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, toAssetIds);
     for (const assetId of assets) {
       abandon.throwIfAborted();
       try {
-        const instances = await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-          toInstances(data, this.config.timestampUnit),
+        await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
+          toInstances(data, this.config.timestampUnit, found),
         );
-        found.push(instances.filter((instance) => isFrom(instance, order)));
       } catch (error) {
         if (!isAboutOneAsset(error)) throw error;
       }
     }
-    const orders = Map.groupBy(found.flat(), ({ licenseOrderId }) => licenseOrderId ?? '');
+    const placed = found.filter((instance) => isFrom(instance, order));
+    const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
     orders.delete('');
     return orders;
   }

@@ -12,8 +12,9 @@ export function syntaxFault(text: string): string | undefined {
   const expected = reader.document();
   if (expected === undefined) return undefined;
   const before = text.slice(0, reader.at).split('\n');
-  // Counted in characters, as editors do.
-  const column = [...(before.at(-1) ?? '')].length + 1;
+  // In characters, as editors count: a pair of surrogates is one.
+  const line = before.at(-1) ?? '';
+  const column = line.length - (line.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0) + 1;
   const place = `line ${before.length}, column ${column}`;
   return `${reader.at < text.length ? `at ${place}` : `where it ends (${place})`} there must be ${expected}`;
 }

@@ -7,8 +7,10 @@ import { acceptedType } from './accepted-type.ts';
 import { MAX_FAULTS } from './compiled-validation.ts';
 import { UnreadableBody } from './request-body.ts';
 
-/** Of responses that are no streams. A browser that follows a link names text/html, and is served all the same. */
-const SERVED = ['application/json', 'application/problem+json', 'text/html'];
+/** Of responses that are no streams. */
+const SERVED = ['application/json', 'application/problem+json'];
+/** A browser that follows a link names it, and is served all the same. */
+const PAGE = 'text/html';
 /** Ranges that have the form of one; another text is not repeated. */
 const RANGES = /^[\w.+*/;,= -]{1,200}$/;
 /** Clients send few different headers. Where a client sends many, they are only parsed again. */
@@ -44,7 +46,8 @@ export class RequestShapeGuard implements CanActivate {
     if (!accept) return true;
     const known = this.#accepts.get(accept);
     if (known !== undefined) return known;
-    const accepted = acceptedType(accept, SERVED) !== undefined;
+    const page = accept.includes(PAGE) ? [PAGE] : [];
+    const accepted = (acceptedType(accept, SERVED) ?? acceptedType(accept, page)) !== undefined;
     if (this.#accepts.size < MAX_ACCEPTS) this.#accepts.set(accept, accepted);
     return accepted;
   }

@@ -149,9 +149,7 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     );
     const rows = await rowsOf(job);
     expect(rows.map(({ row }) => row)).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
-    expect(
-      rows.slice(0, -1).every(({ status, memberGlobalId }) => status === 'added' && memberGlobalId),
-    ).toBe(true);
+    expect(rows.slice(0, -1).filter((row) => row.status !== 'added' || !row.memberGlobalId)).toEqual([]);
     expect(rows.at(-1)).toMatchObject({ account: 'anna', status: 'failed', code: 'upstream-rejected' });
     expect(await rowsOf(job, '?status=failed')).toEqual(rows.slice(-1));
     const found = await members();
@@ -186,11 +184,8 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     for (let customer = 0; customer < 5; customer++) taken.push(await importInto(customer));
     taken.map(accepted);
     const sixth = await importInto(5);
-    expect([sixth.status, sixth.body['code'], sixth.body['detail']]).toEqual([
-      503,
-      'overloaded',
-      'The caller has too many imports that have not ended.',
-    ]);
+    const detail = 'The caller has too many imports that have not ended.';
+    expect(sixth).toMatchObject({ status: 503, body: { code: 'overloaded', detail } });
     expect(Number(sixth.headers.get('retry-after'))).toBeGreaterThan(0);
     await sandbox.reset();
     await Promise.all(taken.map(ended));
@@ -203,11 +198,8 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     const first = await post(file(rows), '', headers);
     const job = await ended(first);
     const again = await post(file(rows), '', headers);
-    expect([again.status, again.headers.get('idempotent-replayed'), again.body]).toEqual([
-      202,
-      'true',
-      first.body,
-    ]);
+    expect(again).toMatchObject({ status: 202, body: first.body });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
     const other = await post(file(rows).replace('key299', 'kex299'), '', headers);
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency-key-reused']);
     expect((await gateway.get('/v1/jobs?pageSize=1')).body['items']).toEqual([job]);
@@ -229,22 +221,12 @@ describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
     const job = await ended(await post(file(newRows('mine', 1))));
     const key = gateway.keys['other'];
     for (const jobId of [String(job['jobId']), 'none']) {
-      for (const [method, rest] of [
-        ['GET', ''],
-        ['GET', '/rows'],
-        ['GET', '/events'],
-        ['DELETE', ''],
-        ['POST', '/retry'],
-      ] as const) {
+      for (const asked of ['GET', 'GET /rows', 'GET /events', 'DELETE', 'POST /retry']) {
+        const [method = '', rest = ''] = asked.split(' ');
         const headers = { ...CSV, 'x-acting-user': 'meridian' };
         const body = method === 'POST' ? file(newRows('mine', 1)) : undefined;
         const answer = await gateway.request(method, `/v1/jobs/${jobId}${rest}`, { key, headers, body });
-        expect([method, rest, answer.status, answer.body['code']]).toEqual([
-          method,
-          rest,
-          404,
-          'job-not-found',
-        ]);
+        expect([asked, answer.status, answer.body['code']]).toEqual([asked, 404, 'job-not-found']);
       }
     }
     expect((await gateway.get('/v1/jobs', { key })).body).toMatchObject({ items: [], total: 0 });

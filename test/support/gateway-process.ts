@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { resolve as absolute } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { keep, keepingAnswers } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
@@ -109,10 +110,12 @@ export async function startGatewayProcess(
     stop: async () => {
       // SIGTERM would wait for a load balancer.
       child.kill('SIGINT');
-      // As an orchestrator does: Node itself may hang once all is done (nodejs/node#54918).
-      const kill = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
+      if ((await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])) !== undefined) return;
+      // As an orchestrator does: Node itself may hang once all is done (nodejs/node#54918). Until then it is the gateway that hangs.
+      const isServing = await fetch(`${listening.url}/health/live`).then(Boolean, () => false);
+      child.kill('SIGKILL');
       await ended;
-      clearTimeout(kill);
+      if (isServing) throw new Error(`The gateway did not end: ${output()}`);
     },
   };
 }

@@ -22,9 +22,11 @@ export interface ChannelOrder {
   readonly channelOrderId: string;
 }
 
-/** Every product and package on an asset (member #7), from the outside in. Any field may be null: no fault in one of them hides an instance. */
-export function toInstances(data: unknown, unit: TimestampUnit): Instance[] {
-  const found: Instance[] = [];
+/**
+ * Adds every product and package on an asset (member #7), from the outside in. Any field may be null: no fault in one of them hides an
+ * instance. Throws at a package that is too deep, with what is before it in `found`.
+ */
+export function toInstances(data: unknown, unit: TimestampUnit, found: Instance[] = []): Instance[] {
   const visit = (wire: Reader<'productInstanceList' | 'children'>, outer: readonly string[], level = 0) => {
     if (level > MAX_PACKAGE_LEVELS)
       throw new UnreadableTree(wire.place, `within ${MAX_PACKAGE_LEVELS} levels`);
