@@ -241,9 +241,10 @@ export class Metrics {
 
   /** From now on the gauge is set by `read` whenever the metrics are read. */
   follow<Name extends keyof Gauges>(name: Name, read: () => readonly Sample<Name>[]): void {
+    const gauge = this.#gauge(name);
     this.#followed.set(name, () => {
-      this.#gauge(name).reset();
-      for (const [labels, value] of read()) this.#gauge(name).set(labels as Labels, value);
+      gauge.reset();
+      for (const [labels, value] of read()) gauge.set(labels as Labels, value);
     });
   }
 

@@ -60,7 +60,10 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
         // At once: where the store has lost writes that this gateway has seen, the other gateways learn it from the store.
         inBackground('order store', () => this.tick());
       });
-      this.#measure();
+      this.metrics.follow('gateway_order_store_stopped', () =>
+        stopReasons.map((reason) => [{ reason }, Number(reason === this.watch.stopped)]),
+      );
+      this.metrics.follow('gateway_order_records_unreadable', () => [[{}, this.watch.unreadableRecords]]);
     } else {
       this.log.warn(
         { event: 'order-store-in-process' },
@@ -79,11 +82,7 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
 
   /** Runs twice a second, and never fails: the store is away or stopped, and the log has said so. The next run tries again. */
   async tick(): Promise<void> {
-    await this.#watchStore()
-      .finally(() => {
-        if (this.redis.configured) this.#measure();
-      })
-      .catch(() => undefined);
+    await this.#watchStore().catch(() => undefined);
   }
 
   async #watchStore(): Promise<void> {
@@ -98,13 +97,6 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     this.metrics.set('gateway_orders_in_doubt_oldest_seconds', {}, inDoubt.oldestMs / 1_000);
     this.metrics.set('gateway_orders_accepted', {}, accepted.count);
     this.metrics.set('gateway_orders_accepted_oldest_seconds', {}, accepted.oldestMs / 1_000);
-  }
-
-  #measure(): void {
-    const { stopped, unreadableRecords } = this.watch;
-    for (const reason of stopReasons)
-      this.metrics.set('gateway_order_store_stopped', { reason }, reason === stopped ? 1 : 0);
-    this.metrics.set('gateway_order_records_unreadable', {}, unreadableRecords);
   }
 
   /** The store, which counts and logs every move: owner, operator and reconciliation all use it. */

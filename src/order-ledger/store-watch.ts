@@ -94,7 +94,9 @@ export class StoreWatch implements KnownStore {
 
   get stopped(): StopReason {
     if (!this.redis.configured) return 'none';
-    return this.#stopped === 'none' && this.redis.status !== 'up' ? 'away' : this.#stopped;
+    // After it was away it is not trusted before the next check.
+    const isAway = this.redis.status !== 'up' || !this.#fitness.isFit;
+    return this.#stopped === 'none' && isAway ? 'away' : this.#stopped;
   }
 
   /** Why orders are refused, for an operator: the message of the log. */
