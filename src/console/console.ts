@@ -50,6 +50,8 @@ const OPERATIONS: readonly RegExp[] = [
 @Injectable()
 export class Console implements OnModuleInit {
   #files: ReadonlyMap<string, PageFile> = new Map();
+  /** Made when it is first asked for: that takes a tenth of the time of a start. */
+  #runbook: string | undefined;
 
   constructor(
     private readonly listener: ManagementListener,
@@ -68,6 +70,8 @@ export class Console implements OnModuleInit {
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
+    if (path === '/runbook')
+      return send(response, 200, TYPES['html'] ?? '', (this.#runbook ??= runbookHtml()));
     const file = this.#files.get(path === '' ? '/' : path);
     if (file) return send(response, 200, file.type, file.bytes);
     const read = this.data.of(path, new URLSearchParams(query));
@@ -97,11 +101,15 @@ interface PageFile {
 
 /** What the page is made of, by its path below `/console`. Throws where a file is missing. */
 function pageFiles(): ReadonlyMap<string, PageFile> {
-  const files = FILES.map((name): [string, PageFile] => {
-    const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
-    return [name === 'index.html' ? '/' : `/${name}`, { type: TYPES[name.split('.')[1] ?? ''] ?? '', bytes }];
-  });
-  return new Map([...files, ['/runbook', { type: TYPES['html'] ?? '', bytes: runbookHtml() }]]);
+  return new Map(
+    FILES.map((name): [string, PageFile] => {
+      const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
+      return [
+        name === 'index.html' ? '/' : `/${name}`,
+        { type: TYPES[name.split('.')[1] ?? ''] ?? '', bytes },
+      ];
+    }),
+  );
 }
 
 /** Whether a store did not answer; anything else is a fault of ours. */

@@ -34,18 +34,20 @@ const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and the page that shows it. Files are read at the start; the document is made once, at the first request. */
+/** The OpenAPI document and the page that shows it. Files are read at the start; what is made of them is made once, at the first request. */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
   const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
   const index = fileContent(own('index.html'), UI_POLICY);
   const changes = shippedFile(CHANGELOG).toString().replaceAll('(config/openapi.json)', '(/openapi.json)');
-  const changelog = page('Changes', `${markdownHtml(changes)}<p><a href="/docs">The API</a></p>`);
+  const changelog = once(() => {
+    const html = page('Changes', `${markdownHtml(changes)}<p><a href="/docs">The API</a></p>`);
+    return new FixedContent(TYPES['.html'] as string, html, PAGE_POLICY);
+  });
   const files = new Map([
     ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
-    ['changelog', new FixedContent(TYPES['.html'] as string, changelog, PAGE_POLICY)] as const,
   ]);
   const examples = shippedFile(EXAMPLES).toString();
   const document = once(
@@ -55,7 +57,8 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
   for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(index, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
-    const content = files.get(request.params.file);
+    const { file } = request.params;
+    const content = file === 'changelog' ? changelog() : files.get(file);
     if (!content) throw new ProblemException('not-found');
     return send(content, request, reply);
   });
