@@ -4,7 +4,7 @@ import type { JobStore } from '../jobs/job-store.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
 import { attentionFor, type ReplicaState, type StoredState } from './attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
-import { runbookHtml } from './runbook.ts';
+import { runbook } from './runbook.ts';
 
 const well: ReplicaState = {
   draining: false,
@@ -87,7 +87,7 @@ it.each(cases)('G12 %s needs attention, with its cause and its runbook', (_, fou
 });
 
 it('G12 the runbook has a section for every alert, where its link leads, with all words of its page and no markup of it', () => {
-  const html = runbookHtml();
+  const html = runbook()();
   const ids = [...html.matchAll(/<h2 id="(\w+)">/g)].map(([, id = '']) => id);
   expect(ids).toEqual(['dashboard', ...alerts.map((alert) => alert.toLowerCase())]);
   expect(html).toContain('<strong>Do:</strong> Look for the order in the platform&#39;s own list');
