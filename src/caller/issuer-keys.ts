@@ -106,7 +106,7 @@ export class IssuerKeys {
     return this.now() - this.#askedAt >= everyMs;
   }
 
-  /** The next one who may ask makes a new key known to all. */
+  /** Where a token may not make the gateway ask, the next token that may makes a new key known for both. */
   #mayAskForUnknown(): boolean {
     const now = this.now();
     const { left, at } = this.#budget;

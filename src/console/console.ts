@@ -49,7 +49,7 @@ const OPERATIONS: readonly RegExp[] = [
  */
 @Injectable()
 export class Console implements OnModuleInit {
-  #files: ReadonlyMap<string, PageFile> = new Map();
+  readonly #files = pageFiles();
   readonly #runbook = runbook();
 
   constructor(
@@ -59,7 +59,6 @@ export class Console implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.#files = pageFiles();
     this.listener.serveConsole((request, response) => this.#respond(request, response));
   }
 
@@ -99,15 +98,11 @@ interface PageFile {
 
 /** What the page is made of, by its path below `/console`. Throws where a file is missing. */
 function pageFiles(): ReadonlyMap<string, PageFile> {
-  return new Map(
-    FILES.map((name): [string, PageFile] => {
-      const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
-      return [
-        name === 'index.html' ? '/' : `/${name}`,
-        { type: TYPES[name.split('.')[1] ?? ''] ?? '', bytes },
-      ];
-    }),
-  );
+  const files = FILES.map((name): [string, PageFile] => {
+    const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
+    return [name === 'index.html' ? '/' : `/${name}`, { type: TYPES[name.split('.')[1] ?? ''] ?? '', bytes }];
+  });
+  return new Map(files);
 }
 
 /** Whether a store did not answer; anything else is a fault of ours. */

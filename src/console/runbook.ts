@@ -1,16 +1,15 @@
 import { markdownHtml } from '../shared/markdown.ts';
-import { shippedFile } from '../shared/shipped-file.ts';
+import { lazily, shippedFile } from '../shared/shipped-file.ts';
 
 const OPERATING = new URL('../../docs/operating.md', import.meta.url);
 
 /**
  * The sections of docs/operating.md to which the console leads, as a page: the dashboard and the alerts. Reads the file now, and makes the
- * page at the first call of the result, which takes a tenth of the time of a start. Throws where the file is missing.
+ * page at the first call of the result. Throws where the file is missing.
  */
 export function runbook(): () => string {
   const operating = shippedFile(OPERATING).toString();
-  let html: string | undefined;
-  return () => (html ??= pageOf(operating));
+  return lazily(() => pageOf(operating));
 }
 
 function pageOf(operating: string): string {

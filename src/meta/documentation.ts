@@ -9,7 +9,7 @@ import { openApiDocument, type ResponseExamples } from '../operation/document.ts
 import { BEARER } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { markdownHtml } from '../shared/markdown.ts';
-import { shippedFile } from '../shared/shipped-file.ts';
+import { lazily, shippedFile } from '../shared/shipped-file.ts';
 import { FixedContent } from './fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
@@ -41,7 +41,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
   const index = fileContent(own('index.html'), UI_POLICY);
   const changes = shippedFile(CHANGELOG).toString().replaceAll('(config/openapi.json)', '(/openapi.json)');
-  const changelog = once(() => {
+  const changelog = lazily(() => {
     const html = page('Changes', `${markdownHtml(changes)}<p><a href="/docs">The API</a></p>`);
     return new FixedContent(TYPES['.html'] as string, html, PAGE_POLICY);
   });
@@ -50,7 +50,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
   ]);
   const examples = shippedFile(EXAMPLES).toString();
-  const document = once(
+  const document = lazily(
     () => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app, examples))),
   );
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
@@ -81,9 +81,4 @@ function fileContent(file: URL, policy?: string): FixedContent {
 
 async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   await reply.send(await content.respond(request, reply));
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
 }

@@ -25,7 +25,7 @@ it('a command that fails rejects its own items, or they get the fallback', async
   expect(settled).toMatchObject([{ reason: { message: 'no reply' } }, { value: 4 }]);
 });
 
-it('a fault keeps nobody waiting', async () => {
+it('an item whose command was not sent is rejected, and the next item is served', async () => {
   const faults: string[] = [];
   reportFaults((at) => faults.push(at));
   const isFaulty = [true, false, true];

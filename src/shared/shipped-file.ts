@@ -19,5 +19,11 @@ export function shippedFile(file: URL): Buffer {
   }
 }
 
+/** For what is made of such files: made once, when it is first asked for, because the start should be short. */
+export function lazily<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
 /** The version of the package. */
 export const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
