@@ -44,6 +44,8 @@ const TELLING = `
 
 /** What the image has, far from any other package. */
 const image = mkdtempSync(join(tmpdir(), 'bundle-'));
+const logFolder = mkdtempSync(join(tmpdir(), 'bundle-log-'));
+const logFile = join(logFolder, 'log');
 const sandbox = useSandbox();
 let fleet: Fleet;
 
@@ -54,6 +56,8 @@ beforeAll(async () => {
     how: {
       folder: image,
       nodeOptions: `--max-old-space-size=256 ${preloaded(TELLING)}`,
+      // A pipe that this process has no time to read would be full, and then the gateway could not write to it.
+      logFile,
     },
     environment: {
       DOCS: 'on',
@@ -65,7 +69,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fleet.stop();
-  rmSync(image, { recursive: true });
+  for (const folder of [image, logFolder]) rmSync(folder, { recursive: true });
 });
 
 const gateway = () => {
