@@ -1,5 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { Agent, request } from 'undici';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { parseJson } from '../shared/json.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -58,7 +59,7 @@ export class IssuerKeys {
   #held: KeySet | undefined;
   #heldSince = -Infinity;
   #askedAt = -Infinity;
-  #asking: Promise<void> | undefined;
+  readonly #asking = new SingleFlight<void>();
   /** The requests for unknown ids that are left, counted at that time. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
   #emptySince: number | undefined;
@@ -83,7 +84,8 @@ export class IssuerKeys {
   async having(id: string): Promise<KeySet | undefined> {
     const known = this.current();
     if (known?.ids.has(id)) return known;
-    if (this.#asking) await this.#asking;
+    const asking = this.#asking.get('');
+    if (asking) await asking;
     else if (known ? !this.#isAbsent(known, id) && this.#mayAskForUnknown() : this.#mayAsk(RETRY_MS)) {
       await this.#ask();
       if (this.#heldSince >= this.#askedAt) this.#held?.absent.set(id, this.now());
@@ -118,18 +120,16 @@ export class IssuerKeys {
 
   /** Makes one request for all waiters. Never fails. */
   #ask(): Promise<void> {
-    this.#askedAt = this.#asking ? this.#askedAt : this.now();
-    this.#asking ??= this.#fetch()
-      .then((text) => this.#take(text))
-      .catch((error: unknown) => {
+    return this.#asking.run('', async () => {
+      this.#askedAt = this.now();
+      try {
+        this.#take(await this.#fetch());
+      } catch (error) {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
         this.metrics.count('gateway_issuer_keys_missed_total', { reason: 'unavailable' });
         this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be read");
-      })
-      .finally(() => {
-        this.#asking = undefined;
-      });
-    return this.#asking;
+      }
+    });
   }
 
   async #fetch(): Promise<string> {

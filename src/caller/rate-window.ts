@@ -1,5 +1,5 @@
-import { Batcher } from '../redis/batcher.ts';
-import { Script } from '../redis/script.ts';
+import { Batcher } from '../kit/batcher/batcher.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from './callers-file.ts';
 

@@ -1,4 +1,4 @@
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 
 /**
  * The steps of jobs in Redis, each one script on the server's clock. KEYS begin with those of {@link jobKeys} in the script's order;

@@ -1,6 +1,6 @@
 import type { RedisCommander } from 'ioredis';
 import type { ProblemBody } from '../problem/problem.exception.ts';
-import type { Script } from '../redis/script.ts';
+import type { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { TaskHold } from '../shared/task-queue.ts';
 import { fieldsOf, type JobFields, recordOf } from './job-fields.ts';

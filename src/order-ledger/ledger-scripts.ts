@@ -1,4 +1,4 @@
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import { released, states } from './ledger-record.ts';
 import { MOST_WRITES } from './order-ledger-store.ts';
 

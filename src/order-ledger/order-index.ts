@@ -1,5 +1,5 @@
 import { sha256 } from '../redis/key-names.ts';
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import { type Details, type State, states } from './ledger-record.ts';
 import { assertWanted, type OrderQuery } from './order-ledger-store.ts';
 

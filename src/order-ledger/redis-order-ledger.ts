@@ -1,6 +1,6 @@
 import { AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
 import { refusalOf } from '../redis/redis-error.ts';
-import type { Script } from '../redis/script.ts';
+import type { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
   type Details,

@@ -1,4 +1,4 @@
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import type { State } from './ledger-record.ts';
 import type { OrderLedgerRedis } from './order-ledger-redis.ts';
 

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { OrderStoreConfig, RedisConfig, UpstreamConfig } from '../config/app-config.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { edge } from '../shared/edge.ts';
 

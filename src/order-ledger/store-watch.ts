@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ConfigError, OrderStoreConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import { OrderLedgerRedis } from './order-ledger-redis.ts';
 import type { KnownStore } from './redis-order-ledger.ts';
 import { makeEpoch, storeKeys } from './store-keys.ts';

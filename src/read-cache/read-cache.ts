@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { AskedGenerations } from '../upstream/call-context.ts';
@@ -33,7 +34,7 @@ type Load<T> = (held: T | undefined) => Promise<Content<T> & { readonly askedAt?
  */
 @Injectable()
 export class ReadCache {
-  readonly #flights = new Map<string, Promise<Found<unknown>>>();
+  readonly #flights = new SingleFlight<Found<unknown>>();
 
   constructor(
     private readonly store: ResponseStore,
@@ -97,14 +98,8 @@ export class ReadCache {
   /** One lookup and at most one call for all readers until the value is stored, so that no second call can start in between. */
   #begin<T>(read: Read<T>, key: string, load: Load<T>): Promise<Found<T>> {
     const flight = this.#find(read, key, load);
-    this.#flights.set(key, flight);
-    void flight
-      .then((found) => (found.cached ? undefined : this.#keep(read, key, found)))
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#flights.get(key) === flight) this.#flights.delete(key);
-      });
-    return flight;
+    const kept = flight.then((found) => (found.cached ? undefined : this.#keep(read, key, found)));
+    return this.#flights.begin(key, flight, kept) as Promise<Found<T>>;
   }
 
   async #find<T>(read: Read<T>, key: string, load: Load<T>): Promise<Found<T>> {
@@ -115,7 +110,7 @@ export class ReadCache {
   async #refresh<T>(read: Read<T>, key: string, load: Load<T>): Promise<T> {
     const asked = await this.#ask(key, load);
     // A reader has seen this value now, so no reader may join an older call.
-    this.#flights.delete(key);
+    this.#flights.forget(key);
     void this.#keep(read, key, asked).catch(() => undefined);
     return asked.entry.value;
   }

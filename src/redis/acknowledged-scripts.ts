@@ -1,5 +1,5 @@
-import { Batcher } from './batcher.ts';
-import { isUnknown, runAndWait, type ScriptRun } from './script.ts';
+import { Batcher } from '../kit/batcher/batcher.ts';
+import { isUnknown, runAndWait, type ScriptRun } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from './shared-redis.ts';
 
 /** Shorter than the time that a request waits for Redis, because WAIT blocks the connection. */

@@ -4,6 +4,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { SpanKind, type SpanOptions } from '@opentelemetry/api';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics, type TlsServer } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
@@ -59,7 +60,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   #said: string | undefined;
   /** Why Redis refuses writes, or some of them. */
   #refusal: string | undefined;
-  #probe: Promise<void> | undefined;
+  readonly #probe = new SingleFlight<void>();
   #atEnd: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #checks: NodeJS.Timeout | undefined;
@@ -270,10 +271,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Probes whether Redis can be used. One probe at a time; never fails. */
   #ask(): Promise<void> {
-    this.#probe ??= this.#answers().finally(() => {
-      this.#probe = undefined;
-    });
-    return this.#probe;
+    return this.#probe.run('', () => this.#answers());
   }
 
   async #answers(): Promise<void> {

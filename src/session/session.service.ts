@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
 import { TokenFailure } from '../token/token-failure.ts';
@@ -16,7 +17,7 @@ const MAX_LIFE_MS = 12 * 3600 * 1000;
 @Injectable()
 export class SessionService {
   /** Running renewals in this process, by session. */
-  readonly #renewals = new Map<string, Promise<AccessToken>>();
+  readonly #renewals = new SingleFlight<AccessToken>();
 
   constructor(
     private readonly store: SessionStore,
@@ -77,14 +78,10 @@ export class SessionService {
   }
 
   #renewed(key: string, refusedVersion: string | undefined, waitMs: number): Promise<AccessToken> {
-    const running = this.#renewals.get(key);
-    if (running) return running;
     const giveUpAt = performance.now() + waitMs;
-    const renewal = this.store
-      .exclusively(key, giveUpAt, () => this.#renew(key, refusedVersion))
-      .finally(() => this.#renewals.delete(key));
-    this.#renewals.set(key, renewal);
-    return renewal;
+    return this.#renewals.run(key, () =>
+      this.store.exclusively(key, giveUpAt, () => this.#renew(key, refusedVersion)),
+    );
   }
 
   /** Where another replica has renewed the session first, returns its token, so that the refresh token is not used twice. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import type { TextForm } from '../read-cache/response-store.ts';
 import type { CallContext, OwnKind } from '../upstream/call-context.ts';
@@ -41,16 +42,10 @@ export interface Found {
   readonly fresh: boolean;
 }
 
-/** One read of a list past the cache, and the next one, for all requests that come while the first is running. */
-interface Refresh {
-  readonly running: Promise<Listed>;
-  next?: Promise<Listed>;
-}
-
 /** The ids in the lists of an enterprise, through the read cache: a hundredth of the data that the platform sends. */
 @Injectable()
 export class EnterpriseLists {
-  readonly #refreshes = new Map<string, Refresh>();
+  readonly #refreshes = new SingleFlight<Listed>();
 
   constructor(
     private readonly cache: ReadCache,
@@ -66,24 +61,8 @@ export class EnterpriseLists {
   /** Reads past the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */
   refreshed(asked: Asked, call: CallContext): Promise<Listed> {
     const key = JSON.stringify([asked.list, asked.enterprise, asked.by, call.user?.name]);
-    const refresh = this.#refreshes.get(key);
-    // The running read may have begun before this request came, so this request needs the next one.
-    if (refresh)
-      return (refresh.next ??= refresh.running
-        .catch(() => undefined)
-        .then(() => this.#begin(key, asked, call)));
-    return this.#begin(key, asked, call);
-  }
-
-  #begin(key: string, asked: Asked, call: CallContext): Promise<Listed> {
-    const running = this.#refresh(asked, call);
-    const refresh: Refresh = { running };
-    this.#refreshes.set(key, refresh);
-    const end = () => {
-      if (this.#refreshes.get(key) === refresh && !refresh.next) this.#refreshes.delete(key);
-    };
-    running.then(end, end);
-    return running;
+    // The read that is under way may have begun before this request came.
+    return this.#refreshes.next(key, () => this.#refresh(asked, call));
   }
 
   async #refresh(asked: Asked, call: CallContext): Promise<Listed> {

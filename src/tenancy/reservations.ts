@@ -4,7 +4,7 @@ import { Log } from '../observability/log.ts';
 import { OrderLedgerRedis } from '../order-ledger/order-ledger-redis.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** The limit for one caller, about 8 MB in Redis; the oldest numbers are forgotten first. */

@@ -1,5 +1,5 @@
 import type { Metrics } from '../observability/metrics.ts';
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from './principal.ts';
 import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { SpanKind } from '@opentelemetry/api';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
@@ -26,7 +27,7 @@ const RENEWAL_PAUSE_MS = 1_000;
  */
 @Injectable()
 export class TokenManager {
-  readonly #flights = new Map<string, Promise<HeldToken>>();
+  readonly #flights = new SingleFlight<HeldToken>();
   #failure: TokenTrouble | undefined;
 
   constructor(
@@ -115,25 +116,18 @@ export class TokenManager {
 
   /** The one flight of a principal. `held`: the token that still serves and is to be replaced. */
   #fly(principal: Principal, held?: HeldToken): Promise<HeldToken> {
-    const name = this.#flightOf(principal);
-    const running = this.#flights.get(name);
-    if (running) return running;
-    const flight = this.#obtain(principal, held).then(
-      (token) => {
-        this.#settle(principal);
-        return token;
-      },
-      (error: unknown) => {
-        this.#settle(principal, asFailure(error));
-        throw error;
-      },
+    return this.#flights.run(this.#flightOf(principal), () =>
+      this.#obtain(principal, held).then(
+        (token) => {
+          this.#settle(principal);
+          return token;
+        },
+        (error: unknown) => {
+          this.#settle(principal, asFailure(error));
+          throw error;
+        },
+      ),
     );
-    this.#flights.set(name, flight);
-    const over = () => {
-      if (this.#flights.get(name) === flight) this.#flights.delete(name);
-    };
-    flight.then(over, over);
-    return flight;
   }
 
   /** One user's wrong password does not make the gateway degraded. */

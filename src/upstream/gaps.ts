@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { Script } from '../redis/script.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { UpstreamOperation } from './operations.ts';
 import { type ContractNotes, type GapKind, gapKinds } from './wire/contract-notes.ts';

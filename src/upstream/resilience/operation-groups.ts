@@ -1,16 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../observability/metrics.ts';
-import { Breaker, type BreakerState, type Pass } from './breaker.ts';
+import { Breaker, type BreakerState, type Pass } from '../../kit/breaker/breaker.ts';
 import type { Classified } from '../classify.ts';
 import { type GroupName, groupNames } from '../../transport/exchange.ts';
 import type { OperationName, UpstreamOperation } from '../operations.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
-import { SlidingWindow } from './sliding-window.ts';
-
-const SHARE = 0.2;
-const FLOOR = 3;
+import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 
 /**
  * How many calls of a group may wait for a connection. Enough for a burst of 1,000 callers whose operation makes three calls, and
@@ -152,28 +149,4 @@ function closesGate(result: Classified): number | undefined {
   if (result.kind !== 'unavailable') return undefined;
   const { status, retryAfter } = result.details;
   return status === 429 || status === 503 ? retryAfter : undefined;
-}
-
-/**
- * Bounds retries to a share of the calls of the last 10 s, with a small minimum for quiet times. If the platform is down for all
- * calls, unbounded retries would double its load.
- */
-export class RetryBudget {
-  readonly #window: SlidingWindow;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#window = new SlidingWindow(now);
-  }
-
-  called(): void {
-    this.#window.slot().all++;
-  }
-
-  /** Takes one retry out of the budget. Returns false where none is left. */
-  take(): boolean {
-    const { all, marked } = this.#window.sum();
-    if (marked + 1 > Math.max(FLOOR, all * SHARE)) return false;
-    this.#window.slot().marked++;
-    return true;
-  }
 }

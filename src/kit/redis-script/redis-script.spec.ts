@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { endings } from '../../test/support/endings.ts';
-import { startRedis } from '../../test/support/redis.ts';
-import { Script } from './script.ts';
+import { endings } from '../../../test/support/endings.ts';
+import { startRedis } from '../../../test/support/redis.ts';
+import { Script } from './redis-script.ts';
 
 const { ended, atEnd } = endings();
 

@@ -1,6 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { reportFaults } from '../shared/edge.ts';
+import { reportFaults } from '../../shared/edge.ts';
 import { Batcher } from './batcher.ts';
 
 const sent: (readonly number[])[] = [];

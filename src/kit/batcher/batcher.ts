@@ -1,4 +1,4 @@
-import { edge } from '../shared/edge.ts';
+import { edge } from '../../shared/edge.ts';
 
 /** Returns a result for each item, in their order. */
 type Command<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;

@@ -1,4 +1,4 @@
-import { SlidingWindow } from './sliding-window.ts';
+import { SlidingWindow } from '../sliding-window/sliding-window.ts';
 
 const MIN_CALLS = 20;
 const FAILED_SHARE = 0.5;

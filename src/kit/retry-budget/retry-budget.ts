@@ -1,0 +1,28 @@
+import { SlidingWindow } from '../sliding-window/sliding-window.ts';
+
+const SHARE = 0.2;
+const FLOOR = 3;
+
+/**
+ * Bounds retries to a share of the calls of the last 10 s, with a small minimum for quiet times. Where a server is down for all
+ * calls, unbounded retries would double its load.
+ */
+export class RetryBudget {
+  readonly #window: SlidingWindow;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#window = new SlidingWindow(now);
+  }
+
+  called(): void {
+    this.#window.slot().all++;
+  }
+
+  /** Takes one retry out of the budget. Returns false where none is left. */
+  take(): boolean {
+    const { all, marked } = this.#window.sum();
+    if (marked + 1 > Math.max(FLOOR, all * SHARE)) return false;
+    this.#window.slot().marked++;
+    return true;
+  }
+}
