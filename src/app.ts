@@ -3,7 +3,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { AppModule } from './app.module.ts';
 import { type AppConfig, ConfigError, secretsOf } from './config/app-config.ts';
 import { answerBadHttp, serverLimits } from './http/server-limits.ts';
-import { answerBadUrl, connectHttp } from './http/request-hooks.ts';
+import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
 import { serveDocumentation } from './meta/documentation.ts';
@@ -47,7 +47,7 @@ export async function buildApp(
     abortOnError: false,
   });
   try {
-    connectHttp(app);
+    app.get(RequestHooks).connect(adapter.getInstance());
     if (config.listen.docs) serveDocumentation(app);
     await app.init();
   } catch (error) {

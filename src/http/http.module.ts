@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { CallerGuard } from '../caller/caller.guard.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { UpstreamErrorInterceptor } from '../operation/upstream-error.interceptor.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { ActingUserGuard } from '../session/acting-user.guard.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { RequestShapeGuard } from '../validation/request-shape.guard.ts';
@@ -13,15 +14,17 @@ import { AllowedMethods } from './allowed-methods.ts';
 import { Connections } from './connections.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RequestBodies } from './request-bodies.ts';
+import { RequestHooks } from './request-hooks.ts';
 
 /** What every request passes in Nest, in this order. `@Operation` adds the interceptor of a read or a write. */
 @Module({
-  imports: [CallerModule, ValidationModule, SessionModule],
+  imports: [CallerModule, ReadCacheModule, ValidationModule, SessionModule],
   providers: [
     Admission,
     AllowedMethods,
     Connections,
     RequestBodies,
+    RequestHooks,
     { provide: APP_GUARD, useClass: CallerGuard },
     { provide: APP_GUARD, useClass: RequestShapeGuard },
     { provide: APP_GUARD, useClass: ActingUserGuard },

@@ -1,5 +1,6 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import { lastsAsItsCaller } from '../caller/operation-policy.ts';
@@ -33,86 +34,108 @@ import { edge } from '../shared/edge.ts';
 /** It takes some milliseconds to read and to check. */
 const LARGE_BODY = 64 * 1024;
 
-/** The work before and after Nest on every request: its state, admission, body, standard headers and log line. */
-export function connectHttp(app: NestFastifyApplication): void {
-  const fastify = app.getHttpAdapter().getInstance();
-  const allowed = app.get(AllowedMethods);
-  const callers = app.get(CallerAuthentication);
-  const admission = app.get(Admission);
-  const connections = app.get(Connections);
-  const bodies = app.get(RequestBodies);
-  const cache = app.get(ReadCache);
-  const log = app.get(Log);
-  const metrics = app.get(Metrics);
+/**
+ * What happens to every request before and after Nest, each stage a hook of Fastify: arrived, identified, then its body parsed; after the
+ * guards, the pipe, the interceptor and the handler: headed, answered.
+ */
+@Injectable()
+export class RequestHooks {
+  constructor(
+    private readonly allowed: AllowedMethods,
+    private readonly callers: CallerAuthentication,
+    private readonly admission: Admission,
+    private readonly connections: Connections,
+    private readonly bodies: RequestBodies,
+    private readonly cache: ReadCache,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
 
-  limitConnections(fastify.server);
-  connections.bound(fastify.server, maxConnections());
-  fastify.addHook('preClose', (done) => {
-    connections.closeUnused();
-    done();
-  });
-  fastify.addHook('onRoute', ({ method, url }) => allowed.add(method, url));
+  connect(fastify: FastifyInstance): void {
+    limitConnections(fastify.server);
+    this.connections.bound(fastify.server, maxConnections());
+    fastify.addHook('preClose', (done) => {
+      this.connections.closeUnused();
+      done();
+    });
+    fastify.addHook('onRoute', ({ method, url }) => this.allowed.add(method, url));
+    connectSpans(fastify);
+    fastify.decorateRequest('state');
+    fastify.addHook('onRequest', (request, reply, done) => this.#arrived(request, reply, done));
+    fastify.addHook('onRequest', (request, reply, done) => this.#identified(request, reply, done));
+    fastify.removeAllContentTypeParsers();
+    fastify.addContentTypeParser('*', (request, payload, done) => this.#parsed(request, payload, done));
+    fastify.addHook('onSend', (request, reply, _payload, done) => this.#headed(request, reply, done));
+    fastify.addHook('onResponse', (request, reply, done) => {
+      // Fastify would pass over what fails there without a word.
+      this.#answered(request, reply);
+      done();
+    });
+  }
 
-  connectSpans(fastify);
-  fastify.decorateRequest('state');
-  fastify.addHook('onRequest', (request, reply, done) => {
-    const { headers, raw } = request;
-    const left = isGivenUp(request) ? undefined : connections.busy(raw.socket);
+  /** Adds the state of the request, and refuses what is no HTTP, or goes on after the last response of its connection. */
+  #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const left = isGivenUp(request) ? undefined : this.connections.busy(request.raw.socket);
     if (!left) return void reply.hijack();
     request.state = requestState(request);
-    void reply.header('x-request-id', request.state.requestId);
+    const { requestId, atEnd } = request.state;
+    void reply.header('x-request-id', requestId);
     // One listener for all: each further one costs a microsecond.
-    const atClose = [left, admission.enter()];
+    atEnd.push(left, this.admission.enter());
     reply.raw.once(
       'close',
       edge('end of a request', () => {
-        for (const end of atClose) end();
+        for (const end of atEnd) end();
       }),
     );
-    const refuse = (problem: ProblemException): void => sendProblem(problem, request, reply);
-    const goOn = (problem?: ProblemException): void => (problem ? refuse(problem) : done());
     const problem = malformedRequest(request);
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
-    if (request.url.length > MAX_URL) return refuse(new ProblemException('uri-too-long'));
+    if (request.url.length <= MAX_URL) return done();
+    sendProblem(new ProblemException('uri-too-long'), request, reply);
+  }
 
-    /** Before the body is read, so that a refusal stays cheap: what a request of a known caller needs, and the limits of its caller. */
-    const receive = (caller: Caller): void => {
-      request.state.caller = caller;
-      connections.known(raw.socket);
-      atClose.push(admission.enterFromCaller(), () => bodies.closed(request));
-      const full = admission.refusal() ?? bodies.admit(request, caller);
-      if (full) return refuse(full);
-      if (request.routeOptions.config.isCached)
-        request.state.generations = cache.ask(request.params as object);
-      const refusal = callers.admit(caller, reply);
-      if (refusal instanceof Promise) refusal.then(goOn).then(undefined, done);
-      else goOn(refusal);
-    };
-
+  /** Adds the caller, where the route has one, before the body is read: the gateway reads no body of a stranger. */
+  #identified(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { headers } = request;
     const access = accessTo(request);
-    if (access !== 'callers') return goOn(access === 'public' ? admission.refusal() : undefined);
-    const known = callers.recognised(headers);
-    if (known) return receive(known);
-    // The operation needs a caller: the gateway reads no body of a stranger.
+    const known = access === 'callers' ? this.callers.recognised(headers) : undefined;
+    if (known) return this.#admitted(known, request, reply, done);
+    const full = access === 'health' ? undefined : this.admission.refusal();
+    if (full) return sendProblem(full, request, reply);
+    if (access !== 'callers') return done();
     const stranger = (why?: ProblemException): void =>
-      request.is404 ? done() : refuse(why ?? callers.refusal(headers));
-    const full = admission.refusal();
-    if (full) return refuse(full);
-    if (!callers.hasToken(headers)) return stranger();
-    callers
+      request.is404 ? done() : sendProblem(why ?? this.callers.refusal(headers), request, reply);
+    if (!this.callers.hasToken(headers)) return stranger();
+    this.callers
       .verified(headers)
       .then((caller) => {
         // A caller that hung up meanwhile is not counted: its response is closed already.
         if (reply.raw.closed) return;
         if (caller instanceof ProblemException) stranger(caller);
-        else receive(caller);
+        else this.#admitted(caller, request, reply, done);
       })
       // What fails after a verdict, too.
       .then(undefined, done);
-  });
+  }
 
-  fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', (request, payload, done) => {
+  /** What a request of a known caller needs, and the limits of its caller. */
+  #admitted(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { state } = request;
+    state.caller = caller;
+    this.connections.known(request.raw.socket);
+    state.atEnd.push(this.admission.enterFromCaller(), () => this.bodies.closed(request));
+    const full = this.admission.refusal() ?? this.bodies.admit(request, caller);
+    if (full) return sendProblem(full, request, reply);
+    if (request.routeOptions.config.isCached) state.generations = this.cache.ask(request.params as object);
+    const goOn = (problem?: ProblemException): void =>
+      problem ? sendProblem(problem, request, reply) : done();
+    const refusal = this.callers.admit(caller, reply);
+    if (refusal instanceof Promise) refusal.then(goOn).then(undefined, done);
+    else goOn(refusal);
+  }
+
+  /** Gives JSON to the handler, and adds a file, of which nothing is read yet. */
+  #parsed(request: FastifyRequest, payload: IncomingMessage, done: Parsed): void {
     const { caller } = request.state;
     if (isCutShort(request)) return;
     // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
@@ -121,64 +144,65 @@ export function connectHttp(app: NestFastifyApplication): void {
     if (kind === undefined)
       return done(null, new UnreadableBody('unsupported-media-type', [unsupportedType(request)]));
     if (kind !== 'json') {
-      request.state.file = bodies.file(request, payload, kind);
+      request.state.file = this.bodies.file(request, payload, kind);
       return done(null);
     }
-    bodies.read(request, payload, (problem, body) => {
+    this.bodies.read(request, payload, (problem, body) => {
       const read = () => !isCutShort(request) && done(problem, body && readRequestBody(body));
       if (body && body.length > LARGE_BODY) inOwnTurn(read);
       else read();
     });
-  });
+  }
 
-  fastify.addHook('onSend', (request, reply, _payload, done) => {
+  /** Sets the headers that every response has, and writes the audit line of a write. */
+  #headed(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { state, raw } = request;
     // Checked here and not on arrival: a connection that the last response keeps open would delay the end of the process.
-    if (admission.draining) void reply.header('connection', 'close');
-    const isUnread = hasBody(request.raw) && !request.raw.readableEnded;
+    if (this.admission.draining) void reply.header('connection', 'close');
+    const isUnread = hasBody(raw) && !raw.readableEnded;
     if (isUnread) void reply.header('connection', 'close');
-    if ((isUnread || !request.raw.complete) && reply.getHeader('connection') === 'close')
-      closeAfterResponse(request.raw, request.state.caller === undefined);
-    bodies.done(request);
+    if ((isUnread || !raw.complete) && reply.getHeader('connection') === 'close')
+      closeAfterResponse(raw, state.caller === undefined);
+    this.bodies.done(request);
     // Reads have set it themselves; health and the pages of problems set none.
-    if (!reply.hasHeader('cache-control') && (request.state.call || reply.statusCode >= 400))
+    if (!reply.hasHeader('cache-control') && (state.call || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
-    if (reply.statusCode === 401) void reply.header('www-authenticate', callers.challenge(request.headers));
-    const { upstreamMs = 0, lookupMs = 0 } = request.state.call ?? {};
+    if (reply.statusCode === 401)
+      void reply.header('www-authenticate', this.callers.challenge(request.headers));
+    const { upstreamMs = 0, lookupMs = 0 } = state.call ?? {};
     if (upstreamMs + lookupMs > 0)
       void reply.header('server-timing', `upstream;dur=${(upstreamMs + lookupMs).toFixed(1)}`);
     // Not in onResponse: Fastify does not call that for a caller that hung up.
-    audit(log, request, reply);
+    audit(this.log, request, reply);
     done();
-  });
+  }
 
-  const told = edge('log of a request', (request: FastifyRequest, reply: FastifyReply) => {
-    const { requestId, startedAt, trace, operation = 'none', policy, caller, call, problem } = request.state;
+  /** Counts the request, and writes its line of the log. */
+  readonly #answered = edge('log of a request', ({ state }: FastifyRequest, { statusCode }: FastifyReply) => {
+    const { requestId, startedAt, trace, operation = 'none', policy, caller, call, problem } = state;
     const durationMs = performance.now() - startedAt;
     const isOurs = !policy || !lastsAsItsCaller(policy);
-    metrics.request(operation, reply.statusCode, isOurs ? durationMs / 1000 : undefined);
-    const level = reply.statusCode >= 500 ? 'error' : 'info';
-    log[level](
+    this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
+    this.log[statusCode >= 500 ? 'error' : 'info'](
       {
         event: 'request',
         requestId,
         traceId: trace.traceId,
         // Not the path: its ids and query reveal who bought which product.
         operation,
-        status: reply.statusCode,
+        status: statusCode,
         durationMs: Math.round(durationMs * 10) / 10,
         upstreamMs: call && Math.round(call.upstreamMs * 10) / 10,
         caller: caller?.name,
         ...problem,
       },
-      `${operation} ${reply.statusCode}`,
+      `${operation} ${statusCode}`,
     );
   });
-  // Fastify would pass over what fails there without a word.
-  fastify.addHook('onResponse', (request, reply, done) => {
-    told(request, reply);
-    done();
-  });
 }
+
+type Done = (error?: FastifyError) => void;
+type Parsed = (error: Error | null, body?: unknown) => void;
 
 /** The kind of client that a route serves: by the route's template, so that another spelling of the path changes nothing. No public route takes a body. */
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'health' | 'public' {

@@ -26,6 +26,8 @@ export interface RequestState {
   readonly requestId: string;
   readonly startedAt: number;
   readonly trace: TraceContext;
+  /** What is undone when the response is closed, also before it is complete. */
+  readonly atEnd: (() => void)[];
   /** Set when the caller is known; never on public routes. */
   caller?: Caller;
   /** The operation id of the route, when it is found. */
@@ -63,6 +65,7 @@ export function requestState(request: FastifyRequest): RequestState {
   return {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     startedAt: performance.now(),
+    atEnd: [],
     trace: request.span ? contextOf(request.span) : traceContext(request.headers),
   };
 }

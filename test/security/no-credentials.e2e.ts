@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../../src/app.module.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
-import { connectHttp } from '../../src/http/request-hooks.ts';
+import { RequestHooks } from '../../src/http/request-hooks.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { type DocumentedRoute, routes } from '../support/contract.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
@@ -167,7 +167,7 @@ describe('S5 a route without a policy', () => {
       new FastifyAdapter(),
       { bodyParser: false, logger: false, abortOnError: false },
     );
-    connectHttp(app);
+    app.get(RequestHooks).connect(app.getHttpAdapter().getInstance());
     await app.init();
     const url = '/v1/forgotten';
     const known = await app.inject({ url, headers: { 'x-api-key': gateway.key } });
