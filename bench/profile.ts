@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { contenders, Platform } from './contenders.ts';
 import { type CpuProfile, selfTimes } from './cpu-profile.ts';
+import { showFilesRun } from './files-run.ts';
 import { underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
 import { named } from './scenarios.ts';
@@ -11,12 +12,20 @@ import { named } from './scenarios.ts';
 /**
  * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--embedded]` puts it under that load with
  * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
+ * `npm run profile -- --files` prints the files that one request runs.
  */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { embedded: { type: 'boolean', default: false } },
+  options: {
+    embedded: { type: 'boolean', default: false },
+    files: { type: 'boolean', default: false },
+  },
 });
+if (values.files) {
+  await showFilesRun();
+  process.exit();
+}
 const WARMUP_SECONDS = 3;
 const SECONDS = 5;
 const name = values.embedded ? 'gateway, embedded' : 'gateway';

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
 import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
-import { type EncryptionKey, type Values, type Variable, type VariableName, variables } from './variables.ts';
+import { type Values, type Variable, type VariableName, variables } from './variables.ts';
 
 /** The addresses of the two listeners, and what the public one shows. */
 export class ListenConfig {

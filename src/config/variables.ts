@@ -1,5 +1,6 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import { z } from 'zod';
+import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
 import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 import { Secret } from './secret.ts';
 
@@ -42,13 +43,6 @@ function httpUrl({ query = false } = {}) {
 const redisUrl = text
   .refine((value) => parseRedisUrl(value) !== undefined, { error: `must be ${REDIS_URL_FORMS}` })
   .transform((value) => new Secret(value));
-
-export interface EncryptionKey {
-  /** Written into each sealed value, so that old values stay readable while keys are rotated. */
-  readonly kid: string;
-  /** A KeyObject does not show its bytes when printed. */
-  readonly key: KeyObject;
-}
 
 const encryptionKeys = text.transform((value, context): EncryptionKey[] => {
   const keys = value.split(',').map((entry) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult } from './job-store.ts';
-import type { TaskHold } from '../shared/task-queue.ts';
+import type { TaskHold } from '../kit/task-queue/task-queue.ts';
 
 /** A step is repeated for this time while the store is away. Longer than that, another process takes over and looks what happened. */
 const PATIENCE_MS = 10_000;
@@ -27,7 +27,7 @@ export class ImportHold {
 
   /** As which the store knows this process. */
   get owner(): string {
-    return this.task.token;
+    return this.task.owner;
   }
 
   get isCancelled(): boolean {

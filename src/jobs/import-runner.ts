@@ -10,7 +10,7 @@ import { ImportRun } from './import-run.ts';
 import { JobStoreUnavailable, type JobStore } from './job-store.ts';
 import { JobUsers } from './job-user.ts';
 import { MemberDirectory } from './member-directory.ts';
-import type { TaskHold } from '../shared/task-queue.ts';
+import type { TaskHold } from '../kit/task-queue/task-queue.ts';
 
 /** Works on jobs until they end, or this process may not go on. */
 @Injectable()

@@ -11,7 +11,7 @@ import { taskQueue } from '../redis/job-queue.ts';
 import { ImportRunner } from './import-runner.ts';
 import type { JobStore, UnfinishedJob } from './job-store.ts';
 import { edge } from '../shared/edge.ts';
-import type { TaskQueue } from '../shared/task-queue.ts';
+import type { TaskQueue } from '../kit/task-queue/task-queue.ts';
 
 /** The token of {@link JobStore}, which has two implementations. */
 export const JOB_STORE = Symbol('JobStore');

@@ -8,7 +8,7 @@ import { ask, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { JobQueue } from '../redis/job-queue.ts';
 import { serverOf } from '../redis/redis-client.ts';
-import type { RunTask, TaskHold } from '../shared/task-queue.ts';
+import type { RunTask, TaskHold } from '../kit/task-queue/task-queue.ts';
 
 const { atEnd, ended } = endings();
 
@@ -49,8 +49,8 @@ it('J6 gives the task of a worker that died to another one within seconds, not w
     expect(await client.get(lock)).toBe(token);
     clock.step(601_000);
     const hold = await taken.promise;
-    expect(hold).toMatchObject({ ...task.data, lock, token: await client.get(lock) });
-    expect(hold.token).not.toBe(token);
+    expect(hold).toMatchObject({ ...task.data, key: lock, owner: await client.get(lock) });
+    expect(hold.owner).not.toBe(token);
     // The dead worker had it for longer, so that this test does not depend on the machine.
     expect(await client.pttl(lock)).toBeLessThanOrEqual(5_000);
     done.resolve(true);

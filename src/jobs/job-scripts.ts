@@ -1,3 +1,4 @@
+import { LEASE } from '../kit/lease/lease.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 
 /**
@@ -86,19 +87,19 @@ end
 return 1`);
 
 /** KEYS: job, calls, unfinished, lock. ARGV: id, owner. */
-export const TAKE = new Script(`${NOW}${OWNER}
+export const TAKE = new Script(`${NOW}${OWNER}${LEASE}
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then redis.call('ZREM', KEYS[3], ARGV[1]) end
 if state ~= 'queued' and state ~= 'running' then return {'ended'} end
-if redis.call('GET', KEYS[4]) ~= ARGV[2] then return {'lost'} end
+if not lease.holds(KEYS[4], ARGV[2]) then return {'lost'} end
 redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'state', 'running')
 redis.call('HSETNX', KEYS[1], 'startedAt', now)
 changed(KEYS[1])
 return {'taken', redis.call('HGETALL', KEYS[2])}`);
 
 /** KEYS: job, calls, lock. ARGV: owner, chunk, calls. */
-export const BEGIN_CALL = new Script(`${NOW}${OWNER}
-if not owned(KEYS[1], ARGV[1]) or redis.call('GET', KEYS[3]) ~= ARGV[1] then return 'lost' end
+export const BEGIN_CALL = new Script(`${NOW}${OWNER}${LEASE}
+if not owned(KEYS[1], ARGV[1]) or not lease.holds(KEYS[3], ARGV[1]) then return 'lost' end
 if redis.call('HGET', KEYS[1], 'cancelled') then return 'cancelled' end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], redis.call('PTTL', KEYS[1]))

@@ -1,6 +1,6 @@
 import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
 import { ProblemException, type ProblemBody } from '../problem/problem.exception.ts';
-import type { TaskHold } from '../shared/task-queue.ts';
+import type { TaskHold } from '../kit/task-queue/task-queue.ts';
 
 export const DAY_MS = 24 * 3_600_000;
 /** Jobs and the results of their rows are kept so long. */

@@ -23,7 +23,7 @@ import {
   type Taken,
   type UnfinishedJob,
 } from './job-store.ts';
-import type { TaskHold } from '../shared/task-queue.ts';
+import type { TaskHold } from '../kit/task-queue/task-queue.ts';
 
 /** All jobs of a process without Redis together. */
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -18,7 +18,7 @@ it('J16 only the process that took the job last, with the lock of the queue, rec
   await connect(connection);
   const store = new RedisJobStore(connection, 'env');
   const lock = '{env:imports}:imports:job-1:lock';
-  const holdOf = (token: string) => ({ token, lock, over: new AbortController().signal });
+  const holdOf = (owner: string) => ({ key: lock, owner, over: new AbortController().signal });
   const [first, second] = [holdOf('first'), holdOf('second')];
   const isLockedBy = (token: string) => ask(redis, (client) => client.set(lock, token));
 
@@ -36,21 +36,21 @@ it('J16 only the process that took the job last, with the lock of the queue, rec
   const change = { jobId, chunk: 0, results: packed([]), counts: countsFrom([1]) };
   const stepsOf = async (hold: typeof first) => [
     await store.begin(jobId, hold, 0, 5),
-    await store.save({ ...change, owner: hold.token }),
-    await store.prepared(jobId, hold.token, 1, 1),
-    await store.finish(jobId, hold.token, 'succeeded', null),
+    await store.save({ ...change, owner: hold.owner }),
+    await store.prepared(jobId, hold.owner, 1, 1),
+    await store.finish(jobId, hold.owner, 'succeeded', null),
   ];
 
   // No process takes the job without the queue's lock.
   expect((await store.take(jobId, first)).kind).toBe('lost');
-  await isLockedBy(first.token);
+  await isLockedBy(first.owner);
   expect(await store.take(jobId, first)).toMatchObject({ kind: 'taken', calls: new Map() });
   expect(await store.begin(jobId, first, 0, 1)).toBe('done');
 
-  await isLockedBy(second.token);
+  await isLockedBy(second.owner);
   // The store takes the results of a process until another process has taken the job.
   expect(await store.begin(jobId, first, 0, 2)).toBe('lost');
-  expect(await store.save({ ...change, owner: first.token, waiting: packed([]) })).toBe('done');
+  expect(await store.save({ ...change, owner: first.owner, waiting: packed([]) })).toBe('done');
   expect(await store.take(jobId, second)).toMatchObject({ kind: 'taken', calls: new Map([[0, 1]]) });
   expect((await store.take(jobId, first)).kind).toBe('lost');
   expect(await stepsOf(first)).toEqual(['lost', 'lost', 'lost', 'lost']);

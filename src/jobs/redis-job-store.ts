@@ -2,7 +2,7 @@ import type { RedisCommander } from 'ioredis';
 import type { ProblemBody } from '../problem/problem.exception.ts';
 import type { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
-import type { TaskHold } from '../shared/task-queue.ts';
+import type { TaskHold } from '../kit/task-queue/task-queue.ts';
 import { fieldsOf, type JobFields, recordOf } from './job-fields.ts';
 import { countList, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import {
@@ -172,11 +172,11 @@ export class RedisJobStore implements JobStore {
     });
   }
 
-  async take(jobId: string, { token, lock }: TaskHold): Promise<Taken> {
+  async take(jobId: string, { key, owner }: TaskHold): Promise<Taken> {
     const [kind, calls = []] = await this.#run<[Taken['kind'], string[]?]>(
       TAKE,
-      [this.#of('job', jobId), this.#of('calls', jobId), `${this.#prefix}unfinished`, lock],
-      [jobId, token],
+      [this.#of('job', jobId), this.#of('calls', jobId), `${this.#prefix}unfinished`, key],
+      [jobId, owner],
     );
     if (kind !== 'taken') return { kind };
     const job = await this.read(jobId);
@@ -186,9 +186,9 @@ export class RedisJobStore implements JobStore {
     return { kind, job, calls: recorded };
   }
 
-  begin(jobId: string, { token, lock }: TaskHold, chunk: number, calls: number): Promise<StepResult> {
-    const keys = [this.#of('job', jobId), this.#of('calls', jobId), lock];
-    return this.#run(BEGIN_CALL, keys, [token, chunk, calls]);
+  begin(jobId: string, { key, owner }: TaskHold, chunk: number, calls: number): Promise<StepResult> {
+    const keys = [this.#of('job', jobId), this.#of('calls', jobId), key];
+    return this.#run(BEGIN_CALL, keys, [owner, chunk, calls]);
   }
 
   save({ jobId, owner, chunk, results, counts, waiting }: ChunkChange): Promise<StepResult> {

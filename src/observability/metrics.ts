@@ -11,6 +11,9 @@ type Table = Readonly<Record<string, { help: string; labels: Readonly<Record<str
 /** A label whose words are not listed. */
 const words = <Word extends string = string>(): readonly Word[] => [];
 
+/** What the gateway keeps sealed in the shared Redis. */
+export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'attempts';
+
 /**
  * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
  * begins with 0 for each.
@@ -25,7 +28,7 @@ const COUNTERS = {
   },
   gateway_redis_unreadable_total: {
     help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
-    labels: { store: words<'tokens' | 'cache' | 'sessions'>() },
+    labels: { store: words<SealedTexts>() },
   },
   gateway_upstream_contract_warnings_total: {
     help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import type { EncryptionKey } from '../config/variables.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
 
 /**
  * Compares payloads without storing them: HMAC-SHA-256 over canonical JSON. A plain hash would let a reader of the store guess the

@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/app-config.ts';
-import type { EncryptionKey } from '../config/variables.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
 import type { Log } from '../observability/log.ts';
 import { refusalOf } from '../redis/redis-error.ts';
 import { orderStoreRights, refusalsOf } from '../redis/rights.ts';

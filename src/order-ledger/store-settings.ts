@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { EncryptionKey } from '../config/variables.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
 import { unsettled } from './ledger-record.ts';
 import type { OrderLedgerRedis } from './order-ledger-redis.ts';
 import { stateKey, storeKeys } from './store-keys.ts';

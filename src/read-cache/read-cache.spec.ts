@@ -15,7 +15,7 @@ import { ResponseStore, type Content, type TextForm } from './response-store.ts'
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
 import { ReadKeys } from './read-keys.ts';
-import { RedisStore } from './redis-store.ts';
+import { redisStore } from './redis-store.ts';
 
 const config = settings();
 const LIFE_MS = 60_000;
@@ -232,27 +232,29 @@ describe('with Redis', () => {
     return values.find(({ labels }) => labels['store'] === 'cache')?.value ?? 0;
   }
 
-  it('the store keeps values sealed, at their key, and for a time', async () => {
-    const store = new RedisStore(redis, metrics);
-    expect(await store.get('none')).toBeUndefined();
-    expect(await store.set('key', 'value', 5_000.7)).toBe(true);
-    expect(await store.get('key')).toBe('value');
-    expect(await direct.pttl('key')).toBeLessThanOrEqual(5_000);
-    expect(await direct.get('key')).not.toContain('value');
-    await direct.copy('key', 'elsewhere');
-    expect(await store.get('elsewhere')).toBeUndefined();
-    expect(await store.delete('key')).toBe(true);
-    expect(await store.delete('key')).toBe(false);
+  /** The second level of the cache. */
+  function storeIn(connection: SharedRedis): Keyv {
+    const [shared] = redisStore(connection);
+    if (!shared) throw new Error('there is no Redis');
+    return shared;
+  }
+
+  it('the store keeps nothing without an end of its life, and is not cleared', async () => {
+    const { store } = storeIn(redis);
     for (const endless of [undefined, 0, 0.4, -1])
       expect(await store.set('key', 'value', endless)).toBe(false);
     expect(await direct.exists('key')).toBe(0);
+    expect(await store.set('key', 'value', 5_000.7)).toBe(true);
+    expect(await direct.pttl('key')).toBeLessThanOrEqual(5_000);
+    expect(await store.delete('key')).toBe(true);
+    expect(await store.delete('key')).toBe(false);
     expect(() => store.clear()).toThrow('its entries expire');
   });
 
   it('a value that did not change is not stored again, and one that did is', async () => {
     const unchanged = () => Promise.resolve(contentOf('the same'));
     const { load: changed } = platform();
-    const cache = cacheOf(new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined }), redis);
+    const cache = cacheOf(storeIn(redis), redis);
     const stored = async () => {
       const [key = ''] = await direct.keys('r3:*');
       return direct.get(key);
@@ -267,7 +269,7 @@ describe('with Redis', () => {
   });
 
   it('a value without a form for Redis stays in the process', async () => {
-    const shared = new Keyv({ store: new RedisStore(redis, metrics), namespace: undefined });
+    const shared = storeIn(redis);
     const [cache, other] = [cacheOf(shared, redis), cacheOf(shared, redis)];
     const { load, calls } = platform();
     const { form: _, ...own } = { ...reading(), operation: 'own' };
@@ -278,7 +280,7 @@ describe('with Redis', () => {
   });
 
   it('the store takes what does not open, or is of another type, for missing, and counts it', async () => {
-    const store = new RedisStore(redis, metrics);
+    const { store } = storeIn(redis);
     await store.set('one', 'value', 5_000);
     await direct.copy('one', 'other');
     await direct.lpush('list', 'value');

@@ -1,39 +1,43 @@
-import type { Metrics } from '../observability/metrics.ts';
-import { emptyIfForeign } from '../redis/redis-error.ts';
+import { Keyv } from 'keyv';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 
+/** An entry as Redis has it. */
+export interface SharedEntry {
+  readonly text: string;
+  readonly askedAt: number;
+}
+
 /**
- * The Keyv store in Redis. Values are sealed, because responses have personal data. Each command has one key, so it works on a
- * cluster. A value that cannot be decrypted counts as missing and is replaced. Keyv ignores a failed command.
+ * The second level of the cache, in Redis. Entries are sealed, because responses have personal data. Only the expiry in Redis counts: the
+ * end that Keyv writes is by the writer's clock, which other replicas do not share.
  */
-export class RedisStore {
-  constructor(
-    private readonly redis: SharedRedis,
-    private readonly metrics: Metrics,
-  ) {}
+export function redisStore(redis: SharedRedis): Keyv[] {
+  const entries = redis.sealed('cache');
+  if (!entries) return [];
+  const store = {
+    get: (key: string) => entries.get(key),
+    set: async (key: string, value: string, lifeMs?: number): Promise<boolean> => {
+      if (lifeMs === undefined || lifeMs < 1) return false;
+      await entries.set(key, value, lifeMs);
+      return true;
+    },
+    delete: async (key: string): Promise<boolean> => (await redis.run((client) => client.del(key))) > 0,
+    // Keyv requires the method. Clearing would have to scan every key, and entries expire anyway.
+    clear: (): never => {
+      throw new Error('the shared read cache is not cleared: its entries expire');
+    },
+  };
+  return [new Keyv({ store, namespace: undefined, serialize: toText, deserialize: fromText })];
+}
 
-  async get(key: string): Promise<string | undefined> {
-    const sealed = await this.redis.run((client) => client.get(key)).catch(emptyIfForeign);
-    if (sealed === null) return undefined;
-    const value = this.redis.sealer?.open(sealed, key);
-    if (value === undefined) this.metrics.count('gateway_redis_unreadable_total', { store: 'cache' });
-    return value;
-  }
+/** The time of the entry, then its text unchanged. As a JSON field, every quote in the text would have to be escaped and parsed again. */
+function toText({ value }: { readonly value?: unknown }): string {
+  const { text, askedAt } = value as SharedEntry;
+  return `${askedAt}\n${text}`;
+}
 
-  async set(key: string, value: string, ttlMs?: number): Promise<boolean> {
-    const sealed = this.redis.sealer?.seal(value, key);
-    // Every value needs an expiry, because it is a copy.
-    if (sealed === undefined || ttlMs === undefined || ttlMs < 1) return false;
-    await this.redis.run((client) => client.set(key, sealed, 'PX', Math.floor(ttlMs)));
-    return true;
-  }
-
-  async delete(key: string): Promise<boolean> {
-    return (await this.redis.run((client) => client.del(key))) > 0;
-  }
-
-  /** Keyv requires the method. Clearing would have to scan every key, and entries expire anyway. */
-  clear(): never {
-    throw new Error('the shared read cache is not cleared: its entries expire');
-  }
+function fromText<Value>(stored: string): { value: Value } {
+  const end = stored.indexOf('\n');
+  const entry: SharedEntry = { askedAt: Number(stored.slice(0, end)), text: stored.slice(end + 1) };
+  return { value: entry as Value };
 }

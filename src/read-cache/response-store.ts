@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { CacheConfig } from '../config/app-config.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { BoundedStore } from './bounded-store.ts';
+import type { SharedEntry } from './redis-store.ts';
 
 /** A value that is cached. Readers share it, so they must not change it. */
 export interface Content<T> {
@@ -14,12 +15,6 @@ export interface Content<T> {
 
 export interface Entry<T> extends Content<T> {
   /** Date.now() when the platform was asked. */
-  readonly askedAt: number;
-}
-
-/** An entry as Redis has it. */
-export interface SharedEntry {
-  readonly text: string;
   readonly askedAt: number;
 }
 

@@ -3,6 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import type { AttemptOutcome } from '../observability/metrics.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
+import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 
 /** An attempt that was made for an order. */
@@ -30,6 +31,8 @@ const MOST = 1_000;
 @Injectable()
 export class AttemptHistory {
   readonly #prefix: string;
+  /** Undefined without Redis. */
+  readonly #sealed: SealedStore | undefined;
   /** Without Redis. */
   readonly #here = new Map<string, PastAttempt[]>();
 
@@ -37,20 +40,20 @@ export class AttemptHistory {
     config: UpstreamConfig,
     private readonly redis: SharedRedis,
   ) {
+    this.#sealed = redis.sealed('attempts');
     this.#prefix = `${environmentName(config.baseUrl)}:attempts:`;
   }
 
   /** Never fails. */
   async add(of: Submission, attempt: PastAttempt): Promise<void> {
     const key = this.#keyOf(of);
-    const { sealer } = this.redis;
-    if (!sealer) {
+    if (!this.#sealed) {
       this.#here.set(key, [...(this.#here.get(key) ?? []), attempt]);
       const [oldest] = this.#here.keys();
       if (this.#here.size > MOST && oldest !== undefined) this.#here.delete(oldest);
       return;
     }
-    const sealed = sealer.seal(JSON.stringify(attempt), key);
+    const sealed = this.#sealed.seal(key, JSON.stringify(attempt));
     await this.redis
       .run(async (client) => {
         await client.hset(key, String(attempt.at), sealed);
@@ -62,13 +65,13 @@ export class AttemptHistory {
   /** The oldest first; undefined where Redis is away. */
   async of(submission: Submission): Promise<readonly PastAttempt[] | undefined> {
     const key = this.#keyOf(submission);
-    const { sealer } = this.redis;
-    if (!sealer) return this.#here.get(key) ?? [];
+    const sealed = this.#sealed;
+    if (!sealed) return this.#here.get(key) ?? [];
     try {
-      const sealed = await this.redis.run((client) => client.hgetall(key));
-      return Object.values(sealed)
+      const attempts = await this.redis.run((client) => client.hgetall(key));
+      return Object.values(attempts)
         .flatMap((each) => {
-          const text = sealer.open(each, key);
+          const text = sealed.open(key, each);
           return text === undefined ? [] : [JSON.parse(text) as PastAttempt];
         })
         .toSorted((one, other) => one.at - other.at);

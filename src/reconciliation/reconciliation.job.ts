@@ -7,7 +7,7 @@ import { taskQueue } from '../redis/job-queue.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 import { edge } from '../shared/edge.ts';
-import type { QueuedTask, TaskQueue } from '../shared/task-queue.ts';
+import type { QueuedTask, TaskQueue } from '../kit/task-queue/task-queue.ts';
 
 /** One attempt to find the order of the record of this name. */
 interface Attempt {

@@ -12,7 +12,7 @@ import {
   type RunTask,
   type TaskHold,
   type TaskQueue,
-} from '../shared/task-queue.ts';
+} from '../kit/task-queue/task-queue.ts';
 
 export interface QueueSettings {
   /** The queue's scripts touch several keys, which a cluster must have in one slot: they have the room's name in braces. */
@@ -116,10 +116,10 @@ export class JobQueue<T extends object> implements TaskQueue<T> {
       defaultJobOptions: { ...TRIED_AGAIN, removeOnComplete: kept, removeOnFail: kept },
     });
     // The library gives the signal to a function of three parameters only.
-    const task = async (job: Job<T>, token?: string, over?: AbortSignal) => {
-      if (!token || !over) throw new Error('a task has a lock');
-      const lock = queue.toKey(`${job.id}:lock`);
-      if (!(await this.#work(job, { token, lock, over }))) throw new Error('the task is not done');
+    const task = async (job: Job<T>, owner?: string, over?: AbortSignal) => {
+      if (!owner || !over) throw new Error('a task has a lock');
+      const key = queue.toKey(`${job.id}:lock`);
+      if (!(await this.#work(job, { key, owner, over }))) throw new Error('the task is not done');
     };
     const worker = new bull.Worker<T>(name, task, { ...options, ...TAKEN_OVER, concurrency });
     const failed = edge(`queue ${name}`, (error: Error) =>

@@ -39,12 +39,6 @@ export function refusalOf(error: unknown): string | undefined {
   return /^(OOM|MISCONF|NOREPLICAS|READONLY) /.exec(error.message)?.[1];
 }
 
-/** For `catch` after a read. The gateway did not write a value of another type, so it counts as one that cannot be decrypted. */
-export function emptyIfForeign(error: unknown): string {
-  if (redisErrorReason(error) === 'wrongtype') return '';
-  throw error;
-}
-
 const MAX_WORDS = 200;
 
 /**

@@ -4,16 +4,17 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { SpanKind, type SpanOptions } from '@opentelemetry/api';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
+import { SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import { Sealer } from '../kit/sealed-store/sealer.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
-import { Metrics, type TlsServer } from '../observability/metrics.ts';
+import { Metrics, type SealedTexts, type TlsServer } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
 import { COMMAND_MS, inTime } from './in-time.ts';
 import { redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
-import { Sealer } from './sealer.ts';
 import { edge, inBackground } from '../shared/edge.ts';
 
 /** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
@@ -170,6 +171,18 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       if (isAway(reason)) this.#away(error);
       throw error;
     }
+  }
+
+  /** Texts that are sealed; undefined where no Redis is configured. `store` names them in metrics. */
+  sealed(store: SealedTexts): SealedStore | undefined {
+    return (
+      this.sealer &&
+      new SealedStore(
+        this.sealer,
+        (command) => this.run(command),
+        () => this.metrics.count('gateway_redis_unreadable_total', { store }),
+      )
+    );
   }
 
   /**

@@ -100,9 +100,11 @@ export class SessionService {
       });
     if (!next) return this.#over(key);
     const leftAtTokenEndMs = stored.leftMs - next.usableMs;
-    if (!(await this.store.replace(key, { ...stored.record, token: next, leftAtTokenEndMs })))
-      throw expired();
-    return next;
+    if (await this.store.replace(key, stored, { ...stored.record, token: next, leftAtTokenEndMs }))
+      return next;
+    const now = await this.store.read(key);
+    if (!now) throw expired();
+    return now.record.token;
   }
 
   async #over(key: string): Promise<never> {

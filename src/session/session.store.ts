@@ -1,12 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { RedisCommander } from 'ioredis';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
-import { emptyIfForeign } from '../redis/redis-error.ts';
+import { underLease } from '../kit/lease/lease.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
+import { emptyIfForeign, type SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
@@ -26,14 +25,15 @@ export interface SessionRecord {
 export interface StoredSession {
   readonly record: SessionRecord;
   readonly leftMs: number;
+  /** As Redis has it; undefined without Redis. */
+  readonly sealed?: string;
 }
 
-const LOCK_MS = 10_000;
-const POLL_MS = 30;
+const LEASE_MS = 10_000;
 
-// Only its owner releases the lock: after a pause longer than the lock's life, another may own it.
-const UNLOCK = new Script(
-  `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`,
+/** KEYS: session. ARGV: what was read, what replaces it. Redis keeps the end of its life. */
+const REPLACE = new Script(
+  `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') return 1`,
 );
 
 /**
@@ -46,12 +46,14 @@ export class SessionStore {
   /** `endsAt` by performance.now(). */
   readonly #local = new Map<string, { record: SessionRecord; endsAt: number }>();
   readonly #environment: string;
+  /** Undefined without Redis. */
+  readonly #sealed: SealedStore | undefined;
 
   constructor(
     config: UpstreamConfig,
     private readonly redis: SharedRedis,
-    private readonly metrics: Metrics,
   ) {
+    this.#sealed = redis.sealed('sessions');
     this.#environment = environmentName(config.baseUrl);
   }
 
@@ -73,42 +75,39 @@ export class SessionStore {
   }
 
   async read(key: string): Promise<StoredSession | undefined> {
-    const { sealer } = this.redis;
-    if (!sealer) return this.#readLocal(key);
+    if (!this.#sealed) return this.#readLocal(key);
     const [value, leftMs] = await this.redis
       .run((client) => Promise.all([client.get(key).catch(emptyIfForeign), client.pttl(key)]))
       .catch(unavailable);
-    if (value === null) return undefined;
-    const text = sealer.open(value, key);
+    const text = this.#sealed.open(key, value);
     // The gateway writes no session without an expiry.
-    if (text !== undefined)
-      return leftMs < 0 ? undefined : { record: JSON.parse(text) as SessionRecord, leftMs };
-    // The value stays: a replica that has more encryption keys may be able to read it.
-    this.metrics.count('gateway_redis_unreadable_total', { store: 'sessions' });
-    return undefined;
+    if (text === undefined || value === null || leftMs < 0) return undefined;
+    return { record: JSON.parse(text) as SessionRecord, leftMs, sealed: value };
   }
 
   async open(key: string, record: SessionRecord, lifeMs: number): Promise<void> {
-    const { sealer } = this.redis;
-    if (!sealer) {
-      this.#sweepLocal();
-      this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
-      return;
-    }
-    const sealed = sealer.seal(JSON.stringify(record), key);
-    await this.#ask((client) => client.set(key, sealed, 'PX', Math.max(1, Math.floor(lifeMs))));
+    if (this.#sealed) return this.#sealed.set(key, JSON.stringify(record), lifeMs).catch(unavailable);
+    this.#sweepLocal();
+    this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
   }
 
-  /** Replaces the record and keeps its expiry. Returns false where the session was ended meanwhile. */
-  async replace(key: string, record: SessionRecord): Promise<boolean> {
-    const { sealer } = this.redis;
-    if (!sealer) {
+  /**
+   * Replaces the record and keeps its expiry. Returns false where the session was ended, or changed by another replica, since it was read: a
+   * replica that was suspended for longer than its lease must not undo a later renewal.
+   */
+  async replace(
+    key: string,
+    { record: last, sealed: read }: StoredSession,
+    record: SessionRecord,
+  ): Promise<boolean> {
+    if (!this.#sealed || read === undefined) {
       const held = this.#readLocal(key) && this.#local.get(key);
-      if (held) held.record = record;
-      return held !== undefined;
+      if (held?.record !== last) return false;
+      held.record = record;
+      return true;
     }
-    const sealed = sealer.seal(JSON.stringify(record), key);
-    return (await this.#ask((client) => client.set(key, sealed, 'KEEPTTL', 'XX'))) === 'OK';
+    const sealed = this.#sealed.seal(key, JSON.stringify(record));
+    return (await this.#ask((client) => REPLACE.run<number>(client, [key], [read, sealed]))) === 1;
   }
 
   async remove(key: string): Promise<void> {
@@ -117,20 +116,12 @@ export class SessionStore {
   }
 
   /** Runs `work` while no other replica does so for this session. Waits until `giveUpAt` (performance.now) at most. */
-  async exclusively<T>(key: string, giveUpAt: number, work: () => Promise<T>): Promise<T> {
+  async exclusively<T extends object>(key: string, giveUpAt: number, work: () => Promise<T>): Promise<T> {
     if (!this.redis.configured) return work();
-    const lock = `${key}:lock`;
-    const owner = randomBytes(16).toString('hex');
-    while ((await this.#ask((client) => client.set(lock, owner, 'PX', LOCK_MS, 'NX'))) !== 'OK') {
-      if (performance.now() >= giveUpAt)
-        throw new ProblemException('dependency-unavailable', { retryAfter: 1 });
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    try {
-      return await work();
-    } finally {
-      await this.redis.run((client) => UNLOCK.run(client, [lock], [owner])).catch(() => undefined);
-    }
+    const run = this.#ask.bind(this);
+    const result = await underLease(run, `${key}:lock`, { lifeMs: LEASE_MS, giveUpAt }, work);
+    if (!result) throw new ProblemException('dependency-unavailable', { retryAfter: 1 });
+    return result;
   }
 
   #readLocal(key: string): StoredSession | undefined {

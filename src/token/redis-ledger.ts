@@ -1,5 +1,6 @@
-import type { Metrics } from '../observability/metrics.ts';
+import { LEASE } from '../kit/lease/lease.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
+import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from './principal.ts';
 import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
@@ -16,7 +17,7 @@ import {
  * A token is kept as `stamp:version:sealed`, a failure as `until:json`; times are in ms by Redis' own clock, since replicas' clocks
  * differ. A value in any other form (a foreign value, another type) counts as missing.
  */
-const COMMON = `
+const COMMON = `${LEASE}
 local token, lock, failure, hold, endpoint, probe = unpack(KEYS)
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -25,9 +26,8 @@ local function read(key)
   return type(value) == 'string' and value or ''
 end
 local function release(owner)
-  for _, key in ipairs({lock, probe}) do
-    if read(key) == owner then redis.call('DEL', key) end
-  end
+  lease.release(lock, owner)
+  lease.release(probe, owner)
 end
 local stored = read(token)
 local stamp, version = string.match(stored, '^(%d+):([^:]+):')
@@ -43,13 +43,10 @@ for _, text in ipairs({endpointText, failureText}) do
   local left = (tonumber(string.match(text, '^(%d+):')) or 0) - now
   if left > 0 and left <= tonumber(maxHoldMs) then return {'failing', text, left} end
 end
-local claims = {lock}
-if endpointText ~= '' then claims[2] = probe end
-for _, key in ipairs(claims) do
-  if redis.call('PTTL', key) == -1 then redis.call('DEL', key) end
-  if redis.call('EXISTS', key) == 1 and read(key) ~= owner then return {'busy'} end
-end
-for _, key in ipairs(claims) do redis.call('SET', key, owner, 'PX', lockMs) end
+local probes = endpointText ~= ''
+if probes and not lease.is_free(probe, owner) then return {'busy'} end
+if not lease.take(lock, owner, lockMs) then return {'busy'} end
+if probes then lease.take(probe, owner, lockMs) end
 return {'permit', now, endpointText, failureText}
 `);
 
@@ -109,7 +106,7 @@ const MAX_HOLD_MS = 2 * 3_600_000;
 export class RedisLedger implements TokenLedger {
   constructor(
     private readonly redis: SharedRedis,
-    private readonly metrics: Metrics,
+    private readonly sealed: SealedStore,
   ) {}
 
   async claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
@@ -135,7 +132,7 @@ export class RedisLedger implements TokenLedger {
   }
 
   async save(keys: TokenKeys, permit: Permit, token: AccessToken): Promise<Claim & { kind: 'token' }> {
-    const sealed = this.redis.sealer?.seal(JSON.stringify(token), keys.token) ?? '';
+    const sealed = this.sealed.seal(keys.token, JSON.stringify(token));
     const [kind, text = '', endsInMs = 0] = await this.#run<[string, string?, number?]>(SAVE, keys, [
       permit.owner,
       permit.stamp,
@@ -174,13 +171,12 @@ export class RedisLedger implements TokenLedger {
   }
 
   #opened(keys: TokenKeys, stored: string): AccessToken | undefined {
-    const text = this.redis.sealer?.open(stored.slice(stored.lastIndexOf(':') + 1), keys.token);
+    const text = this.sealed.open(keys.token, stored.slice(stored.lastIndexOf(':') + 1));
     return text === undefined ? undefined : (JSON.parse(text) as AccessToken);
   }
 
   /** A value that cannot be decrypted is no token: it was sealed under a removed key, or not by the gateway. */
   async #drop(keys: TokenKeys, stored: string): Promise<void> {
-    this.metrics.count('gateway_redis_unreadable_total', { store: 'tokens' });
     await this.redis.run((client) => DROP.run(client, [keys.token], [stored]));
   }
 }

@@ -55,7 +55,9 @@ async function redisLedger(metrics = new Metrics()) {
   const connection = new PatientRedis(slice, new RecordedLog().log, metrics);
   connections.push(connection);
   await connect(connection);
-  return new RedisLedger(connection, metrics);
+  const sealed = connection.sealed('tokens');
+  if (!sealed) throw new Error('there is no Redis');
+  return new RedisLedger(connection, sealed);
 }
 
 function newToken(expiresIn: unknown = 3600): AccessToken {

@@ -50,7 +50,8 @@ export class TokenStore {
     private readonly log: Log,
     metrics: Metrics,
   ) {
-    if (redis.configured) this.#shared = new RedisLedger(redis, metrics);
+    const sealed = redis.sealed('tokens');
+    if (sealed) this.#shared = new RedisLedger(redis, sealed);
     // The part in braces decides the slot in a cluster: one script needs all keys of a principal and those of the endpoint.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
     metrics.follow('gateway_token_age_seconds', () =>

@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { queueClient, type RedisServer } from '../../src/redis/redis-client.ts';
-import type { QueuedTask } from '../../src/shared/task-queue.ts';
+import type { QueuedTask } from '../../src/kit/task-queue/task-queue.ts';
 
 /** Takes the task as a process does that is killed then: nothing gives it back, nor holds it for longer. Resolves to what stops it. */
 export async function deadWorker<T extends object>(

@@ -1,6 +1,13 @@
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
-import type { EncryptionKey } from '../config/variables.ts';
-import { freshBytes } from '../shared/random-bytes.ts';
+import { freshBytes } from '../../shared/random-bytes.ts';
+
+/** An AES-256 key. */
+export interface EncryptionKey {
+  /** Written into each sealed value, so that old values stay readable while keys are rotated. */
+  readonly kid: string;
+  /** A KeyObject does not show its bytes when printed. */
+  readonly key: KeyObject;
+}
 
 const FORMAT = 'v1';
 const IV_BYTES = 12;

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import { inBackground } from './edge.ts';
+import { inBackground } from '../../shared/edge.ts';
+import type { Lease } from '../lease/lease.ts';
 
 /** Something to do, by whichever replica takes it. */
 export interface QueuedTask<T> {
@@ -8,12 +9,8 @@ export interface QueuedTask<T> {
   readonly data: T;
 }
 
-/** The right of one replica to work on a task. */
-export interface TaskHold {
-  /** No other hold has the same. */
-  readonly token: string;
-  /** The key in Redis that has the token for as long as the queue gives the task to no other replica. */
-  readonly lock: string;
+/** The lease of one replica on a task, which the queue takes and renews; without Redis nobody asks for it. */
+export interface TaskHold extends Lease {
   /** Aborted when nothing further may be begun: the lock is lost, or the process ends. */
   readonly over: AbortSignal;
 }
@@ -62,7 +59,7 @@ export class LocalQueue<T> implements TaskQueue<T> {
     };
     inBackground(`task of ${this.name}`, () =>
       this.#limit(async () => {
-        if (!signal.aborted) await this.run(data, { token: 'local', lock: '', over: signal });
+        if (!signal.aborted) await this.run(data, { key: '', owner: 'local', over: signal });
       }).finally(forget),
     );
   }

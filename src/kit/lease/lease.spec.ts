@@ -1,0 +1,76 @@
+import { expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { endings } from '../../../test/support/endings.ts';
+import { startRedis } from '../../../test/support/redis.ts';
+import { Script } from '../redis-script/redis-script.ts';
+import { LEASE, type RunCommand, underLease } from './lease.ts';
+
+const { ended, atEnd } = endings();
+const HOLDS = new Script(`${LEASE} return lease.holds(KEYS[1], ARGV[1]) and 1 or 0`);
+
+async function openRedis() {
+  const client = new Redis(ended(await startRedis()).url);
+  atEnd(() => client.disconnect());
+  const run: RunCommand = (command) => command(client);
+  return { client, run };
+}
+
+const soon = () => performance.now() + 100;
+const later = () => performance.now() + 5_000;
+
+it('gives one owner the lease at a time, and the next one when it is released', async () => {
+  const { run } = await openRedis();
+  let inside = 0;
+  let most = 0;
+  const work = async () => {
+    most = Math.max(most, ++inside);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    inside--;
+    return 'done';
+  };
+  const all = Array.from({ length: 5 }, () =>
+    underLease(run, 'a', { lifeMs: 60_000, giveUpAt: later() }, work),
+  );
+  expect(await Promise.all(all)).toEqual(all.map(() => 'done'));
+  expect(most).toBe(1);
+});
+
+it('gives up in time where another owner keeps it', async () => {
+  const { client, run } = await openRedis();
+  await client.set('a', 'somebody', 'PX', 60_000);
+  const work = () => Promise.resolve('done');
+  expect(await underLease(run, 'a', { lifeMs: 1_000, giveUpAt: soon() }, work)).toBeUndefined();
+  expect(await client.get('a')).toBe('somebody');
+});
+
+it('ends with its life, and its last owner holds and releases it no more', async () => {
+  const { client, run } = await openRedis();
+  const result = await underLease(run, 'a', { lifeMs: 1, giveUpAt: later() }, async ({ key, owner }) => {
+    await client.set(key, 'the next', 'PX', 60_000);
+    return HOLDS.run<number>(client, [key], [owner]);
+  });
+  expect(result).toBe(0);
+  expect(await client.get('a')).toBe('the next');
+});
+
+it('is not held off by a key that the gateway did not write', async () => {
+  const { client, run } = await openRedis();
+  await client.set('without an end', 'foreign');
+  await client.lpush('of another type', 'foreign');
+  for (const key of ['without an end', 'of another type']) {
+    const holds = await underLease(run, key, { lifeMs: 60_000, giveUpAt: soon() }, async ({ owner }) =>
+      HOLDS.run<number>(client, [key], [owner]),
+    );
+    expect(holds).toBe(1);
+    expect(await client.exists(key)).toBe(0);
+  }
+});
+
+it('is released where the work fails', async () => {
+  const { client, run } = await openRedis();
+  const fails = underLease(run, 'a', { lifeMs: 60_000, giveUpAt: later() }, () =>
+    Promise.reject(new Error('the work failed')),
+  );
+  await expect(fails).rejects.toThrow('the work failed');
+  expect(await client.exists('a')).toBe(0);
+});

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import type { RedisCommander } from 'ioredis';
+import { Script } from '../redis-script/redis-script.ts';
+
+/**
+ * Lua functions of a lease, for a script that takes or checks one in the same step as what it protects. A lease is a key with the name of
+ * its owner and an end of its life, by Redis' clock. An owner that was suspended may have lost it: so a script that writes what the lease
+ * protects asks `lease.holds` first (a fence), and only the owner releases it.
+ *
+ * A key of another type, or one without an end, is not the gateway's: it holds nobody off for good.
+ */
+export const LEASE = `
+local lease = {}
+function lease.holds(key, owner)
+  return redis.pcall('GET', key) == owner
+end
+function lease.is_free(key, owner)
+  return redis.call('PTTL', key) < 0 or lease.holds(key, owner)
+end
+function lease.take(key, owner, ms)
+  if not lease.is_free(key, owner) then return false end
+  redis.call('SET', key, owner, 'PX', ms)
+  return true
+end
+function lease.release(key, owner)
+  if lease.holds(key, owner) then redis.call('DEL', key) end
+end
+`;
+
+/** KEYS: lease. ARGV: owner, life in ms. */
+const TAKE = new Script(`${LEASE} return lease.take(KEYS[1], ARGV[1], ARGV[2]) and 1 or 0`);
+/** KEYS: lease. ARGV: owner. */
+const RELEASE = new Script(`${LEASE} lease.release(KEYS[1], ARGV[1]) return 1`);
+
+/** A lease that was taken, for the scripts that it fences. */
+export interface Lease {
+  readonly key: string;
+  readonly owner: string;
+}
+
+/** Runs a command of Redis. */
+export type RunCommand = <T>(command: (client: RedisCommander) => Promise<T>) => Promise<T>;
+
+interface LeaseOptions {
+  readonly lifeMs: number;
+  /** By performance.now(): then nobody waits any longer for the lease. */
+  readonly giveUpAt: number;
+}
+
+const POLL_MS = 30;
+
+/** Runs `work` while it has the lease, or returns undefined where another owner kept it until `giveUpAt`. */
+export async function underLease<T>(
+  run: RunCommand,
+  key: string,
+  { lifeMs, giveUpAt }: LeaseOptions,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T | undefined> {
+  const lease = { key, owner: randomBytes(16).toString('hex') };
+  while ((await run((client) => TAKE.run<number>(client, [key], [lease.owner, lifeMs]))) !== 1) {
+    if (performance.now() >= giveUpAt) return undefined;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  try {
+    return await work(lease);
+  } finally {
+    // Where Redis is away the lease ends by itself.
+    await run((client) => RELEASE.run(client, [key], [lease.owner])).catch(() => undefined);
+  }
+}
