@@ -34,8 +34,6 @@ export async function buildApp(
     // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    // Fastify takes the target `*` for `/`, where there is such a route, and fails. It is refused by its original form.
-    rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     // Longer than any id that the rules allow, so that the rules report the fault.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,

@@ -4,34 +4,34 @@ import type { Scope } from './scopes.ts';
 export interface OperationPolicy {
   readonly operationId: string;
   readonly scope: Scope | 'none' | 'public';
+  /**
+   * What the interceptor does around the handler. `read`: cache and `ETag`; `write`: idempotency and invalidation; `stream`: neither, and no
+   * problem after the first byte; `plain`: nothing.
+   */
+  readonly handling: 'read' | 'write' | 'stream' | 'plain';
   /** Scopes that some requests need in addition, by what their body says. */
-  readonly alsoScopes?: (body: unknown) => readonly Scope[];
+  readonly alsoScopes?: ((body: unknown) => readonly Scope[]) | undefined;
   /** Whether the platform is called on behalf of one of its users. */
-  readonly actsAsUser?: boolean;
+  readonly actsAsUser?: boolean | undefined;
   /** How long a response may be cached for requests with the same rights and the same user. Absent: as configured; 0: not at all. */
-  readonly cacheMs?: number;
+  readonly cacheMs?: number | undefined;
   /**
    * What prevents that a write runs twice: the caller's `Idempotency-Key` where it sends one (every POST), or always the number of the order.
    */
-  readonly idempotency?: 'key' | 'order';
+  readonly idempotency?: 'key' | 'order' | undefined;
   /**
    * A repeated request gets the result of the first one, also where the thing that it names is gone by now. The service has to look
    * for that result.
    */
-  readonly answersRepeats?: boolean;
+  readonly answersRepeats?: boolean | undefined;
   /** Lookups of the ids that it names need a user of the platform (the alias `default`), although the operation itself does not act as one. */
-  readonly looksUpAsUser?: boolean;
+  readonly looksUpAsUser?: boolean | undefined;
   /** The media types of a response that is a stream; absent: the response is JSON. */
-  readonly streams?: readonly string[];
+  readonly streams?: readonly string[] | undefined;
   /** The body is a file that the handler reads as it arrives. */
-  readonly takesFile?: boolean;
+  readonly takesFile?: boolean | undefined;
   /** The URL of what the write made, for `Location`; undefined where it made nothing. */
-  readonly locationOf?: (result: unknown) => string | undefined;
-}
-
-/** How long it lasts is up to the caller, who sends a file or reads a stream: its duration says nothing about the gateway. */
-export function lastsAsItsCaller({ takesFile, streams }: OperationPolicy): boolean {
-  return takesFile === true || streams !== undefined;
+  readonly locationOf?: ((result: unknown) => string | undefined) | undefined;
 }
 
 export const OPERATION_POLICY = 'operation-policy';

@@ -25,17 +25,18 @@ type Fields = Readonly<Record<string, unknown>>;
  * known, also if the caller has hung up.
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
-  const { requestId, trace, operation, caller, call } = request.state;
-  if (request.method === 'GET' || operation === undefined || !caller) return;
+  const { arrived, identified, authorised, acting } = request.stages;
+  if (!identified || !authorised) return;
+  const { operationId: operation } = authorised.policy;
   const body = fieldsOf(request.body);
   const outcome = outcomeOf(request, reply);
   log.info(
     {
       event: 'audit',
-      requestId,
-      traceId: trace.traceId,
-      caller: caller.name,
-      actingUser: call?.user && actingUserOf(call.user),
+      requestId: arrived.requestId,
+      traceId: arrived.trace.traceId,
+      caller: identified.caller.name,
+      actingUser: acting?.user && actingUserOf(acting.user),
       operation,
       object: objectOf({ ...body, ...fieldsOf(request.params) }),
       outcome,
@@ -52,9 +53,9 @@ function actingUserOf({ kind, name }: ActingUser): string {
   return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
 
-function outcomeOf({ state, query }: FastifyRequest, reply: FastifyReply): string {
+function outcomeOf({ stages, query }: FastifyRequest, reply: FastifyReply): string {
   if (reply.hasHeader('idempotent-replayed')) return 'replayed';
-  if (state.problem) return String(state.problem['outcome']);
+  if (stages.failed) return String(stages.failed.fields['outcome']);
   return fieldsOf(query)['validateOnly'] === 'true' ? 'not_processed' : 'processed';
 }
 

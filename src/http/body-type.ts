@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { RequestFile } from '../operation/request-state.ts';
+import type { RequestFile } from '../operation/request-stages.ts';
 import type { RequestFault } from '../problem/problem.exception.ts';
 import { takesFile } from './request-bodies.ts';
 

@@ -2,11 +2,12 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { CallerGuard } from '../caller/caller.guard.ts';
 import { CallerModule } from '../caller/caller.module.ts';
-import { UpstreamErrorInterceptor } from '../operation/upstream-error.interceptor.ts';
-import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { OperationInterceptor } from '../operation/operation.interceptor.ts';
+import { OperationModule } from '../operation/operation.module.ts';
 import { ActingUserGuard } from '../session/acting-user.guard.ts';
 import { SessionModule } from '../session/session.module.ts';
-import { RequestShapeGuard } from '../validation/request-shape.guard.ts';
+import { TenancyGuard } from '../tenancy/tenancy.guard.ts';
+import { ValidationGuard } from '../validation/validation.guard.ts';
 import { RequestValidationPipe } from '../validation/validation.pipe.ts';
 import { ValidationModule } from '../validation/validation.module.ts';
 import { Admission } from './admission.ts';
@@ -16,9 +17,9 @@ import { ProblemFilter } from './problem.filter.ts';
 import { RequestBodies } from './request-bodies.ts';
 import { RequestHooks } from './request-hooks.ts';
 
-/** What every request passes in Nest, in this order. `@Operation` adds the interceptor of a read or a write. */
+/** What every request passes in Nest, in this order (the stages are in `operation/request-stages.ts`). */
 @Module({
-  imports: [CallerModule, ReadCacheModule, ValidationModule, SessionModule],
+  imports: [CallerModule, OperationModule, ValidationModule, SessionModule],
   providers: [
     Admission,
     AllowedMethods,
@@ -26,9 +27,10 @@ import { RequestHooks } from './request-hooks.ts';
     RequestBodies,
     RequestHooks,
     { provide: APP_GUARD, useClass: CallerGuard },
-    { provide: APP_GUARD, useClass: RequestShapeGuard },
+    { provide: APP_GUARD, useClass: ValidationGuard },
     { provide: APP_GUARD, useClass: ActingUserGuard },
-    { provide: APP_INTERCEPTOR, useClass: UpstreamErrorInterceptor },
+    { provide: APP_GUARD, useExisting: TenancyGuard },
+    { provide: APP_INTERCEPTOR, useClass: OperationInterceptor },
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],

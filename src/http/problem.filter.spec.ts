@@ -1,6 +1,8 @@
 import type { ArgumentsHost } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { Log } from '../observability/log.ts';
+import { newTrace } from '../observability/trace-context.ts';
+import { RequestStages } from '../operation/request-stages.ts';
 import { operations } from '../upstream/operations.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AllowedMethods } from './allowed-methods.ts';
@@ -13,7 +15,13 @@ it('a failure of the platform outside of a handler, as in a guard, is its proble
     return reply;
   };
   const reply = { status: note('status'), headers: note('headers'), type: note('type'), send: note('body') };
-  const http = { getRequest: () => ({ state: { requestId: 'req-1' } }), getResponse: () => reply };
+  const stages = new RequestStages({
+    requestId: 'req-1',
+    startedAt: 0,
+    trace: newTrace(),
+    atEnd: [],
+  });
+  const http = { getRequest: () => ({ stages }), getResponse: () => reply };
   const host = { switchToHttp: () => http } as unknown as ArgumentsHost;
   const details = { status: 299, code: '60024' };
   const filter = new ProblemFilter(undefined as unknown as AllowedMethods, undefined as unknown as Log);

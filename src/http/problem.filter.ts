@@ -67,7 +67,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   #logInternal(error: unknown, request: FastifyRequest): void {
     this.log.error(
-      { event: 'internal-error', requestId: request.state.requestId, ...errorSummary(error) },
+      { event: 'internal-error', requestId: request.stages.arrived.requestId, ...errorSummary(error) },
       'A request failed inside the gateway',
     );
   }
@@ -83,10 +83,10 @@ function methodNotAllowed(method: string, allow: readonly string[]): ProblemExce
 /** Sends a problem, and keeps its fields for the log line of the request. */
 export function sendProblem(problem: ProblemException, request: FastifyRequest, reply: FastifyReply): void {
   const { body } = problem;
-  request.state.problem = logFields(problem);
+  if (!request.stages.failed) request.stages.pass('failed', { fields: logFields(problem) });
   void reply
     .status(body.status)
     .headers(problem.headers)
     .type('application/problem+json')
-    .send(problem.answer(request.state.requestId));
+    .send(problem.answer(request.stages.arrived.requestId));
 }

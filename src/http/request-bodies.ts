@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../caller/callers-file.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ImportConfig } from '../config/app-config.ts';
-import type { RequestFile } from '../operation/request-state.ts';
+import type { RequestFile } from '../operation/request-stages.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { memoryLimit } from './memory.ts';
 import { askForBody, hasBody, MAX_BODY_BYTES } from './server-limits.ts';

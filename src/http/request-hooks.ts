@@ -3,8 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import type { Caller } from '../caller/callers-file.ts';
-import { lastsAsItsCaller } from '../caller/operation-policy.ts';
-import { requestState } from '../operation/request-state.ts';
+import { beginStages } from '../operation/request-stages.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
@@ -60,7 +59,7 @@ export class RequestHooks {
     });
     fastify.addHook('onRoute', ({ method, url }) => this.allowed.add(method, url));
     connectSpans(fastify);
-    fastify.decorateRequest('state');
+    fastify.decorateRequest('stages');
     fastify.addHook('onRequest', (request, reply, done) => this.#arrived(request, reply, done));
     fastify.addHook('onRequest', (request, reply, done) => this.#identified(request, reply, done));
     fastify.removeAllContentTypeParsers();
@@ -73,12 +72,12 @@ export class RequestHooks {
     });
   }
 
-  /** Adds the state of the request, and refuses what is no HTTP, or goes on after the last response of its connection. */
+  /** Begins the stages of the request, and refuses what is no HTTP, or goes on after the last response of its connection. */
   #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const left = isGivenUp(request) ? undefined : this.connections.busy(request.raw.socket);
     if (!left) return void reply.hijack();
-    request.state = requestState(request);
-    const { requestId, atEnd } = request.state;
+    request.stages = beginStages(request);
+    const { requestId, atEnd } = request.stages.arrived;
     void reply.header('x-request-id', requestId);
     // One listener for all: each further one costs a microsecond.
     atEnd.push(left, this.admission.enter());
@@ -120,13 +119,14 @@ export class RequestHooks {
 
   /** What a request of a known caller needs, and the limits of its caller. */
   #admitted(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { state } = request;
-    state.caller = caller;
+    const { stages, params, routeOptions } = request;
     this.connections.known(request.raw.socket);
-    state.atEnd.push(this.admission.enterFromCaller(), () => this.bodies.closed(request));
-    const full = this.admission.refusal() ?? this.bodies.admit(request, caller);
+    const { atEnd } = stages.arrived;
+    atEnd.push(this.admission.enterFromCaller());
+    const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
+    const generations = routeOptions.config.isCached && !full ? this.cache.ask(params as object) : undefined;
+    stages.pass('identified', { caller, generations });
     if (full) return sendProblem(full, request, reply);
-    if (request.routeOptions.config.isCached) state.generations = this.cache.ask(request.params as object);
     const goOn = (problem?: ProblemException): void =>
       problem ? sendProblem(problem, request, reply) : done();
     const refusal = this.callers.admit(caller, reply);
@@ -134,9 +134,16 @@ export class RequestHooks {
     else goOn(refusal);
   }
 
+  /** Reserves room for the body, where there is one. */
+  #bodyOf(request: FastifyRequest, caller: Caller): ProblemException | undefined {
+    if (!hasBody(request.raw)) return undefined;
+    request.stages.arrived.atEnd.push(() => this.bodies.closed(request));
+    return this.bodies.admit(request, caller);
+  }
+
   /** Gives JSON to the handler, and adds a file, of which nothing is read yet. */
   #parsed(request: FastifyRequest, payload: IncomingMessage, done: Parsed): void {
-    const { caller } = request.state;
+    const caller = request.stages.identified?.caller;
     if (isCutShort(request)) return;
     // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
@@ -144,7 +151,7 @@ export class RequestHooks {
     if (kind === undefined)
       return done(null, new UnreadableBody('unsupported-media-type', [unsupportedType(request)]));
     if (kind !== 'json') {
-      request.state.file = this.bodies.file(request, payload, kind);
+      request.stages.pass('parsed', { file: this.bodies.file(request, payload, kind) });
       return done(null);
     }
     this.bodies.read(request, payload, (problem, body) => {
@@ -156,49 +163,54 @@ export class RequestHooks {
 
   /** Sets the headers that every response has, and writes the audit line of a write. */
   #headed(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { state, raw } = request;
+    const { stages, raw, method } = request;
     // Checked here and not on arrival: a connection that the last response keeps open would delay the end of the process.
     if (this.admission.draining) void reply.header('connection', 'close');
     const isUnread = hasBody(raw) && !raw.readableEnded;
     if (isUnread) void reply.header('connection', 'close');
     if ((isUnread || !raw.complete) && reply.getHeader('connection') === 'close')
-      closeAfterResponse(raw, state.caller === undefined);
-    this.bodies.done(request);
+      closeAfterResponse(raw, stages.identified === undefined);
+    if (hasBody(raw)) this.bodies.done(request);
     // Reads have set it themselves; health and the pages of problems set none.
-    if (!reply.hasHeader('cache-control') && (state.call || reply.statusCode >= 400))
+    if (!reply.hasHeader('cache-control') && (stages.reached || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401)
       void reply.header('www-authenticate', this.callers.challenge(request.headers));
-    const { upstreamMs = 0, lookupMs = 0 } = state.call ?? {};
+    const { upstreamMs = 0, lookupMs = 0 } = stages.reached?.call.progress ?? {};
     if (upstreamMs + lookupMs > 0)
       void reply.header('server-timing', `upstream;dur=${(upstreamMs + lookupMs).toFixed(1)}`);
     // Not in onResponse: Fastify does not call that for a caller that hung up.
-    audit(this.log, request, reply);
+    if (method !== 'GET') audit(this.log, request, reply);
     done();
   }
 
   /** Counts the request, and writes its line of the log. */
-  readonly #answered = edge('log of a request', ({ state }: FastifyRequest, { statusCode }: FastifyReply) => {
-    const { requestId, startedAt, trace, operation = 'none', policy, caller, call, problem } = state;
-    const durationMs = performance.now() - startedAt;
-    const isOurs = !policy || !lastsAsItsCaller(policy);
-    this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
-    this.log[statusCode >= 500 ? 'error' : 'info'](
-      {
-        event: 'request',
-        requestId,
-        traceId: trace.traceId,
-        // Not the path: its ids and query reveal who bought which product.
-        operation,
-        status: statusCode,
-        durationMs: Math.round(durationMs * 10) / 10,
-        upstreamMs: call && Math.round(call.upstreamMs * 10) / 10,
-        caller: caller?.name,
-        ...problem,
-      },
-      `${operation} ${statusCode}`,
-    );
-  });
+  readonly #answered = edge(
+    'log of a request',
+    ({ stages }: FastifyRequest, { statusCode }: FastifyReply) => {
+      const { requestId, startedAt, trace } = stages.arrived;
+      const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
+      const durationMs = performance.now() - startedAt;
+      // How long a file or a stream lasts is up to the caller.
+      const isOurs = !takesFile && !streams;
+      this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
+      this.log[statusCode >= 500 ? 'error' : 'info'](
+        {
+          event: 'request',
+          requestId,
+          traceId: trace.traceId,
+          // Not the path: its ids and query reveal who bought which product.
+          operation,
+          status: statusCode,
+          durationMs: Math.round(durationMs * 10) / 10,
+          upstreamMs: stages.reached && Math.round(stages.reached.call.progress.upstreamMs * 10) / 10,
+          caller: stages.identified?.caller.name,
+          ...stages.failed?.fields,
+        },
+        `${operation} ${statusCode}`,
+      );
+    },
+  );
 }
 
 type Done = (error?: FastifyError) => void;
@@ -213,13 +225,13 @@ function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | '
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */
 export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  request.state = requestState(request);
+  request.stages = beginStages(request);
   const problem =
     error.code === 'FST_ERR_MAX_PARAM_LENGTH'
       ? new ProblemException('uri-too-long')
       : new ProblemException('validation-failed', {
           errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
         });
-  const headers = { 'x-request-id': request.state.requestId, 'cache-control': 'no-store' };
+  const headers = { 'x-request-id': request.stages.arrived.requestId, 'cache-control': 'no-store' };
   sendProblem(problem, request, reply.headers(headers));
 }

@@ -2,6 +2,7 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerTrace } from '../observability/trace-context.ts';
 import { firstSpan, isCollecting, within } from '../observability/tracing.ts';
+import type { RequestStages } from '../operation/request-stages.ts';
 import { edge } from '../shared/edge.ts';
 
 /** A span for each request, from its arrival to the end of its response. Without a collector there is no hook. */
@@ -30,14 +31,15 @@ export function connectSpans(fastify: FastifyInstance): void {
 
 /** The route is the template: the path has ids. */
 function end(
-  { span, method, state, routeOptions: { url } }: FastifyRequest,
+  { span, method, stages, routeOptions: { url } }: FastifyRequest,
   { statusCode }: FastifyReply,
 ): void {
   if (!span) return;
   span.setAttribute('http.response.status_code', statusCode);
   if (url !== undefined) span.updateName(`${method} ${url}`).setAttribute('http.route', url);
-  if (state?.operation !== undefined) span.setAttribute('gateway.operation', state.operation);
-  const { problem, outcome } = state?.problem ?? {};
+  const { authorised, failed } = (stages as RequestStages | undefined) ?? {};
+  if (authorised) span.setAttribute('gateway.operation', authorised.policy.operationId);
+  const { problem, outcome } = failed?.fields ?? {};
   if (problem !== undefined) span.setAttribute('error.type', String(problem));
   if (outcome !== undefined) span.setAttribute('gateway.outcome', String(outcome));
   if (statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });

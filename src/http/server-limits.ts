@@ -48,6 +48,8 @@ export const serverLimits = {
   requestTimeout: REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   connectionTimeout: STALLED_MS,
+  // Fastify takes the target `*` for `/`, where there is such a route, and fails. It is refused by its original form.
+  rewriteUrl: ({ url = '/' }: { readonly url?: string }) => (url === '*' ? '/*' : url),
   http: {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECK_MS,

@@ -1,5 +1,5 @@
 import { NewMemberDto } from '../member/dto/member.dto.ts';
-import type { RequestFile } from '../operation/request-state.ts';
+import type { RequestFile } from '../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { Slices } from '../shared/slices.ts';
 import { MAX_FAULTS, validated } from '../validation/compiled-validation.ts';

@@ -1,4 +1,4 @@
-import type { RequestFile } from '../operation/request-state.ts';
+import type { RequestFile } from '../operation/request-stages.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Slices } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ImportConfig } from '../config/app-config.ts';
-import type { RequestFile } from '../operation/request-state.ts';
+import type { RequestFile } from '../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { Slices } from '../shared/slices.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';

@@ -4,7 +4,13 @@ import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../session/alias-users.ts';
 import { SessionService } from '../session/session.service.ts';
-import { type ActingUser, type CallContext, isGranted, type Reach } from '../upstream/call-context.ts';
+import {
+  type ActingUser,
+  type CallContext,
+  isGranted,
+  Progress,
+  type Reach,
+} from '../upstream/call-context.ts';
 import type { JobDefinition, JobUser } from './job-record.ts';
 
 /** What an import needs for as long as it runs. */
@@ -64,7 +70,7 @@ export class JobUsers {
       },
       user: await this.#actingUser(user, caller),
       reach,
-      upstreamMs: 0,
+      progress: new Progress(),
     };
   }
 

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-stages.ts';
 import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberDto, NewMemberDto } from '../member/dto/member.dto.ts';
 import { MemberService } from '../member/member.service.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-state.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-stages.ts';
 import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';

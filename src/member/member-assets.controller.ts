@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiExtension, ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Call, HeaderValue } from '../operation/request-state.ts';
+import { Call, HeaderValue } from '../operation/request-stages.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';

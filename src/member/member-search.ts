@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { BoundedStore } from '../read-cache/bounded-store.ts';
 import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';
@@ -42,9 +42,14 @@ export class MemberSearch {
     enterpriseGlobalId: string,
     memberGlobalId: string,
   ): Promise<MemberDto | undefined> {
-    const found = await this.#search(call, enterpriseGlobalId, memberGlobalId);
-    if (found || call.cachedAt === undefined) return found;
-    call.cachedAt = undefined;
+    const progress = new Progress();
+    const found = await this.#search({ ...call, progress }, enterpriseGlobalId, memberGlobalId).finally(() =>
+      call.progress.waited(progress),
+    );
+    if (found || progress.oldestPart === undefined) {
+      call.progress.uses(progress.oldestPart);
+      return found;
+    }
     return this.#search(call, enterpriseGlobalId, memberGlobalId, true);
   }
 

@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../caller/callers-file.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { CurrentCaller } from '../operation/request-state.ts';
+import { CurrentCaller } from '../operation/request-stages.ts';
 import { CallerDto } from './caller.dto.ts';
 
 @ApiTags('Gateway')

@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
+import { applyDecorators, HttpCode, SetMetadata, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import {
   ApiBody,
@@ -25,8 +25,6 @@ import {
   type ResponseHeaders,
 } from './idempotency-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
-import { ReadInterceptor } from './read.interceptor.ts';
-import { StreamInterceptor } from './stream.interceptor.ts';
 import {
   fileBody,
   type FileDoc,
@@ -34,7 +32,6 @@ import {
   streamContent,
   type StreamDoc,
 } from './request-examples.ts';
-import { WriteInterceptor } from './write.interceptor.ts';
 
 type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
 
@@ -128,9 +125,11 @@ export function Operation(spec: OperationSpec): MethodDecorator {
   const streams = spec.success[0].streams;
   const read = spec.effect === 'read' && !spec.noStore && !streams;
   const cacheMs = spec.cacheMs ?? (upstream ? undefined : 0);
+  const { scope, alsoScopes, idempotency, answersRepeats, looksUpAsUser, locationOf } = spec;
   const policy: OperationPolicy = {
-    ...spec,
+    ...{ scope, alsoScopes, idempotency, answersRepeats, looksUpAsUser, locationOf },
     operationId: spec.id,
+    handling: streams ? 'stream' : read ? 'read' : spec.effect === 'write' ? 'write' : 'plain',
     actsAsUser,
     cacheMs,
     streams: streams?.map(({ type }) => type),
@@ -155,9 +154,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     ...(actsAsUser ? userHeaders : []),
     ...(spec.idempotency ? [idempotencyParameter(spec.idempotency, spec.keyExample)] : []),
     ...(spec.body ? [ApiBody({ type: spec.body, required: true, examples: requestExamples(spec.id) })] : []),
-    ...(read ? [UseInterceptors(ReadInterceptor), RouteConfig({ isCached: cacheMs !== 0 })] : []),
-    ...(streams ? [UseInterceptors(StreamInterceptor)] : []),
-    ...(spec.effect === 'write' ? [UseInterceptors(WriteInterceptor)] : []),
+    ...(read ? [RouteConfig({ isCached: cacheMs !== 0 })] : []),
     ...(read
       ? readResponses(spec.success, {
           asksPlatform: upstream !== undefined || actsAsUser,
@@ -195,7 +192,7 @@ export function PublicOperation(
   description: string,
   problems: readonly ProblemSlug[] = [],
 ): MethodDecorator {
-  const policy: OperationPolicy = { operationId: id, scope: 'public' };
+  const policy: OperationPolicy = { operationId: id, scope: 'public', handling: 'plain' };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
     ApiOperation({ operationId: id, summary, description, security: [] }),

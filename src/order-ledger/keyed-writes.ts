@@ -27,9 +27,11 @@ export class KeyedWrites {
   ) {}
 
   async answer(request: FastifyRequest, reply: FastifyReply, asked: AskedWrite): Promise<unknown> {
-    const { call, policy, file } = request.state;
-    const idempotencyKey = policy?.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
-    if (!call || !policy || idempotencyKey === undefined) {
+    const { policy } = request.stages.of('authorised');
+    const { call } = request.stages.of('reached');
+    const file = request.stages.parsed?.file;
+    const idempotencyKey = policy.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
+    if (idempotencyKey === undefined) {
       await asked.lookUp?.();
       return asked.run();
     }
@@ -55,7 +57,7 @@ export class KeyedWrites {
   }
 }
 
-type RequestFile = NonNullable<FastifyRequest['state']['file']>;
+type RequestFile = NonNullable<FastifyRequest['stages']['parsed']>['file'];
 
 /** Reads the file of a repeated request, which has no other reader. */
 async function digestOf(file: RequestFile): Promise<string> {
@@ -65,12 +67,12 @@ async function digestOf(file: RequestFile): Promise<string> {
 }
 
 function payloadOf(operation: string, request: FastifyRequest, { user }: CallContext): object {
-  const { params, body, query, state } = request;
+  const { params, body, query, stages } = request;
   // To the caller, a user with a new session is the same user.
   const payload = { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
   // A file is read once, by the handler, so its type and length stand for it here; its digest is compared where the response is repeated.
-  const file = { kind: state.file?.kind, length: state.file?.length };
-  return state.policy?.takesFile ? { ...payload, query, file } : payload;
+  const file = { kind: stages.parsed?.file.kind, length: stages.parsed?.file.length };
+  return stages.of('authorised').policy.takesFile ? { ...payload, query, file } : payload;
 }
 
 /** The caller's `Idempotency-Key` (docs/api.md, section 4); undefined where it sends none. Throws where its form is wrong. */

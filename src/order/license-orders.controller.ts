@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Call } from '../operation/request-state.ts';
+import { Call } from '../operation/request-stages.ts';
 import type { Scope } from '../caller/scopes.ts';
 import { IdempotencyKey } from '../order-ledger/keyed-writes.ts';
 import { Operation } from '../operation/operation.decorator.ts';

@@ -7,7 +7,7 @@ import { type LedgerRecord, type Settlement, type State, unsettled } from '../or
 import { locationOf } from '../order-ledger/ledger-responses.ts';
 import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
+import { type CallContext, type Grants, isBound, isGranted } from '../upstream/call-context.ts';
 import type {
   ListOrdersQuery,
   OrderPageDto,
@@ -16,7 +16,6 @@ import type {
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
 import { toOrderRecord } from './license-order.mapper.ts';
-import { isBound } from '../upstream/tenancy.ts';
 
 /** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
-import { type CallContext, isGranted } from '../upstream/call-context.ts';
-import { isBound } from '../upstream/tenancy.ts';
+import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
 import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';

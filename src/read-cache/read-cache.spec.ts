@@ -10,7 +10,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { newTrace } from '../observability/trace-context.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { ResponseStore, type Content, type TextForm } from './response-store.ts';
 import { Generations } from './generations.ts';
 import { ReadCache } from './read-cache.ts';
@@ -45,7 +45,7 @@ function reading(
 ) {
   const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
   const caller = { name: 'c', grants };
-  const call = { requestId: 'r', trace: newTrace(), caller, user, upstreamMs: 0 } as CallContext;
+  const call = { requestId: 'r', trace: newTrace(), caller, user, progress: new Progress() } as CallContext;
   return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS, form: FORM };
 }
 

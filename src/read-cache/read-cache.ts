@@ -91,7 +91,7 @@ export class ReadCache {
     if (!found) return { value: (await load(undefined)).value };
     if (found.cached || found.aged) return this.#hit(read, found.entry);
     this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
-    if (running) read.call.upstreamMs += performance.now() - started;
+    if (running) read.call.progress.upstreamMs += performance.now() - started;
     return { value: found.entry.value };
   }
 

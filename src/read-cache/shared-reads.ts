@@ -19,6 +19,12 @@ export interface Source<T> {
   readonly enterpriseGlobalId?: string;
 }
 
+/** A result, with the time at which the platform was asked where it is cached, in ms since the epoch. */
+interface Aged<T> {
+  readonly value: T;
+  readonly askedAt: number | undefined;
+}
+
 /** The result of a read, with the platform's answer where this process has received it. */
 interface SharedResult<T> {
   readonly result: T;
@@ -41,11 +47,17 @@ export class SharedReads {
     private readonly upstream: UpstreamClient,
   ) {}
 
-  /** `fresh`: bypasses the cache and stores the new result; by default as the request asks. */
-  async read<T>(source: Source<T>, call: CallContext, fresh = call.fresh ?? false): Promise<T> {
+  /** `fresh`: bypasses the cache and stores the new result; by default as the request asks. The response is made of this result. */
+  async read<T>(source: Source<T>, call: CallContext, fresh?: boolean): Promise<T> {
+    const { value, askedAt } = await this.#aged(source, call, fresh);
+    call.progress.uses(askedAt);
+    return value;
+  }
+
+  async #aged<T>(source: Source<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Aged<T>> {
     const { operation, ids, query, decode, result = operation } = source;
     const lifeMs = this.cache.lifeOf(undefined);
-    if (lifeMs === 0) return this.readUncached(source, call);
+    if (lifeMs === 0) return { value: await this.readUncached(source, call), askedAt: undefined };
     const { enterpriseGlobalId = ids?.['enterpriseGlobalId'] } = source;
     const read = {
       operation: `source:${result}`,
@@ -61,8 +73,7 @@ export class SharedReads {
       const length = last.known?.body.length ?? 0;
       return { value: held?.result === made ? held : { result: made, last }, length };
     });
-    call.cachedAt = oldest(call.cachedAt, askedAt);
-    return value.result;
+    return { value: value.result, askedAt };
   }
 
   /** Asks the platform itself: the result is neither taken from the cache nor kept in it. */
@@ -78,20 +89,10 @@ export class SharedReads {
     call: CallContext,
     find: (result: T) => Item | undefined,
   ): Promise<Item | undefined> {
-    const before = call.cachedAt;
-    call.cachedAt = undefined;
-    const found = find(await this.read(source, call));
-    const isCached = call.cachedAt !== undefined;
-    if (found !== undefined || !isCached) {
-      call.cachedAt = oldest(before, call.cachedAt);
-      return found;
-    }
-    call.cachedAt = before;
-    return find(await this.read(source, call, true));
+    const { value, askedAt } = await this.#aged(source, call);
+    const found = find(value);
+    if (found === undefined && askedAt !== undefined) return find(await this.read(source, call, true));
+    call.progress.uses(askedAt);
+    return found;
   }
-}
-
-function oldest(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
 }

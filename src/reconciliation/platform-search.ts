@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { newTrace } from '../observability/trace-context.ts';
 import { AliasUsers } from '../session/alias-users.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { assetShape } from '../upstream/wire/order.ts';
@@ -47,7 +47,7 @@ export class PlatformSearch {
       },
       user: this.users.find(ALIAS),
       abandon,
-      upstreamMs: 0,
+      progress: new Progress(),
     };
     const found: Instance[] = [];
     const assets = await this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, toAssetIds);

@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { RequestState } from '../operation/request-state.ts';
+import type { Caller } from '../caller/callers-file.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type ActingUser, type CallContext, isGranted } from '../upstream/call-context.ts';
+import { type ActingUser, isGranted } from '../upstream/call-context.ts';
 import { ALIAS, AliasUsers } from './alias-users.ts';
 import { SessionService } from './session.service.ts';
 
@@ -10,7 +10,7 @@ const ACTING_USER = 'x-acting-user';
 const SESSION_ID = 'x-session-id';
 const DEFAULT_ALIAS = 'default';
 
-/** Determines the user on whose behalf the gateway calls the platform: after the caller guard, on every request, before any cache. */
+/** Determines the user on whose behalf the gateway calls the platform: on every request, before any cache. */
 @Injectable()
 export class ActingUserGuard implements CanActivate {
   constructor(
@@ -19,31 +19,31 @@ export class ActingUserGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { headers, state } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (state.call && state.policy?.looksUpAsUser)
-      state.call = { ...state.call, user: this.aliases.find(DEFAULT_ALIAS) };
-    if (!state.policy?.actsAsUser) return true;
-    return this.#settle(headers, state);
+    const { headers, stages } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { actsAsUser, looksUpAsUser } = stages.of('authorised').policy;
+    if (!actsAsUser) {
+      stages.pass('acting', { user: looksUpAsUser ? this.aliases.find(DEFAULT_ALIAS) : undefined });
+      return true;
+    }
+    return this.#user(headers, stages.of('identified').caller).then((user) => {
+      stages.pass('acting', { user });
+      return true;
+    });
   }
 
-  async #settle(headers: FastifyRequest['headers'], state: RequestState): Promise<boolean> {
-    const { call } = state;
-    if (!call) throw new ProblemException('forbidden');
+  async #user(headers: FastifyRequest['headers'], caller: Caller): Promise<ActingUser> {
     const alias = headers[ACTING_USER];
     const sessionId = headers[SESSION_ID];
     if (alias !== undefined && sessionId !== undefined) {
       const detail = 'must not be given together with X-Session-Id';
       throw new ProblemException('validation-failed', { errors: [{ parameter: 'X-Acting-User', detail }] });
     }
-    const user =
-      sessionId === undefined
-        ? this.#byAlias(call, alias as string | undefined)
-        : await this.sessions.actingUser(String(sessionId), call.caller.name);
-    state.call = { ...call, user };
-    return true;
+    return sessionId === undefined
+      ? this.#byAlias(caller, alias as string | undefined)
+      : this.sessions.actingUser(String(sessionId), caller.name);
   }
 
-  #byAlias({ caller }: CallContext, given: string | undefined): ActingUser {
+  #byAlias({ grants }: Caller, given: string | undefined): ActingUser {
     const alias = given ?? DEFAULT_ALIAS;
     if (!ALIAS.test(alias)) {
       const detail = 'must be 1 to 64 of A-Z a-z 0-9 _ . -';
@@ -52,7 +52,7 @@ export class ActingUserGuard implements CanActivate {
     const user = this.aliases.find(alias);
     if (!user && given === undefined) throw new ProblemException('user-required');
     // The response is the same for an unknown alias and one that is not granted.
-    if (!user || !isGranted(caller.grants.users, alias)) {
+    if (!user || !isGranted(grants.users, alias)) {
       throw new ProblemException('forbidden', { detail: 'This acting user is not granted to the caller.' });
     }
     return user;

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Call, HeaderValue } from '../operation/request-state.ts';
+import { Call, HeaderValue } from '../operation/request-stages.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';

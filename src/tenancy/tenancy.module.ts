@@ -6,12 +6,12 @@ import { Belongings } from './belongings.ts';
 import { EnterpriseLists } from './enterprise-lists.ts';
 import { PlatformLists } from './platform-lists.ts';
 import { Reservations } from './reservations.ts';
-import { Tenancy } from './tenancy.ts';
+import { TenancyGuard } from './tenancy.guard.ts';
 
 /** Looks up before each handler whether the caller may reach the ids of a request. */
 @Module({
   imports: [OrderLedgerModule, ReadCacheModule, UpstreamClientModule],
-  providers: [Belongings, EnterpriseLists, PlatformLists, Reservations, Tenancy],
-  exports: [Reservations, Tenancy],
+  providers: [Belongings, EnterpriseLists, PlatformLists, Reservations, TenancyGuard],
+  exports: [Reservations, TenancyGuard],
 })
 export class TenancyModule {}

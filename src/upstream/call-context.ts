@@ -37,14 +37,25 @@ export type OwnKind = 'asset' | 'assetNum' | 'lentLock' | 'member' | 'customer' 
  * read from their lists. The gateway sends no other id, also where a service has a fault.
  */
 export class Reach {
+  #refusal: ProblemException | undefined;
   readonly #own = new Map<OwnKind, Set<string>>();
   /** Numbers that the request may name and that get the result `not_found` without being sent. */
   readonly left = new Set<string>();
   /** Asset numbers that the caller reserved and that the named enterprise does not have yet. */
   readonly reserved: { readonly assetNum: string; readonly enterprise: string }[] = [];
 
-  /** `refusal`: the problem for an id that does not exist for the caller. The handler may still repeat an earlier result instead. */
-  constructor(readonly refusal?: ProblemException) {}
+  /** The problem for an id that does not exist for the caller. The handler may still repeat an earlier result instead. */
+  get refusal(): ProblemException | undefined {
+    return this.#refusal;
+  }
+
+  /** Nothing may be sent, also none of the ids that were found. */
+  refuse(problem: ProblemException): void {
+    this.#refusal = problem;
+    this.#own.clear();
+    this.left.clear();
+    this.reserved.length = 0;
+  }
 
   /** Adds the ids of a list that the platform gave for a granted enterprise. */
   add(kind: OwnKind, ids: Iterable<string>): void {
@@ -58,7 +69,32 @@ export class Reach {
   }
 }
 
-/** One request in the gateway: its caller and user, and its cost so far. */
+/** What a request has waited for and used so far, for the headers of its response. Every step of it adds to this, and none takes away. */
+export class Progress {
+  /** Milliseconds spent waiting for the platform. */
+  upstreamMs = 0;
+  /** Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing in the cache. */
+  lookupMs = 0;
+  #oldestPart: number | undefined;
+
+  /** When the platform was asked for the oldest cached part of the response, in ms since the epoch; undefined where no part is cached. */
+  get oldestPart(): number | undefined {
+    return this.#oldestPart;
+  }
+
+  /** What another part of the request has waited for. */
+  waited({ upstreamMs, lookupMs }: Progress): void {
+    this.upstreamMs += upstreamMs;
+    this.lookupMs += lookupMs;
+  }
+
+  /** The response has a cached part of that time. */
+  uses(askedAt: number | undefined): void {
+    if (askedAt !== undefined) this.#oldestPart = Math.min(askedAt, this.#oldestPart ?? askedAt);
+  }
+}
+
+/** One request in the gateway, as the platform's client and the services see it. Nobody changes it. */
 export interface CallContext {
   readonly requestId: string;
   readonly trace: TraceContext;
@@ -69,26 +105,23 @@ export interface CallContext {
     readonly appKey?: string;
   };
   /** Set on operations that act as a user. */
-  readonly user?: ActingUser;
+  readonly user?: ActingUser | undefined;
   /** Set on reads whose response only this caller waits for; aborted when the caller hangs up. */
-  abandon?: AbortSignal;
+  readonly abandon?: AbortSignal | undefined;
   /** The caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
-  fresh?: boolean;
+  readonly fresh?: boolean;
   /** Of cached reads: asked when the request arrived. All cached parts of the response use them. */
   readonly generations?: AskedGenerations | undefined;
-  /** When the platform was asked for the oldest cached part of the response; undefined where no part is cached. In ms since the epoch. */
-  cachedAt?: number | undefined;
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
-  reach?: Reach;
-  /** Milliseconds spent waiting for the platform, for `Server-Timing`. */
-  upstreamMs: number;
-  /**
-   * Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing
-   * in the cache.
-   */
-  lookupMs?: number;
+  readonly reach?: Reach;
+  readonly progress: Progress;
 }
 
 export function isGranted(granted: ReadonlySet<string>, id: string): boolean {
   return granted.has('*') || granted.has(id);
+}
+
+/** Whether the caller may reach only some enterprises, so that every id has to be looked up. */
+export function isBound({ enterprises }: Grants): boolean {
+  return !enterprises.has('*');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
 import { newTrace } from '../observability/trace-context.ts';
-import { type CallContext, type Grants, Reach } from './call-context.ts';
+import { type CallContext, type Grants, Progress, Reach } from './call-context.ts';
 import { operationList, operations } from './operations.ts';
 import { assertOwnTenants, ForeignTenant } from './tenancy.ts';
 import { UpstreamClient } from './upstream.client.ts';
@@ -17,7 +17,7 @@ const NOBODY: Grants = { enterprises: granted(), channels: granted(), users: gra
 
 function contextOf(grants: Grants, reach?: Reach): CallContext {
   const caller = { name: 'harbour', grants };
-  return { requestId: 'r', trace: newTrace(), upstreamMs: 0, caller, ...(reach && { reach }) };
+  return { requestId: 'r', trace: newTrace(), progress: new Progress(), caller, ...(reach && { reach }) };
 }
 
 /** Every field of a request to the platform that may hold an enterprise or a channel. */

@@ -1,4 +1,4 @@
-import { type CallContext, type Grants, isGranted, type OwnKind } from './call-context.ts';
+import { type CallContext, isBound, isGranted, type OwnKind } from './call-context.ts';
 import type { UpstreamOperation, OperationName } from './operations.ts';
 import type { UpstreamRequest } from './upstream-path.ts';
 
@@ -55,11 +55,6 @@ export function assertOwnTenants(
   assertLookedUp(operation, request.ids, context);
   assertLookedUp(operation, request.query, context);
   assertLookedUp(operation, request.body, context);
-}
-
-/** Whether the caller may reach only some enterprises, so that every id has to be looked up. */
-export function isBound({ enterprises }: Grants): boolean {
-  return !enterprises.has('*');
 }
 
 function assertGranted(

@@ -127,7 +127,7 @@ export class UpstreamClient {
       return { result, token, userToken };
     } finally {
       group.leave(pass, operation, result);
-      context.upstreamMs += performance.now() - started;
+      context.progress.upstreamMs += performance.now() - started;
     }
   }
 

@@ -4,7 +4,6 @@ import { BUNDLE_OPTIONS } from '../../scripts/bundle-options.ts';
 
 /** Modules that deliberate bugs change. */
 const CHANGED = [
-  'caller/caller.guard',
   'jobs/imports.service',
   'jobs/member-directory',
   'jobs/redis-job-store',
@@ -12,6 +11,7 @@ const CHANGED = [
   'order-ledger/redis-order-ledger',
   'order-ledger/store-memory',
   'redis/acknowledged-scripts',
+  'tenancy/tenancy.guard',
   'upstream/upstream.client',
   'upstream/upstream.exchange',
 ] as const;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { UpstreamPools } from '../../src/transport/upstream-pools.ts';
 import { newTrace } from '../../src/observability/trace-context.ts';
-import type { CallContext } from '../../src/upstream/call-context.ts';
+import { type CallContext, Progress } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 import type { LateOutcome, SendOnce } from '../../src/upstream/upstream-path.ts';
@@ -50,7 +50,7 @@ function place(once: SendOnce): Promise<unknown> {
     requestId: 'req-once',
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
     trace: newTrace(),
-    upstreamMs: 0,
+    progress: new Progress(),
   };
   const assets = [{ products: [{ productUri: 'draft.pro' }] }];
   const item = { orderType: 'new_buy', licenseType: 'softkey', customerId: 'cus-harbour-default', assets };

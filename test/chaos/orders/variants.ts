@@ -5,8 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
-import type * as Callers from '../../../src/caller/caller.guard.ts';
-import type { RequestState } from '../../../src/operation/request-state.ts';
+import type { RequestStages } from '../../../src/operation/request-stages.ts';
 import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
 import type * as Memory from '../../../src/order-ledger/store-memory.ts';
 import type * as OrderLedger from '../../../src/order-ledger/redis-order-ledger.ts';
@@ -15,6 +14,7 @@ import type * as Client from '../../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../../src/upstream/upstream.exchange.ts';
 import type { Result } from '../../../src/upstream/upstream.exchange.ts';
 import type * as Acknowledged from '../../../src/redis/acknowledged-scripts.ts';
+import type * as Tenancy from '../../../src/tenancy/tenancy.guard.ts';
 import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
 import type { acts } from './acts.ts';
@@ -22,7 +22,7 @@ import type { acts } from './acts.ts';
 const SCRIPTS = 'order-ledger/ledger-scripts.js';
 
 const load = {
-  callers: () => changed<typeof Callers>('caller/caller.guard'),
+  tenancy: () => changed<typeof Tenancy>('tenancy/tenancy.guard'),
   orderLedger: () => changed<typeof OrderLedger>('order-ledger/redis-order-ledger'),
   memory: () => changed<typeof Memory>('order-ledger/store-memory'),
   acknowledged: () => changed<typeof Acknowledged>('redis/acknowledged-scripts'),
@@ -125,15 +125,15 @@ export const variants = {
   'hang-up-stops-the-send': {
     act: 'hang-ups',
     apply: async () => {
-      const { CallerGuard } = await load.callers();
-      around(CallerGuard.prototype, 'canActivate', (goOn, [context]) => {
+      const { TenancyGuard } = await load.tenancy();
+      around(TenancyGuard.prototype, 'canActivate', (goOn, [context]) => {
         const http = (context as ExecutionContext).switchToHttp();
         const { raw } = http.getResponse<{ raw: ServerResponse }>();
         const gone = new AbortController();
         raw.once('close', () => raw.writableFinished || gone.abort());
         const active = goOn(context);
-        const { call } = http.getRequest<{ state: RequestState }>().state;
-        if (call) call.abandon = gone.signal;
+        const { reached } = http.getRequest<{ stages: RequestStages }>().stages;
+        if (reached) Object.assign(reached.call, { abandon: gone.signal });
         return active;
       });
       const { UpstreamExchange } = await load.exchange();

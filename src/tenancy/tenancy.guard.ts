@@ -1,13 +1,20 @@
-import { type ExecutionContext, Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, isGranted, type OwnKind, Reach } from '../upstream/call-context.ts';
-import { isBound } from '../upstream/tenancy.ts';
-import { validatedAhead } from '../validation/validation.pipe.ts';
+import { asksForFresh } from '../read-cache/etag.ts';
+import { edge } from '../shared/edge.ts';
+import {
+  type CallContext,
+  isBound,
+  isGranted,
+  type OwnKind,
+  Progress,
+  Reach,
+} from '../upstream/call-context.ts';
 import { Belongings, type Question } from './belongings.ts';
-import { type NamedId, type Place, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
+import { type Place, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
 import type { Name } from './names.ts';
 import { Reservations } from './reservations.ts';
 
@@ -41,36 +48,52 @@ interface Lookup extends Question {
 }
 
 /**
- * Checks the requests of bound callers before the handler (docs/api.md, section 2). Every enterprise and channel that a request
- * names must be granted, and every other id must be found in that enterprise. An id of another enterprise gets the same response as
- * one that does not exist. Callers that may reach every enterprise need no lookup.
+ * The one check of what a request names (docs/api.md, section 2): every enterprise and channel must be granted to the caller, and every other id
+ * of a bound caller's request must be found in that enterprise. An id of another enterprise gets the same response as one that does not exist.
+ * Callers that may reach every enterprise need no lookup. The upstream client sends no id of a bound caller that was not looked up here.
  */
 @Injectable()
-export class Tenancy {
+export class TenancyGuard implements CanActivate {
   constructor(
     private readonly belongings: Belongings,
     private readonly reservations: Reservations,
   ) {}
 
-  /** Called by the interceptors that `@Operation` sets. The upstream client sends no id that was not looked up here. */
-  check(context: ExecutionContext): Promise<void> | undefined {
-    return this.granted(context)?.();
-  }
-
-  /**
-   * Throws where a request names what is not granted, which takes no lookup. Returns the lookup of everything else that it names;
-   * undefined where there is nothing to look up.
-   */
-  granted(context: ExecutionContext): (() => Promise<void>) | undefined {
-    const { call, policy } = context.switchToHttp().getRequest<FastifyRequest>().state;
-    if (!call || !policy || !isBound(call.caller.grants)) return undefined;
-    const { parameters, body } = validatedAhead(context);
+  canActivate(context: ExecutionContext): boolean {
+    const http = context.switchToHttp();
+    const { stages, headers } = http.getRequest<FastifyRequest>();
+    const { policy } = stages.of('authorised');
+    if (policy.scope === 'public') return true;
+    const { requestId, trace } = stages.arrived;
+    const { caller, generations } = stages.of('identified');
+    const { user } = stages.of('acting');
+    const isRead = policy.handling === 'read';
+    const made = { requestId, trace, caller, user, generations, progress: new Progress() };
+    const call: CallContext = {
+      ...made,
+      fresh: isRead && asksForFresh(headers['cache-control']),
+      // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
+      abandon: isRead && !generations ? hangUp(http.getResponse<FastifyReply>()) : undefined,
+    };
+    const { enterprises, channels } = caller.grants;
+    if (enterprises.has('*') && channels.has('*')) {
+      stages.pass('reached', { call, lookUp: undefined });
+      return true;
+    }
+    const { parameters, body } = stages.of('validated');
     const scopes = scopesOf(parameters, body);
-    for (const scope of scopes) assertNamed(scope, call);
+    for (const scope of scopes) assertGranted(scope, caller);
+    if (!isBound(caller.grants)) {
+      stages.pass('reached', { call, lookUp: undefined });
+      return true;
+    }
+    for (const scope of scopes) assertComplete(scope);
     const lookups = lookupsOf(scopes);
     const reach = new Reach();
-    call.reach = reach;
-    return lookups.length === 0 ? undefined : () => this.#lookUp(lookups, reach, call, policy);
+    const bound = { ...call, reach };
+    const lookUp = lookups.length === 0 ? undefined : () => this.#lookUp(lookups, reach, bound, policy);
+    stages.pass('reached', { call: bound, lookUp });
+    return true;
   }
 
   async #lookUp(
@@ -80,17 +103,23 @@ export class Tenancy {
     policy: OperationPolicy,
   ): Promise<void> {
     // The gateway reads on its own behalf: the enterprise is granted, and its lists are the same for all callers.
-    const own: CallContext = { ...call, caller: { ...call.caller, grants: ALL_GRANTS }, upstreamMs: 0 };
+    const own: CallContext = {
+      ...call,
+      caller: { ...call.caller, grants: ALL_GRANTS },
+      fresh: false,
+      abandon: undefined,
+      progress: new Progress(),
+    };
     const ofOrders: CallContext = policy.actsAsUser ? own : { ...own, user: undefined };
     const started = performance.now();
     const missing = await settleAll(
       lookups.map((lookup) => this.#missing(lookup, lookup.kind === 'order' ? own : ofOrders, reach)),
     );
-    if (own.upstreamMs + ofOrders.upstreamMs > 0) call.lookupMs = performance.now() - started;
+    if (own.progress.upstreamMs > 0) call.progress.lookupMs += performance.now() - started;
     const problem = problemOf(lookups, missing);
     if (!problem) return;
     if (!policy.answersRepeats) throw problem;
-    call.reach = new Reach(problem);
+    reach.refuse(problem);
   }
 
   /** Returns the missing ids and adds the others to the reach. */
@@ -116,11 +145,21 @@ async function settleAll<T>(lookups: readonly Promise<T>[]): Promise<T[]> {
   });
 }
 
-/** Checks that the names are granted, and that an order names its enterprise and customer. */
-function assertNamed({ enterprise, placeOf, ids }: EnterpriseScope, { caller }: CallContext): void {
-  const { enterprises, channels } = caller.grants;
-  for (const named of ids.get('enterprise') ?? []) assertGranted(enterprises, named, 'enterprise');
-  for (const named of ids.get('channel') ?? []) assertGranted(channels, named, 'channel');
+function assertGranted({ ids }: EnterpriseScope, { grants }: CallContext['caller']): void {
+  for (const kind of ['enterprise', 'channel'] as const) {
+    const granted = kind === 'enterprise' ? grants.enterprises : grants.channels;
+    for (const { id, place } of ids.get(kind) ?? []) {
+      if (isGranted(granted, id)) continue;
+      throw new ProblemException('forbidden', {
+        detail: `This ${kind} is not granted to the caller.`,
+        errors: place && [{ pointer: pointerOf(place), detail: 'is not granted to the caller' }],
+      });
+    }
+  }
+}
+
+/** A bound caller's request can be looked up: it names the enterprise of what it names, and an order its customer. */
+function assertComplete({ enterprise, placeOf, ids }: EnterpriseScope): void {
   const [crm] = ids.get('crmCustomer') ?? [];
   if (crm)
     throw refused(
@@ -135,18 +174,10 @@ function assertNamed({ enterprise, placeOf, ids }: EnterpriseScope, { caller }: 
   if (customerPlace && !ids.has('customer')) throw refused(customerPlace, 'must name the customer');
 }
 
-function assertGranted(granted: ReadonlySet<string>, { id, place }: NamedId, what: string): void {
-  if (isGranted(granted, id)) return;
-  throw new ProblemException('forbidden', {
-    detail: `This ${what} is not granted to the caller.`,
-    ...(place && { errors: [{ pointer: pointerOf(place), detail: 'is not granted to the caller' }] }),
-  });
-}
-
 function refused(place: Place | undefined, detail: string): ProblemException {
   return new ProblemException('forbidden', {
     detail: 'A caller with a limited set of enterprises may name only ids that belong to one of them.',
-    ...(place && { errors: [{ pointer: pointerOf(place), detail }] }),
+    errors: place && [{ pointer: pointerOf(place), detail }],
   });
 }
 
@@ -209,3 +240,13 @@ function problemOf(
 }
 
 const MAX_ERRORS = 100;
+
+/** Aborted when the caller hangs up before it has its response. */
+function hangUp({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once(
+    'close',
+    edge('abandoned read', () => raw.writableFinished || controller.abort()),
+  );
+  return controller.signal;
+}

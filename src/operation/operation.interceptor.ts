@@ -1,0 +1,133 @@
+import { Readable } from 'node:stream';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  StreamableFile,
+} from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
+import { isNamed } from '../read-cache/etag.ts';
+import { ageOf, ReadCache, type Served } from '../read-cache/read-cache.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { type Response, responseOf } from './response.ts';
+
+type Handle = () => Promise<unknown>;
+
+const MAX_LISTENERS = 20;
+
+/**
+ * Turns every failure of the platform (HTTP 299, a code in a 200, the connection, a token, an id of another tenant) into the HTTP exception
+ * that the catalogue has for it, and does around each handler what the operation's policy says: cache and `ETag` for reads, idempotency and
+ * invalidation for writes. The problem filter uses the same function for errors of guards and other code outside of handlers.
+ *
+ * It uses promises, and one observable for Nest: operators of rxjs cost more than the cache.
+ */
+@Injectable()
+export class OperationInterceptor implements NestInterceptor {
+  constructor(
+    private readonly cache: ReadCache,
+    private readonly writes: KeyedWrites,
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const http = context.switchToHttp();
+    const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
+    const handled = this.#handled(
+      http.getRequest<FastifyRequest>(),
+      http.getResponse<FastifyReply>(),
+      handle,
+    );
+    return from(handled.catch(throwProblem));
+  }
+
+  async #handled(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
+    const { authorised, reached } = request.stages;
+    const handling = reached ? authorised?.policy.handling : undefined;
+    if (handling === 'write') return this.#write(request, reply, handle);
+    // Before the cache: it may have responses that this caller may not reach.
+    await reached?.lookUp?.();
+    if (handling === 'read') return this.#read(request, reply, handle);
+    return handling === 'stream' ? stream(request, reply, handle) : handle();
+  }
+
+  /** Serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304 where the caller has it. */
+  async #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<string | undefined> {
+    const { value, ageSeconds } = await this.#served(request, handle);
+    const { body, etag, link } = value;
+    // The caller may keep the response, and has to ask with its ETag before each use.
+    void reply.header('etag', etag).header('cache-control', 'private, no-cache');
+    if (link !== undefined) void reply.header('link', link);
+    if (ageSeconds !== undefined) void reply.header('age', String(ageSeconds));
+    if (isNamed(request.headers['if-none-match'], etag)) {
+      void reply.status(304);
+      return undefined;
+    }
+    void reply.header('content-type', 'application/json; charset=utf-8');
+    return body;
+  }
+
+  /** The response stays in this process: it is made of what Redis has. */
+  async #served({ stages, params, query, url }: FastifyRequest, handle: Handle): Promise<Served<Response>> {
+    const { policy } = stages.of('authorised');
+    const { call } = stages.of('reached');
+    const load = async (held?: Response) => {
+      const value = responseOf(await handle(), url, held);
+      return { value, length: value.body.length, askedAt: call.progress.oldestPart };
+    };
+    const lifeMs = this.cache.lifeOf(policy.cacheMs);
+    if (lifeMs === 0) {
+      const { value, askedAt } = await load();
+      return askedAt === undefined ? { value } : { value, ageSeconds: ageOf(askedAt) };
+    }
+    const read = {
+      operation: policy.operationId,
+      params: params as object,
+      query: query as object,
+      call,
+      lifeMs,
+    };
+    return this.cache.read(read, call.fresh ?? false, load);
+  }
+
+  /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
+  async #write(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
+    const { policy } = request.stages.of('authorised');
+    const { call, lookUp } = request.stages.of('reached');
+    try {
+      const result = await this.writes.answer(request, reply, { lookUp, run: handle });
+      const location = policy.locationOf?.(result);
+      if (location !== undefined) void reply.header('location', location);
+      return result;
+    } finally {
+      // Also after a failure, because the platform may have carried it out. A request that was refused before anything was sent changed
+      // nothing, and must not drop the cached reads of other callers.
+      if (call.progress.upstreamMs > 0) await this.cache.written(request.params as object);
+    }
+  }
+}
+
+/**
+ * A stream has no `ETag` and is not cached. A failure before the first byte is a problem; after it the connection is closed before the end
+ * of the response, so that no client takes a part for the whole.
+ */
+async function stream(
+  { method }: FastifyRequest,
+  { raw }: FastifyReply,
+  handle: Handle,
+): Promise<StreamableFile> {
+  // The hooks of a request and those of the stream listen for its end.
+  raw.setMaxListeners(MAX_LISTENERS);
+  const file = (await handle()) as StreamableFile;
+  if (method !== 'HEAD') return file;
+  // A response to HEAD has no body, and a stream of events might not end. A stream again, since Nest gives the length of anything else, which is
+  // not that of the response to GET (RFC 9110, section 8.6).
+  file.getStream().destroy();
+  return new StreamableFile(Readable.from([]), { type: file.options.type ?? 'application/octet-stream' });
+}
+
+function throwProblem(error: unknown): never {
+  throw asProblem(error);
+}

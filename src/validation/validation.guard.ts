@@ -1,0 +1,173 @@
+import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import type { FastifyRequest } from 'fastify';
+import { pointerToken } from '../shared/json.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { acceptedType } from './accepted-type.ts';
+import { MAX_FAULTS, validated } from './compiled-validation.ts';
+import { isPolluting, UnreadableBody } from './request-body.ts';
+
+/** Of responses that are no streams. */
+const SERVED = ['application/json', 'application/problem+json'];
+/** A browser that follows a link names it, and is served all the same. */
+const PAGE = 'text/html';
+/** Ranges that have the form of one; another text is not repeated. */
+const RANGES = /^[\w.+*/;,= -]{1,200}$/;
+/** Clients send few different headers. Where a client sends many, they are only parsed again. */
+const MAX_ACCEPTS = 100;
+
+type Part = 'params' | 'query' | 'body';
+const PARTS: readonly (readonly [RouteParamtypes, Part])[] = [
+  [RouteParamtypes.PARAM, 'params'],
+  [RouteParamtypes.QUERY, 'query'],
+  [RouteParamtypes.BODY, 'body'],
+];
+
+/** What a handler declares of a request. */
+export interface DeclaredParts {
+  readonly takes: ReadonlySet<Part>;
+  /** The DTO classes of whole parts, in the order in which they are checked. */
+  readonly classes: readonly { readonly part: Part; readonly type: Type<object> }[];
+}
+
+/**
+ * Checks path, query and body of every request against the DTO classes of its handler, and refuses first what no DTO can check: a query that is
+ * not UTF-8, query parameters or a body on an operation that declares none, and an `Accept` header (RFC 9110 12.5.1) that allows no type of
+ * the gateway. The pipe gives the handler what was checked here.
+ */
+@Injectable()
+export class ValidationGuard implements CanActivate {
+  readonly #declared = new WeakMap<object, DeclaredParts>();
+  readonly #accepts = new Map<string, boolean>();
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const { streams, takesFile } = request.stages.of('authorised').policy;
+    const { accept } = request.headers;
+    const isAccepted = streams ? acceptedType(accept, streams) : this.#accepted(accept);
+    if (!isAccepted) throw notAcceptable(accept, streams ?? SERVED.slice(0, 1));
+    if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
+    const { takes, classes } = this.#declaredBy(context);
+    const errors = faultsOf(request, takes);
+    if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
+    const parameters: object[] = [];
+    let body: object | undefined;
+    for (const { part, type } of classes) {
+      const raw = request[part];
+      const instance = part === 'body' ? validBody(raw, type) : validParameters(raw, type);
+      checked.set(raw as object, instance);
+      if (part === 'body') body = instance;
+      else parameters.push(instance);
+    }
+    request.stages.pass('validated', { parameters, body });
+    return true;
+  }
+
+  #accepted(accept: string | undefined): boolean {
+    if (!accept) return true;
+    const known = this.#accepts.get(accept);
+    if (known !== undefined) return known;
+    const page = accept.includes(PAGE) ? [PAGE] : [];
+    const accepted = (acceptedType(accept, SERVED) ?? acceptedType(accept, page)) !== undefined;
+    if (this.#accepts.size < MAX_ACCEPTS) this.#accepts.set(accept, accepted);
+    return accepted;
+  }
+
+  #declaredBy(context: ExecutionContext): DeclaredParts {
+    const handler = context.getHandler();
+    let declared = this.#declared.get(handler);
+    if (!declared) this.#declared.set(handler, (declared = declaredParts(context.getClass(), handler.name)));
+    return declared;
+  }
+}
+
+/** Parts of requests that were checked, with the instances that the pipe gives to the handlers. */
+export const checked = new WeakMap<object, object>();
+
+export function declaredParts(controller: Type, method: string): DeclaredParts {
+  const declared = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
+    Readonly<Record<string, { readonly index: number; readonly data?: unknown }>> | undefined;
+  const types = Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) as
+    Type<object>[] | undefined;
+  const takes = new Set<Part>();
+  const classes: { part: Part; type: Type<object> }[] = [];
+  for (const [kind, part] of PARTS)
+    for (const [key, { index, data }] of Object.entries(declared ?? {})) {
+      if (!key.startsWith(`${kind}:`)) continue;
+      takes.add(part);
+      const type = types?.[index];
+      if (data === undefined && type) classes.push({ part, type });
+    }
+  return { takes, classes };
+}
+
+function notAcceptable(accept: string | undefined, types: readonly string[]): ProblemException {
+  const there = types.map((type) => `\`${type}\``).join(' or ');
+  const is = accept !== undefined && RANGES.test(accept) ? `, and is \`${accept}\`` : '';
+  return new ProblemException('not-acceptable', {
+    errors: [{ parameter: 'Accept', detail: `must allow ${there}${is}` }],
+  });
+}
+
+function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>): RequestFault[] {
+  const errors: RequestFault[] = [];
+  if (!isDecodable(url)) errors.push({ parameter: 'query', detail: 'must be percent-encoded UTF-8' });
+  else if (!takes.has('query'))
+    for (const parameter of Object.keys(query as object).slice(0, MAX_FAULTS))
+      errors.push({ parameter, detail: 'is not a known parameter' });
+  if (!takes.has('body') && body !== undefined && body !== null)
+    errors.push({ pointer: '', detail: 'must be empty' });
+  return errors;
+}
+
+/** The query parser silently replaces what it cannot decode, so this check comes before it. */
+function isDecodable(url: string): boolean {
+  const start = url.indexOf('?');
+  if (start === -1 || !url.includes('%', start)) return true;
+  try {
+    decodeURIComponent(url.slice(start));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Throws a problem with all faults. They have a JSON pointer or the parameter's name; values are never quoted, because they may be secret. */
+export function validBody(value: unknown, type: Type<object>): object {
+  if (value instanceof UnreadableBody) throw value.problem;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid([{ pointer: '', detail: 'must be a JSON object' }]);
+  }
+  const { instance, faults } = validated(type, value);
+  if (faults.length === 0) return instance;
+  throw invalid(
+    faults.map(({ path, allowed }) => ({
+      pointer: path.map(pointerToken).join(''),
+      detail: allowed ?? 'is not a known field',
+    })),
+  );
+}
+
+/** The same for a path or a query. */
+export function validParameters(value: unknown, type: Type<object>): object {
+  const parameters = value as Record<string, unknown>;
+  const names = Object.keys(parameters);
+  const repeated = names.filter((name) => Array.isArray(parameters[name]));
+  if (repeated.length > 0) throw invalid(refused(repeated, 'must be given once'));
+  const polluting = names.filter(isPolluting);
+  if (polluting.length > 0) throw invalid(refused(polluting, 'is not a known parameter'));
+  const { instance, faults } = validated(type, parameters);
+  if (faults.length === 0) return instance;
+  throw invalid(
+    faults.flatMap(({ path, allowed }) => refused([path.join('.')], allowed ?? 'is not a known parameter')),
+  );
+}
+
+function refused(parameters: readonly string[], detail: string): RequestFault[] {
+  return parameters.map((parameter) => ({ parameter, detail }));
+}
+
+function invalid(errors: readonly RequestFault[]): ProblemException {
+  return new ProblemException('validation-failed', { errors: errors.slice(0, MAX_FAULTS) });
+}
