@@ -200,7 +200,7 @@ export default {
       from: {
         orphan: true,
         path: '^(src|sandbox|test)/',
-        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|guard-init)\\.ts$',
+        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|order-store-init)\\.ts$',
       },
       to: {},
     },

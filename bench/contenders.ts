@@ -36,10 +36,10 @@ export class Platform {
 }
 
 /** As an operator would set it: a log on disk of every order before it is sent, and no eviction. */
-const GUARD_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
+const ORDER_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 export const SHIPPED = {
   NODE_ENV: 'production',
-  GUARD_INIT: 'auto',
+  ORDER_STORE_INIT: 'auto',
   CACHE_TTL_MS: '5000',
   LOG_LEVEL: 'info',
 };
@@ -50,7 +50,7 @@ const EMBEDDED = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: 
 export function openFleet({ url }: Platform): Promise<Fleet> {
   const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
   return Fleet.start({ ...platform, seedPassword: secret() }, 0, {
-    redis: GUARD_REDIS,
+    redis: ORDER_REDIS,
     caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 } },
   });
 }

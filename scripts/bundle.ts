@@ -1,6 +1,6 @@
 /**
  * Bundles the built gateway and its packages into one file, because Node needs most of its start for finding and reading thousands of
- * files; and `guard-init` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
+ * files; and `order-store-init` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
  * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 );
 
 const { metafile } = await build({
-  entryPoints: { gateway: 'dist/main.js', 'guard-init': 'dist/order-ledger/guard-init.js' },
+  entryPoints: { gateway: 'dist/main.js', 'order-store-init': 'dist/order-ledger/order-store-init.js' },
   outdir: 'dist/bundle',
   ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
@@ -25,7 +25,7 @@ const { metafile } = await build({
   sourcesContent: false,
   metafile: true,
 });
-for (const file of ['dist/bundle/gateway.js', 'dist/bundle/guard-init.js']) {
+for (const file of ['dist/bundle/gateway.js', 'dist/bundle/order-store-init.js']) {
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
 }

@@ -67,7 +67,7 @@ try {
   await smoke();
 } catch (error) {
   failure = error;
-  for (const service of ['gateway', 'sandbox', 'redis', 'guard-redis']) await showLog(service);
+  for (const service of ['gateway', 'sandbox', 'redis', 'order-redis']) await showLog(service);
 }
 const left = await removed();
 rmSync(folder, { recursive: true });
@@ -94,8 +94,8 @@ async function smoke(): Promise<void> {
   const gateway = await idOf('gateway');
 
   const unconfirmed = await place(key);
-  assert(unconfirmed.status === 503, `an order before guard-init got ${unconfirmed.status}`);
-  await inside(gateway, 'node', 'dist/bundle/guard-init.js', '--yes');
+  assert(unconfirmed.status === 503, `an order before order-store-init got ${unconfirmed.status}`);
+  await inside(gateway, 'node', 'dist/bundle/order-store-init.js', '--yes');
   await until('the order store is confirmed', async () => (await place(key)).status !== 503);
   const placed = await place(key);
   assert(

@@ -80,7 +80,14 @@ export class ImportConfig {
   maxRows!: number;
 }
 
+/** A variable that is set under the name that it had before. */
+export interface FormerName {
+  readonly formerly: string;
+  readonly name: VariableName;
+}
+
 export interface AppConfig {
+  readonly formerNames: readonly FormerName[];
   readonly logLevel: Values['LOG_LEVEL'];
   readonly listen: ListenConfig;
   readonly upstream: UpstreamConfig;
@@ -108,9 +115,17 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Reads the environment once. Throws {@link ConfigError} with every fault found. */
 export function loadConfig(environment: Environment): AppConfig {
   const faults: string[] = [];
+  const formerNames: FormerName[] = [];
   const values = {} as Record<VariableName, unknown>;
   for (const [name, variable] of Object.entries(variables) as [VariableName, Variable][]) {
-    const raw = rawValue(name, variable, environment, faults);
+    const { formerly } = variable;
+    const former = formerly && rawValue(formerly, variable, environment, faults);
+    const own = rawValue(name, variable, environment, faults);
+    if (own !== undefined && former !== undefined)
+      faults.push(`${name} and ${formerly}, its former name, are both set: give ${name}`);
+    if (formerly && former !== undefined) formerNames.push({ formerly, name });
+    const raw = own ?? former;
+    const given = own === undefined && former !== undefined ? formerly : name;
     if (raw === undefined && !variable.schema.safeParse(undefined).success) {
       if (!faults.some((fault) => fault.startsWith(name)))
         faults.push(`${name} is required: ${variable.meaning}`);
@@ -118,10 +133,10 @@ export function loadConfig(environment: Environment): AppConfig {
     }
     const result = variable.schema.safeParse(raw);
     if (result.success) values[name] = result.data;
-    else faults.push(`${name} ${result.error.issues[0]?.message}`);
+    else faults.push(`${given} ${result.error.issues[0]?.message}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
-  return assemble(values as Values, environment);
+  return { ...assemble(values as Values, environment), formerNames };
 }
 
 /** An empty variable counts as absent, since that is what `NAME=` in an environment file means. */
@@ -146,7 +161,7 @@ function rawValue(
   }
 }
 
-function assemble(values: Values, environment: Environment): AppConfig {
+function assemble(values: Values, environment: Environment): Omit<AppConfig, 'formerNames'> {
   const faults: string[] = [];
   const production = values.NODE_ENV === 'production';
   // With this variable Node checks no certificate on any connection of the process.
@@ -160,7 +175,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
     }
   }
   if (!values.REDIS_URL && production) faults.push('REDIS_URL is required in production');
-  if ((values.REDIS_URL ?? values.GUARD_REDIS_URL) && !values.ENCRYPTION_KEYS)
+  if ((values.REDIS_URL ?? values.ORDER_REDIS_URL) && !values.ENCRYPTION_KEYS)
     faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
   const trust = issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined;
@@ -203,11 +218,11 @@ function assemble(values: Values, environment: Environment): AppConfig {
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
     },
     orderStore: {
-      url: values.GUARD_REDIS_URL ?? values.REDIS_URL,
+      url: values.ORDER_REDIS_URL ?? values.REDIS_URL,
       certificates,
       platform: values.UPSTREAM_BASE_URL,
       encryptionKeys: values.ENCRYPTION_KEYS ?? [],
-      init: values.GUARD_INIT ?? (production ? 'manual' : 'auto'),
+      init: values.ORDER_STORE_INIT ?? (production ? 'manual' : 'auto'),
       acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
     },
     callers: { file: values.CALLERS_FILE },

@@ -39,9 +39,9 @@ export function redisCertificates(values: Values, faults: string[]): RedisCertif
     }
   }
   const given = NAMES.filter((file) => file in found).map((file) => variableOf(file));
-  const urls = [values.REDIS_URL, values.GUARD_REDIS_URL].map((url) => url && parseRedisUrl(url.reveal()));
+  const urls = [values.REDIS_URL, values.ORDER_REDIS_URL].map((url) => url && parseRedisUrl(url.reveal()));
   if (given.length > 0 && !urls.some((url) => url?.tls))
-    faults.push(`${given.join(', ')} must go with a REDIS_URL or GUARD_REDIS_URL that begins with rediss`);
+    faults.push(`${given.join(', ')} must go with a REDIS_URL or ORDER_REDIS_URL that begins with rediss`);
   const [cert, key] = [variableOf('cert'), variableOf('key')];
   if ((found.cert === undefined) !== (found.key === undefined))
     faults.push(`${cert} and ${key} must be set together`);

@@ -68,6 +68,8 @@ export interface Variable {
   readonly example?: string;
   /** May also be given as `<NAME>_FILE`, a path. */
   readonly secret?: true;
+  /** The name that it had before, which is read until 0.3. */
+  readonly formerly?: string;
 }
 
 export const variables = {
@@ -106,16 +108,18 @@ export const variables = {
       'name a private authority in NODE_EXTRA_CA_CERTS',
     secret: true,
   },
-  GUARD_REDIS_URL: {
+  ORDER_REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
       'Redis for the order ledger, in the forms of REDIS_URL, which is the default; it must not evict keys, and should write every command to disk (appendonly yes, appendfsync always)',
     secret: true,
+    formerly: 'GUARD_REDIS_URL',
   },
-  GUARD_INIT: {
+  ORDER_STORE_INIT: {
     schema: oneOf('auto', 'manual').optional(),
     meaning:
-      '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run guard-init`, and until then orders get 503; default auto, in production manual',
+      '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run order-store-init`, and until then orders get 503; default auto, in production manual',
+    formerly: 'GUARD_INIT',
   },
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),
@@ -148,7 +152,7 @@ export const variables = {
   REDIS_TLS_CA_FILE: {
     schema: text.min(1).optional(),
     meaning:
-      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL and GUARD_REDIS_URL. This file and the next two are read at start",
+      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL and ORDER_REDIS_URL. This file and the next two are read at start",
   },
   REDIS_TLS_CERT_FILE: {
     schema: text.min(1).optional(),

@@ -12,7 +12,7 @@ const { atEnd, ended } = endings();
 
 it('J16 only the process that took the job last, with the lock of the queue, records calls and results', async () => {
   const redis = ended(await startRedis());
-  const { orderStore } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
+  const { orderStore } = settings({ ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
   const connection = new PatientOrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
   atEnd(() => connection.onApplicationShutdown());
   await connect(connection);

@@ -35,7 +35,7 @@ async function keeperOf(
   more: Record<string, string> = {},
   open: (redis: PatientOrderLedgerRedis) => Promise<unknown> = connect,
 ) {
-  const config = settings({ GUARD_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
+  const config = settings({ ORDER_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
   const redis = new PatientOrderLedgerRedis(config.orderStore, recorded.log, metrics);
@@ -80,7 +80,7 @@ const refusal = (start: Promise<unknown>) =>
 describe('an order store that is not fit', () => {
   it('is no reason to start where it evicts', async () => {
     const server = await newServer('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
-    expect(await refusal(keeperOf(server))).toMatch(/GUARD_REDIS_URL.*maxmemory-policy noeviction/);
+    expect(await refusal(keeperOf(server))).toMatch(/ORDER_REDIS_URL.*maxmemory-policy noeviction/);
   });
 
   it('is no reason to start where it is a replica', async () => {
@@ -90,7 +90,7 @@ describe('an order store that is not fit', () => {
     await until('it follows', async () =>
       (await ask(replica, (client) => client.info('replication'))).includes('master_link_status:up'),
     );
-    expect(await refusal(keeperOf(replica))).toMatch(/GUARD_REDIS_URL is a replica/);
+    expect(await refusal(keeperOf(replica))).toMatch(/ORDER_REDIS_URL is a replica/);
   });
 
   it.each([
@@ -105,10 +105,10 @@ describe('an order store that is not fit', () => {
 });
 
 describe('an order store that is fit', () => {
-  it('stops orders when it is emptied, until an operator says that it is fine, also with GUARD_INIT=auto', async () => {
+  it('stops orders when it is emptied, until an operator says that it is fine, also with ORDER_STORE_INIT=auto', async () => {
     const server = await newServer();
     await ask(server, (client) => client.set(storeKeys(environment).epoch, 'operator:1'));
-    const kept = await keeperOf(server, { GUARD_INIT: 'auto' });
+    const kept = await keeperOf(server, { ORDER_STORE_INIT: 'auto' });
     await begin(kept);
     await ask(server, (client) => client.flushall());
     await expect(begin(kept)).rejects.toMatchObject({ reason: 'stopped' });

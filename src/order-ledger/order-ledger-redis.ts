@@ -4,7 +4,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 
-/** The connection to the order store: GUARD_REDIS_URL, or else REDIS_URL. While it is down, no order is sent. */
+/** The connection to the order store: ORDER_REDIS_URL, or else REDIS_URL. While it is down, no order is sent. */
 @Injectable()
 export class OrderLedgerRedis extends SharedRedis {
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- Nest reads the types of its parameters

@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 async function redisLedger(keys = encryptionKeys, known = knownStore(() => EPOCH)) {
-  const { orderStore } = settings({ GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
+  const { orderStore } = settings({ ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
   const connection = new PatientOrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
   connections.push(connection);
   await connect(connection);

@@ -19,7 +19,7 @@ const { atEnd } = endings();
 async function store(...args: readonly string[]) {
   const master = await startRedis(args);
   atEnd(() => master.stop());
-  const config = settings({ GUARD_REDIS_URL: master.url, ENCRYPTION_KEYS: newEncryptionKey() });
+  const config = settings({ ORDER_REDIS_URL: master.url, ENCRYPTION_KEYS: newEncryptionKey() });
   const { log } = new RecordedLog();
   const redis = new PatientOrderLedgerRedis(config.orderStore, log, new Metrics());
   atEnd(() => redis.onApplicationShutdown());

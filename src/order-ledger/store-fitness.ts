@@ -73,13 +73,13 @@ export class StoreFitness {
   async check(atStart: boolean): Promise<Unfit | undefined> {
     const found = await this.#stateOf();
     if (atStart && found && found.refuse.length > 0)
-      throw new ConfigError(found.refuse.map((fault) => `GUARD_REDIS_URL ${fault}`));
+      throw new ConfigError(found.refuse.map((fault) => `ORDER_REDIS_URL ${fault}`));
     this.#missingRights = found && found.refuse.length > 0 ? [] : await this.#rightsThatAreMissing();
     this.#settingsAt = performance.now();
     if (!found || this.lacksRights)
       return {
         reason: 'rights',
-        message: `The order store denies ${this.#missingRights.join(' and ')} to the user of GUARD_REDIS_URL: orders are refused until it has these rights`,
+        message: `The order store denies ${this.#missingRights.join(' and ')} to the user of ORDER_REDIS_URL: orders are refused until it has these rights`,
       };
     this.#sayWeaknesses(found);
     this.replicated = found.replicated;
@@ -88,7 +88,7 @@ export class StoreFitness {
     const faults = [...found.refuse, ...(found.weakened === undefined ? [] : [found.weakened])];
     if (isAlone)
       faults.push(
-        'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run guard-init` that there are none any more',
+        'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run order-store-init` that there are none any more',
       );
     if (faults.length > 0) {
       this.isFit = false;

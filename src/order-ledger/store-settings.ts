@@ -84,7 +84,7 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
     warn,
     weakened:
       change < 0
-        ? `keeps less of its log than it did (${inWords(was)}, now ${inWords(kept)}): set it back, or say with \`npm run guard-init\` that it is meant`
+        ? `keeps less of its log than it did (${inWords(was)}, now ${inWords(kept)}): set it back, or say with \`npm run order-store-init\` that it is meant`
         : undefined,
     replicas,
     replicated: replicas > 0 || (of !== '' && !tookOver),

@@ -42,7 +42,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   MISCONF: 'cannot write to its disk: see its log',
   NOREPLICAS: 'has fewer replicas than min-replicas-to-write asks for: connect them',
   READONLY: 'is a replica, which takes no writes: name the master',
-  NOPERM: 'does not allow the user of GUARD_REDIS_URL to write: see its ACL',
+  NOPERM: 'does not allow the user of ORDER_REDIS_URL to write: see its ACL',
 };
 
 /**
@@ -192,7 +192,10 @@ export class StoreWatch implements KnownStore {
       const why =
         this.#epoch === undefined ? 'was never made ready' : 'was emptied while orders were kept in it';
       await this.#reportLost(0);
-      this.#stop('epoch', `The order store ${why}: orders are refused until \`npm run guard-init\` is run`);
+      this.#stop(
+        'epoch',
+        `The order store ${why}: orders are refused until \`npm run order-store-init\` is run`,
+      );
       return;
     }
     if (found !== this.#epoch) {
@@ -200,7 +203,7 @@ export class StoreWatch implements KnownStore {
         await this.#reportLost(Number(count));
         this.#stop(
           'epoch',
-          'The order store is not the one it was: orders are refused until an operator confirms it with `npm run guard-init`',
+          'The order store is not the one it was: orders are refused until an operator confirms it with `npm run order-store-init`',
         );
         return;
       }
@@ -213,7 +216,7 @@ export class StoreWatch implements KnownStore {
     if (Number(count) < (isSame ? expected : this.#count)) {
       this.#stop(
         'count',
-        `The order store has gone back and lost writes: orders are refused until an operator confirms it with \`npm run guard-init\`, which says how many are missing`,
+        `The order store has gone back and lost writes: orders are refused until an operator confirms it with \`npm run order-store-init\`, which says how many are missing`,
       );
       return;
     }
@@ -231,7 +234,7 @@ export class StoreWatch implements KnownStore {
     if (this.#stopped === 'none' || BY_WRITES.has(this.#stopped)) this.#stop(reason, message);
   }
 
-  /** Notes for `guard-init` the count that this gateway knows, and the count that the store has now. */
+  /** Notes for `order-store-init` the count that this gateway knows, and the count that the store has now. */
   async #reportLost(count: number): Promise<void> {
     if (this.#epoch === undefined) return;
     const key = storeKeys(this.environment).lost;

@@ -103,7 +103,7 @@ export async function partsOf(setting: Setting): Promise<Parts> {
   const fleet = await Fleet.start(sandbox, 0);
   const environment = {
     ...fleet.environment,
-    GUARD_REDIS_URL: store.url,
+    ORDER_REDIS_URL: store.url,
     ...setting.environment,
     ...(variant && { CHAOS_VARIANT: variant }),
   };

@@ -173,7 +173,7 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       UPSTREAM_APP_SECRET: 'secret',
       ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
       REDIS_URL: 'redis://redis:6379',
-      GUARD_REDIS_URL: 'redis://order-store:6379',
+      ORDER_REDIS_URL: 'redis://order-store:6379',
     };
     const environment = Object.fromEntries(
       Object.entries(data).map(([name, value]) => {

@@ -119,7 +119,7 @@ describe('P19 the shipped bundle', () => {
   // What it reads is in its output, so no file has to be taken away for it.
   it('needs every file that it has, but those of other commands and for people', () => {
     const others = [
-      ...['gateway.js', 'gateway.js.map', 'guard-init.js', 'guard-init.js.map', 'sbom.cdx.json'],
+      ...['gateway.js', 'gateway.js.map', 'order-store-init.js', 'order-store-init.js.map', 'sbom.cdx.json'],
       ...['package.json', 'LICENSE', 'NOTICE'],
     ];
     const has = readdirSync(join(image, 'dist/bundle'), { recursive: true, withFileTypes: true })
@@ -232,7 +232,7 @@ describe('the bundled gateway', () => {
   it('confirms the order store without other packages', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--enable-source-maps', 'dist/bundle/guard-init.js', '--yes'],
+      ['--enable-source-maps', 'dist/bundle/order-store-init.js', '--yes'],
       { cwd: image, env: { PATH: process.env['PATH'], ...fleet.environment }, encoding: 'utf8' },
     );
     expect([status, stderr]).toEqual([0, '']);
@@ -253,7 +253,7 @@ describe('the bundled gateway', () => {
     );
     const named = new Set(components.map(({ name }) => name));
     const inside = new Set(['swagger-ui-dist']);
-    for (const file of ['gateway', 'guard-init'])
+    for (const file of ['gateway', 'order-store-init'])
       for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
         const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
         if (name !== undefined) inside.add(name);

@@ -627,7 +627,7 @@ it('J12 a caller has at most 100 watches, however many it asks for at once, and 
 
 /** A gateway with this order store takes the place of the shared one until the test ends. */
 async function startWith(url: string, clock: Record<string, string> = {}): Promise<void> {
-  const store = { GUARD_REDIS_URL: url, ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
+  const store = { ORDER_REDIS_URL: url, ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
   gateway = stopped(await TestGateway.start(sandbox, { ...store, ...clock }));
   atEnd(() => ({ gateway } = shared));
 }

@@ -23,7 +23,7 @@ const MOST_FOR_THE_NEWEST = 50;
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 const stack = useStack({
-  redis: ['GUARD_REDIS_URL'],
+  redis: ['ORDER_REDIS_URL'],
   environment: { ENCRYPTION_KEYS },
   callers: [
     { name: 'bound', scopes: ['orders:read'], enterprises: ['ent-1', 'ent-2'], channels: ['crm'] },
@@ -44,7 +44,7 @@ const START = 1_700_000_000;
 
 /** Writes orders as the gateway's scripts do, one a second, of one enterprise after the other. */
 async function fill(count: number): Promise<void> {
-  const { orderStore } = settings({ GUARD_REDIS_URL: stack.redis().url, ENCRYPTION_KEYS });
+  const { orderStore } = settings({ ORDER_REDIS_URL: stack.redis().url, ENCRYPTION_KEYS });
   const sealer = new Sealer(orderStore.encryptionKeys);
   const prefix = prefixOf(environmentName(new URL(sandbox.url)));
   for (let first = 0; first < count; first += AT_ONCE) {

@@ -60,7 +60,7 @@ afterAll(async () => {
 });
 
 const newGateway = async (url = redis.url) =>
-  ended(await startInProcess(sandbox, url ? { GUARD_REDIS_URL: url, ENCRYPTION_KEYS } : {}));
+  ended(await startInProcess(sandbox, url ? { ORDER_REDIS_URL: url, ENCRYPTION_KEYS } : {}));
 
 let last = 7_000;
 
@@ -299,7 +299,7 @@ describe('the reconciliation of an order', () => {
 
   it('works on a cluster, beside sessions and a cache for all replicas', async () => {
     const { url } = ended(await startCluster());
-    const environment = { GUARD_REDIS_URL: url, REDIS_URL: url, ENCRYPTION_KEYS, CACHE_TTL_MS: '60000' };
+    const environment = { ORDER_REDIS_URL: url, REDIS_URL: url, ENCRYPTION_KEYS, CACHE_TTL_MS: '60000' };
     const gateway = ended(await startInProcess(sandbox, environment));
     const other = ended(await startInProcess(sandbox, environment));
     const body = await lose(gateway, 'after');
@@ -325,7 +325,7 @@ it('the process opens the queue only when needed, and with it ends by itself, al
   const own = ended(await startRedis());
   const ends: GatewayProcess['ended'][] = [];
   const start = async () => {
-    const environment = { GUARD_REDIS_URL: own.url, ENCRYPTION_KEYS };
+    const environment = { ORDER_REDIS_URL: own.url, ENCRYPTION_KEYS };
     const gateway = await TestGateway.start(sandbox, environment, [], async (all) => {
       const started = await startGatewayProcess(all);
       ends.push(started.ended);

@@ -71,7 +71,7 @@ it('O1 replacing an encryption key loses no session, no token, no cached read an
 
 it('O6 in production the documentation is not served, and its page requests nothing else', async () => {
   const fleet = await Fleet.start(sandbox, 1, {
-    environment: { NODE_ENV: 'production', GUARD_INIT: 'auto' },
+    environment: { NODE_ENV: 'production', ORDER_STORE_INIT: 'auto' },
   });
   ended(fleet);
   const paths = ['/docs', '/docs/', '/docs/index.html', '/docs/swagger-ui-init.js', '/docs-json'];

@@ -32,7 +32,7 @@ beforeEach(() => sandbox.reset({ tokens: true }));
 const newRedis = async (...args: string[]) => ended(await startRedis([...DURABLE, ...args]));
 const ofStore = ({ url }: { url: string }) => ({
   UPSTREAM_ORDER_DEADLINE_MS: '10000',
-  GUARD_REDIS_URL: url,
+  ORDER_REDIS_URL: url,
   ENCRYPTION_KEYS,
 });
 const gatewayOn = async (
@@ -172,7 +172,7 @@ describe('R21 the order store goes back to an older state', () => {
   }
   const folderAt = (path: string) => ({ path, stop: () => rmSync(path, { recursive: true, force: true }) });
 
-  it('orders stop, logs and metrics say so, and guard-init says how many are missing and lets orders go on', async () => {
+  it('orders stop, logs and metrics say so, and order-store-init says how many are missing and lets orders go on', async () => {
     const redis = await newRedis();
     const gateway = await gatewayOn(redis);
     const idle = await gatewayOn(redis);
@@ -212,7 +212,7 @@ describe('R21 the order store goes back to an older state', () => {
     expect(await stoppedBy(second, 'count')).toBe(1);
     await second.stop();
     await ask(redis, (client) => client.flushall());
-    const third = await gatewayOn(redis, { REDIS_URL: url, GUARD_INIT: 'auto' });
+    const third = await gatewayOn(redis, { REDIS_URL: url, ORDER_STORE_INIT: 'auto' });
     expectRefused(await place(third, after[0] as string));
     expect(await stoppedBy(third, 'epoch')).toBe(1);
     expect(await sends()).toBe(4);
@@ -295,7 +295,7 @@ it('R23 Redis 7.0 leaves out the transactions of its log, since its user default
   const users = `--user gateway on >${password} ~* &* +@all --user default off resetpass -@all`.split(' ');
   const redis = await newRedis(...users);
   const url = `redis://gateway:${password}@127.0.0.1:${redis.port}`;
-  const first = await gatewayOn({ url }, { GUARD_INIT: 'auto' });
+  const first = await gatewayOn({ url }, { ORDER_STORE_INIT: 'auto' });
   const [number = ''] = await placedAt(first, 1);
   await first.stop();
   const folder = mkdtempSync(join(tmpdir(), 'replayed-store-'));
@@ -303,7 +303,7 @@ it('R23 Redis 7.0 leaves out the transactions of its log, since its user default
   cpSync(join(redis.folder, 'appendonlydir'), join(folder, 'appendonlydir'), { recursive: true });
   await redis.kill9();
   await newRedis(...users, '--port', String(redis.port), '--dir', folder);
-  const second = await gatewayOn({ url }, { GUARD_INIT: 'manual' });
+  const second = await gatewayOn({ url }, { ORDER_STORE_INIT: 'manual' });
   expectRefused(await place(second, number));
   expect(await stoppedBy(second, 'epoch')).toBe(1);
   expect(await sends()).toBe(1);

@@ -69,7 +69,7 @@ describe('a gateway with a bad way to the platform and to its order store', () =
     gateway = await TestGateway.start(sandbox, {
       UPSTREAM_BASE_URL: platform.url,
       UPSTREAM_ORDER_DEADLINE_MS: '4000',
-      GUARD_REDIS_URL: `redis://127.0.0.1:${store.port}`,
+      ORDER_REDIS_URL: `redis://127.0.0.1:${store.port}`,
       ENCRYPTION_KEYS: newEncryptionKey(),
     });
     // Each test then begins with a token and an order store that answers.
@@ -208,14 +208,14 @@ describe('a process', () => {
 
   beforeAll(async () => {
     redis = await startRedis(DURABLE, undefined, clock.environment);
-    const environment = { GUARD_REDIS_URL: redis.url };
+    const environment = { ORDER_REDIS_URL: redis.url };
     fleet = await Fleet.start(sandbox, 2, { environment, how: { disturbed: true } });
   });
   beforeEach(async () => {
     clock.step(0);
     const { exitCode, signalCode } = victim().child;
     if (exitCode === null && signalCode === null) return;
-    await fleet.launch({ GUARD_REDIS_URL: redis.url }, { disturbed: true }, 0);
+    await fleet.launch({ ORDER_REDIS_URL: redis.url }, { disturbed: true }, 0);
   });
   afterAll(async () => {
     await fleet.stop();
@@ -285,7 +285,7 @@ describe('a process', () => {
   it('P5 killed between the record and the first byte: in doubt, a false alarm by design', async () => {
     const hole = await Blackhole.start();
     const swallowed = {
-      GUARD_REDIS_URL: redis.url,
+      ORDER_REDIS_URL: redis.url,
       UPSTREAM_BASE_URL: `http://127.0.0.1:${hole.port}`,
       UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
       UPSTREAM_ORDER_DEADLINE_MS: '60000',

@@ -106,7 +106,7 @@ it('R26 Redis requires a client certificate: the gateway shows it, also to the o
   expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
 
   const apart = await gatewayAt(redis.url, {
-    GUARD_REDIS_URL: url,
+    ORDER_REDIS_URL: url,
     REDIS_TLS_CA_FILE: file('ca'),
     ...own,
   });
@@ -156,7 +156,7 @@ describe('R25 the user of Redis lacks a right', () => {
 
   it('what the manual grants is enough: Redis denies nothing', async () => {
     const { redis, shared, orders } = await granted();
-    const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
+    const gateway = await gatewayAt(shared, { ORDER_REDIS_URL: orders });
     await is(gateway, 'redis', 'up');
     await is(gateway, 'orders', 'up');
     await until('a session opens', async () => {
@@ -232,7 +232,7 @@ describe('R25 the user of Redis lacks a right', () => {
     const { redis, shared, orders, names } = await granted();
     const name = names[1] as string;
     await change(redis, name, '-zadd');
-    const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
+    const gateway = await gatewayAt(shared, { ORDER_REDIS_URL: orders });
     for (const [round, right] of ['zadd', 'zrem'].entries()) {
       await change(redis, name, `-${right}`);
       await is(gateway, 'orders', 'down');
@@ -250,7 +250,7 @@ describe('R25 the user of Redis lacks a right', () => {
 
   it('R10 some of the other Redis: it is read, sessions fail closed, `ready` says down, and one line names them', async () => {
     const { redis, shared, orders, names } = await granted();
-    const gateway = await gatewayAt(shared, { GUARD_REDIS_URL: orders });
+    const gateway = await gatewayAt(shared, { ORDER_REDIS_URL: orders });
     await is(gateway, 'redis', 'up');
     await change(redis, names[0] as string, '-set', '-zcard');
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);

@@ -276,7 +276,7 @@ describe('Redis that refuses', () => {
   it('R12 may evict: the log warns of it at start', async () => {
     const [evicting, keeping] = [await newRedis('--maxmemory-policy', 'allkeys-lru'), await newRedis()];
     // The records of orders must then be in another store.
-    const warned = await gatewayAt(evicting.url, { GUARD_REDIS_URL: keeping.url });
+    const warned = await gatewayAt(evicting.url, { ORDER_REDIS_URL: keeping.url });
     const quiet = await gatewayAt(keeping.url);
     await until('it is said', () => events(warned, 'redis-evicts').length > 0);
     expect(events(warned, 'redis-evicts')).toEqual([expect.stringContaining('"policy":"allkeys-lru"')]);

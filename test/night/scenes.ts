@@ -124,9 +124,9 @@ export const scenes: readonly Scene[] = [
     name: 'the order store is emptied',
     alert: 'OrderStoreUnconfirmed',
     breaks: (site) => site.emptyOrders(),
-    log: ['order-store-stopped', /guard-init/],
-    console: /guard-init/,
-    remedy: 'Then `npm run guard-init`',
+    log: ['order-store-stopped', /order-store-init/],
+    console: /order-store-init/,
+    remedy: 'Then `npm run order-store-init`',
     mends: (site) => confirmStore({ ...site.fleet.environment, ...site.environment }),
   },
   {

@@ -52,8 +52,8 @@ export class Site extends Stage {
       ...collector.environment,
       UPSTREAM_APP_SECRET_FILE: site.secretFile,
       REDIS_URL: urlOf(site.shared),
-      GUARD_REDIS_URL: urlOf(site.orders),
-      GUARD_INIT: 'auto',
+      ORDER_REDIS_URL: urlOf(site.orders),
+      ORDER_STORE_INIT: 'auto',
       ENCRYPTION_KEYS: site.firstKeys,
     };
     await site.startGateway();

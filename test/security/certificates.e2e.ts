@@ -92,7 +92,7 @@ describe('G2 with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
         UPSTREAM_TOKEN_URL: `https://${tokens.at}/token`,
         ...{ JWT_ISSUER: 'issuer', JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: `https://${keys.at}/keys` },
         ...{ REDIS_URL: `${scheme}://${redis.at}`, ENCRYPTION_KEYS: newEncryptionKey() },
-        GUARD_REDIS_URL: `rediss+sentinel://${orders.at}?sentinelMasterId=main`,
+        ORDER_REDIS_URL: `rediss+sentinel://${orders.at}?sentinelMasterId=main`,
       });
       const issuer = await Issuer.start();
       const authorization = `Bearer ${await issuer.token({ azp: 'portal', scope: 'orders:read' })}`;

@@ -138,7 +138,7 @@ describe('G7 the containers', () => {
       ],
     ],
     ['x-redis: &redis', ['<<: *hardened', "user: '999:999'"]],
-    ...['redis', 'guard-redis'].map((name): [string, string[]] => [
+    ...['redis', 'order-redis'].map((name): [string, string[]] => [
       `  ${name}:`,
       ['<<: *redis', '--protected-mode', '--bind', '--dir\n      - /data'],
     ]),
@@ -159,7 +159,7 @@ describe('G7 the containers', () => {
       "'127.0.0.1:${MANAGEMENT_PORT:-9464}:9464'",
       "'127.0.0.1:${SANDBOX_PORT:-4000}:4000'",
     ]);
-    expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^GUARD_INIT=manual$/m);
+    expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^ORDER_STORE_INIT=manual$/m);
   });
 });
 

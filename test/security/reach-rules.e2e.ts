@@ -36,7 +36,7 @@ let two: TestGateway;
 
 beforeAll(async () => {
   [redis, sandbox] = await Promise.all([startRedis(), TestSandbox.start()]);
-  const shared = { GUARD_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const shared = { ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
   [gateway, one, two] = (await Promise.all(
     [{}, shared, shared].map((more) =>
       TestGateway.start(sandbox, { CACHE_TTL_MS: '60000', ...more }, entries),

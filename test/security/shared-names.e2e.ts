@@ -29,7 +29,7 @@ beforeAll(async () => {
   sandbox = await TestSandbox.start();
   orderStore = await startRedis();
   fleet = await Fleet.start(sandbox, 2, {
-    environment: { GUARD_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000' },
+    environment: { ORDER_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000' },
     users: {
       default: { username: 'admin@harbour', password: sandbox.seedPassword },
       meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
@@ -260,7 +260,7 @@ it('S24 two platforms that share both Redis have an order each under one number,
   writeFileSync(usersFile, JSON.stringify(users));
   // The same callers, keys and store; another platform.
   await fleet.launch({
-    GUARD_REDIS_URL: orderStore.url,
+    ORDER_REDIS_URL: orderStore.url,
     UPSTREAM_BASE_URL: other.url,
     UPSTREAM_TOKEN_URL: other.tokenUrl,
     UPSTREAM_APP_KEY: other.appKey,

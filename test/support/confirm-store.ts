@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Runs guard-init as it is shipped, with these options, to its end. */
-export async function guardInit(
+/** Runs order-store-init as it is shipped, with these options, to its end. */
+export async function orderStoreInit(
   environment: Readonly<Record<string, string>>,
   ...options: readonly string[]
 ): Promise<{ code: number; output: string }> {
-  const child = spawn(process.execPath, ['dist/bundle/guard-init.js', ...options], {
+  const child = spawn(process.execPath, ['dist/bundle/order-store-init.js', ...options], {
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -19,7 +19,7 @@ export async function guardInit(
 
 /** The same with `--yes`, as an operator does; resolves to its output, and rejects when it fails. */
 export async function confirmStore(environment: Readonly<Record<string, string>>): Promise<string> {
-  const { code, output } = await guardInit(environment, '--yes');
-  if (code !== 0) throw new Error(`guard-init ended with ${code}: ${output}`);
+  const { code, output } = await orderStoreInit(environment, '--yes');
+  if (code !== 0) throw new Error(`order-store-init ended with ${code}: ${output}`);
   return output;
 }

@@ -10,7 +10,7 @@ interface StackOptions {
   /** Beside `tester`, who may do everything. */
   readonly callers?: readonly NamedCaller[];
   /** The variables that hold the address of a Redis; none: everything stays in the gateway's memory. */
-  readonly redis?: readonly ('REDIS_URL' | 'GUARD_REDIS_URL')[];
+  readonly redis?: readonly ('REDIS_URL' | 'ORDER_REDIS_URL')[];
   readonly sandbox?: SandboxOptions;
   /** How the gateway starts; as a process of the shipped bundle if it is not said. */
   readonly start?: Start;

@@ -191,7 +191,7 @@ export type Kind = (typeof kinds)[number];
 
 /** An order store of several servers, in the form that gateways use. */
 export interface OrderStore {
-  /** In the form of GUARD_REDIS_URL. */
+  /** In the form of ORDER_REDIS_URL. */
   readonly url: string;
   readonly credentials: Credentials;
   readonly nodes: readonly Node[];

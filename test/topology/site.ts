@@ -54,7 +54,7 @@ export class Site extends Stage {
     this.desk = new OrderDesk(fleet, sandbox, TRIES);
     this.#environment = {
       ...fleet.environment,
-      GUARD_REDIS_URL: store.url,
+      ORDER_REDIS_URL: store.url,
       NODE_EXTRA_CA_CERTS: store.credentials.caFile,
       UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
     };
@@ -151,7 +151,7 @@ export class Site extends Stage {
     return Number(line.exec(await response.text())?.[1] ?? Number.NaN);
   }
 
-  /** Confirms, as an operator, that the order store may be trusted (`npm run guard-init`); returns its output. */
+  /** Confirms, as an operator, that the order store may be trusted (`npm run order-store-init`); returns its output. */
   confirm(): Promise<string> {
     return confirmStore(this.#environment);
   }

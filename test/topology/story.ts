@@ -10,7 +10,7 @@ interface TopologySizes extends Sizes {
   readonly gateways: number;
 }
 
-/** Orders while an order store of several servers fails: real servers with TLS and users, in each form of GUARD_REDIS_URL. */
+/** Orders while an order store of several servers fails: real servers with TLS and users, in each form of ORDER_REDIS_URL. */
 export const topology: Story<Site, TopologySizes> = {
   command: 'npm run topology',
   sizes: { orders: 40, rounds: 3, gateways: 3 },

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { play, type Report } from '../chaos/engine.ts';
 import { topology } from './story.ts';
 
-/* The short form; all scenes, in each form of GUARD_REDIS_URL, are in the long one. */
+/* The short form; all scenes, in each form of ORDER_REDIS_URL, are in the long one. */
 
 const sizes = { seed: randomInt(2 ** 31), orders: 6, rounds: 1, gateways: 2 };
 /** Rows of docs/faults.md. */

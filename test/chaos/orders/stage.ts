@@ -105,7 +105,7 @@ export class OrderStage extends ChaosStage {
     const promoted = await startRedis([...LOGGED, '--port', String(port), '--dir', folder]);
     // Without a replica of its own it would count as one that was left behind.
     this.#promoted = [promoted, await startRedis(['--replicaof', '127.0.0.1', String(port)])];
-    return this.fleet.gateways.push(await this.launch({ GUARD_REDIS_URL: promoted.url })) - 1;
+    return this.fleet.gateways.push(await this.launch({ ORDER_REDIS_URL: promoted.url })) - 1;
   }
 
   /** The promoted server ends, with the gateway that had it, and an operator says that there is no replica any more. */

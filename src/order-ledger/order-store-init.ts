@@ -13,8 +13,8 @@ import { environmentName } from '../redis/key-names.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 
 /**
- * `npm run guard-init [-- --yes]`: an operator confirms that the gateway may trust the order store with its present content. It is part of
- * the build, so that the image has it too (`node dist/bundle/guard-init.js`).
+ * `npm run order-store-init [-- --yes]`: an operator confirms that the gateway may trust the order store with its present content. It is part of
+ * the build, so that the image has it too (`node dist/bundle/order-store-init.js`).
  */
 
 const OPTION = '--yes';
@@ -23,15 +23,15 @@ class Refused extends Error {}
 
 async function main(options: readonly string[]): Promise<void> {
   if (options.some((option) => option !== OPTION))
-    throw new Refused(`usage: npm run guard-init [-- ${OPTION}]`);
+    throw new Refused(`usage: npm run order-store-init [-- ${OPTION}]`);
   const { orderStore, upstream } = loadConfig(process.env);
-  if (!orderStore.url) throw new Refused('GUARD_REDIS_URL and REDIS_URL are empty: there is no order store');
+  if (!orderStore.url) throw new Refused('ORDER_REDIS_URL and REDIS_URL are empty: there is no order store');
   const redis = new OrderLedgerRedis(orderStore, createLog('silent'), new Metrics());
   try {
     await redis.onModuleInit();
     if (redis.status !== 'up')
       throw new Refused(
-        'The order store does not answer: see GUARD_REDIS_URL, its password, and the network',
+        'The order store does not answer: see ORDER_REDIS_URL, its password, and the network',
       );
     await makeReady(redis, environmentName(upstream.baseUrl), options.includes(OPTION));
   } finally {
