@@ -21,7 +21,7 @@ const { loadConfig } = await built<{ loadConfig: (environment: Record<string, st
 const { buildApp } = await built<{ buildApp: (config: object) => Promise<Gateway> }>('app.js');
 const { openApiDocument } = await built<{
   openApiDocument: (app: Gateway, examples: object) => Document;
-}>('operation/document.js');
+}>('operation/openapi/document.js');
 
 const examples = await responseExamples({
   makeGateway: (environment) => buildApp(loadConfig(environment)),

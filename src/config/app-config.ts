@@ -162,29 +162,11 @@ function rawValue(
 }
 
 function assemble(values: Values, environment: Environment): Omit<AppConfig, 'formerNames'> {
-  const faults: string[] = [];
-  const production = values.NODE_ENV === 'production';
-  // With this variable Node checks no certificate on any connection of the process.
-  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    faults.push(
-      'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: name a private authority in NODE_EXTRA_CA_CERTS',
-    );
-  for (const name of ['UPSTREAM_BASE_URL', 'UPSTREAM_TOKEN_URL'] as const) {
-    if (values[name].protocol === 'http:' && !values.ALLOW_INSECURE_UPSTREAM && !isLoopback(values[name])) {
-      faults.push(`${name} must be https, a loopback address, or allowed by ALLOW_INSECURE_UPSTREAM=true`);
-    }
-  }
-  if (!values.REDIS_URL && production) faults.push('REDIS_URL is required in production');
-  if ((values.REDIS_URL ?? values.ORDER_REDIS_URL) && !values.ENCRYPTION_KEYS)
-    faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
-  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
-  const trust = issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined;
-  if (!trust && (issuer ?? audience ?? jwksUrl))
-    faults.push('JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together');
-  if (jwksUrl?.protocol === 'http:' && !isLoopback(jwksUrl))
-    faults.push('JWT_JWKS_URL must be https, or a loopback address');
+  const faults = contradictions(values, environment);
   const certificates = redisCertificates(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
+  const production = values.NODE_ENV === 'production';
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
   return {
     logLevel: values.LOG_LEVEL,
     listen: {
@@ -226,7 +208,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
     },
     callers: { file: values.CALLERS_FILE },
-    jwt: { trust },
+    jwt: { trust: issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined },
     users: { file: values.UPSTREAM_USERS_FILE },
     cache: { ttlMs: values.CACHE_TTL_MS },
     tracing: {
@@ -235,6 +217,31 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
     },
     imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
   };
+}
+
+/** Faults of variables that are right by themselves. */
+function contradictions(values: Values, environment: Environment): string[] {
+  const faults: string[] = [];
+  // With this variable Node checks no certificate on any connection of the process.
+  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    faults.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: name a private authority in NODE_EXTRA_CA_CERTS',
+    );
+  for (const name of ['UPSTREAM_BASE_URL', 'UPSTREAM_TOKEN_URL'] as const) {
+    if (values[name].protocol === 'http:' && !values.ALLOW_INSECURE_UPSTREAM && !isLoopback(values[name])) {
+      faults.push(`${name} must be https, a loopback address, or allowed by ALLOW_INSECURE_UPSTREAM=true`);
+    }
+  }
+  if (!values.REDIS_URL && values.NODE_ENV === 'production')
+    faults.push('REDIS_URL is required in production');
+  if ((values.REDIS_URL ?? values.ORDER_REDIS_URL) && !values.ENCRYPTION_KEYS)
+    faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
+  if ((issuer ?? audience ?? jwksUrl) && !(issuer && audience && jwksUrl))
+    faults.push('JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together');
+  if (jwksUrl?.protocol === 'http:' && !isLoopback(jwksUrl))
+    faults.push('JWT_JWKS_URL must be https, or a loopback address');
+  return faults;
 }
 
 /** The values of `name=value,name=value`, which may be percent-encoded. */

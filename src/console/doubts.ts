@@ -79,7 +79,9 @@ export class DoubtedOrders {
     return {
       channelCode: order?.channelCode,
       channelOrderId: order?.channelOrderId,
-      ...{ state, caller, submittedAt },
+      state,
+      caller,
+      submittedAt,
       syncMode: order?.syncMode,
       items: order?.ordered,
       placed: order?.items,

@@ -179,7 +179,11 @@ export class ImportRun {
     const { jobId, owner } = this.hold;
     await this.hold.change(() =>
       this.parts.store.save({
-        ...{ jobId, owner, chunk, results: packed(results), counts: countsOf(results) },
+        jobId,
+        owner,
+        chunk,
+        results: packed(results),
+        counts: countsOf(results),
         waiting: waiting.length > 0 ? packed(waiting) : undefined,
       }),
     );

@@ -85,7 +85,10 @@ export class ImportsService {
     const jobId = await this.#newId(request, wanted ? 'retryJob' : 'importMembers');
     const owner = drawn();
     const room: Reservation = {
-      ...{ jobId, owner, enterpriseGlobalId, caller: call.caller.name },
+      jobId,
+      owner,
+      enterpriseGlobalId,
+      caller: call.caller.name,
       bytes: Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE),
     };
     await this.#reserve(room);

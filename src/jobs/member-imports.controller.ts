@@ -15,8 +15,18 @@ import { ROW_TYPES, rowStream } from './line-format.ts';
 const OK = 200;
 /** In the file; the names of addMembers are among them. */
 const EXPORTED = [
-  ...(['memberGlobalId', 'userName', 'name', 'departmentId', 'departmentName', 'remark'] as const),
-  ...(['passwordMobile', 'assetNums', 'lentLockNum', 'online', 'createdAt', 'updatedAt'] as const),
+  'memberGlobalId',
+  'userName',
+  'name',
+  'departmentId',
+  'departmentName',
+  'remark',
+  'passwordMobile',
+  'assetNums',
+  'lentLockNum',
+  'online',
+  'createdAt',
+  'updatedAt',
 ] satisfies (keyof MemberDto)[];
 
 @ApiTags('Members')

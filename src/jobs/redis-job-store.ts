@@ -109,8 +109,15 @@ export class RedisJobStore implements JobStore {
         this.#of('results', jobId),
       ],
       [
-        ...[jobId, this.#sealer.seal(JSON.stringify(definition), job), chunks.length, rows, bytes],
-        ...[WAITING_MS, KEPT_MS, SLOT_MS, owner],
+        jobId,
+        this.#sealer.seal(JSON.stringify(definition), job),
+        chunks.length,
+        rows,
+        bytes,
+        WAITING_MS,
+        KEPT_MS,
+        SLOT_MS,
+        owner,
       ],
     );
     const record = created === 1 ? await this.read(jobId) : undefined;

@@ -68,7 +68,10 @@ export function inOwnTrace<T>(name: string, run: () => Promise<T>, request?: Tra
 
 function spanContextOf({ traceId, spanId, flags, state }: TraceContext): SpanContext {
   return {
-    ...{ traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true },
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
     ...(state !== undefined && { traceState: createTraceState(state) }),
   };
 }

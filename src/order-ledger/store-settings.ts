@@ -49,18 +49,7 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
   // Some servers do not allow CONFIG: then the weaker setting is assumed.
   const setting = (answer: typeof fsync) => (answer?.[1] as string[] | undefined)?.[1];
 
-  const refuse: string[] = [];
-  const warn: string[] = [];
-  const policy = value('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction')
-    refuse.push(`evicts what it should keep: set maxmemory-policy noeviction, now ${policy}`);
-  if (value('role') === 'slave') refuse.push('is a replica, which takes no writes: name the master');
-  if (value('aof_enabled') === '0')
-    warn.push(
-      'writes no log to disk and forgets orders when it restarts: set appendonly yes, appendfsync always',
-    );
-  else if (setting(fsync) !== 'always')
-    warn.push('may lose the last second of orders in a crash: set appendfsync always');
+  const warn = warningsOf(value, setting(fsync));
   // Undefined where the server does not say.
   const kept = value('aof_enabled') === '0' ? 'none' : setting(fsync);
   const was = typeof safest?.[1] === 'string' ? safest[1] : 'none';
@@ -80,7 +69,7 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
   // This server was the only replica of the noted server, which can begin no write without it. So it may continue alone.
   const tookOver = of !== '' && of === formerHistory && most === '1';
   return {
-    refuse,
+    refuse: refusalsOf(value),
     warn,
     weakened:
       change < 0
@@ -92,6 +81,26 @@ export async function readStoreState(redis: OrderLedgerRedis, environment: strin
     history: id,
     formerHistory,
   };
+}
+
+/** Reads a field of INFO. */
+type Value = (name: string) => string | undefined;
+
+function refusalsOf(value: Value): string[] {
+  const refuse: string[] = [];
+  const policy = value('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction')
+    refuse.push(`evicts what it should keep: set maxmemory-policy noeviction, now ${policy}`);
+  if (value('role') === 'slave') refuse.push('is a replica, which takes no writes: name the master');
+  return refuse;
+}
+
+function warningsOf(value: Value, fsync: string | undefined): string[] {
+  if (value('aof_enabled') === '0')
+    return [
+      'writes no log to disk and forgets orders when it restarts: set appendonly yes, appendfsync always',
+    ];
+  return fsync === 'always' ? [] : ['may lose the last second of orders in a crash: set appendfsync always'];
 }
 
 function inWords(durability: string | undefined): string {

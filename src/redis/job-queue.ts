@@ -29,12 +29,16 @@ export interface QueueSettings {
  * library's own times add up to more than a minute.
  */
 const TAKEN_OVER = {
-  ...{ lockDuration: 5_000, lockRenewTime: 1_000, stalledInterval: 2_000, runRetryDelay: 1_000 },
+  lockDuration: 5_000,
+  lockRenewTime: 1_000,
+  stalledInterval: 2_000,
+  runRetryDelay: 1_000,
   maxStalledCount: Number.MAX_SAFE_INTEGER,
 };
 /** What the library keeps of a failure stays in Redis: it may name members. */
 const TRIED_AGAIN = {
-  ...{ attempts: Number.MAX_SAFE_INTEGER, stackTraceLimit: 0 },
+  attempts: Number.MAX_SAFE_INTEGER,
+  stackTraceLimit: 0,
   backoff: { type: 'fixed', delay: 1_000 },
 };
 /** So long a process that ends tries to give its tasks back. Redis may be away. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import examples from '../../src/operation/examples.json' with { type: 'json' };
+import examples from '../../src/operation/openapi/examples.json' with { type: 'json' };
 import { newApiKey } from '../support/canary.ts';
 import { type GatewayProcess, SHIPPED_START, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';

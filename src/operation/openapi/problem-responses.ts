@@ -1,11 +1,11 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { problemDefinition, problemSlugs, problemType, type ProblemSlug } from '../problem/catalogue.ts';
-import { ProblemDto } from '../problem/problem.dto.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
-import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import { problemDefinition, problemSlugs, problemType, type ProblemSlug } from '../../problem/catalogue.ts';
+import { ProblemDto } from '../../problem/problem.dto.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
+import { upstreamCodes } from '../../upstream/problems/upstream-codes.ts';
 import type { ResponseHeaders } from './idempotency-responses.ts';
-import { type OperationName, operations } from '../upstream/operations.ts';
+import { type OperationName, operations } from '../../upstream/operations.ts';
 
 /** Problems that are not particular to an operation. They stand once in the document, which is a third as long in this way. */
 const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {

@@ -1,10 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { ProblemDto } from '../problem/problem.dto.ts';
-import { version } from '../shared/shipped-file.ts';
+import { ProblemDto } from '../../problem/problem.dto.ts';
+import { version } from '../../shared/shipped-file.ts';
 import { addCallerHeaders } from './caller-headers.ts';
 import { finishSchemas } from './document-schemas.ts';
-import { API_KEY, BEARER } from './operation.decorator.ts';
+import { API_KEY, BEARER } from './operation-description.ts';
 import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
 
 /** What a reader of the OpenAPI document has to know first: how to begin, and the words of the domain. */

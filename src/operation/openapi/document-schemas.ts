@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { Enumeration } from '../shared/enumeration.ts';
+import type { Enumeration } from '../../shared/enumeration.ts';
 import fieldTexts from './field-descriptions.json' with { type: 'json' };
 
 /** What the schemas of the document say beyond what the decorators of DTOs can. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { routes } from '../../test/support/contract.ts';
-import { refusalCodes } from '../../test/support/upstream-codes.ts';
-import { problemSlugs } from '../problem/catalogue.ts';
+import { routes } from '../../../test/support/contract.ts';
+import { refusalCodes } from '../../../test/support/upstream-codes.ts';
+import { problemSlugs } from '../../problem/catalogue.ts';
 
 /** What holds for every part of the document, which `npm run check:generated` compares with the code. */
 

@@ -1,0 +1,162 @@
+import { type Type } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiHeader,
+  ApiOperation,
+  ApiResponse,
+  type ApiResponseOptions,
+  ApiSecurity,
+} from '@nestjs/swagger';
+import type { OperationPolicy } from '../../caller/operation-policy.ts';
+import type { ProblemSlug } from '../../problem/catalogue.ts';
+import {
+  modulePrefix,
+  type OperationName,
+  operations,
+  type UpstreamOperation,
+} from '../../upstream/operations.ts';
+import {
+  idempotencyHeaders,
+  idempotencyParameter,
+  idempotencyProblems,
+  type ResponseHeaders,
+} from './idempotency-responses.ts';
+import { problemResponses, problemsOf } from './problem-responses.ts';
+import { fileBody, type FileDoc, requestExamples, streamContent, type StreamDoc } from './request-examples.ts';
+
+type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
+
+const ETAG: Headers = { ETag: { description: 'Entity tag of the content', schema: { type: 'string' } } };
+const AGE: Headers = {
+  Age: {
+    description: 'Seconds since the call to the platform, where the response was cached',
+    schema: { type: 'integer' },
+  },
+};
+const LINK: Headers = {
+  Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
+};
+
+export const API_KEY = 'apiKey';
+export const BEARER = 'bearer';
+
+/** The acting user on the platform; without either header the alias `default` (docs/api.md, section 1). */
+const userHeaders = [
+  ApiHeader({
+    name: 'X-Acting-User',
+    required: false,
+    description: 'Alias of a configured user; by default `default`',
+  }),
+  ApiHeader({
+    name: 'X-Session-Id',
+    required: false,
+    description: 'A session of `createSession`, instead of an alias',
+  }),
+];
+
+const LOCATION: ResponseHeaders = {
+  Location: { description: 'What the request made', schema: { type: 'string' } },
+};
+
+export interface Success {
+  readonly status: number;
+  readonly description: string;
+  readonly type?: Type;
+  /** A response that is a stream: its media types. */
+  readonly streams?: readonly StreamDoc[];
+  /** Which later operations take what from this response. */
+  readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
+}
+
+/** What the OpenAPI document says about an operation beyond its policy. */
+export interface OperationDescription {
+  readonly summary: string;
+  readonly description?: string;
+  /** The platform's operation behind it; its problems are problems of the operation. */
+  readonly upstream?: OperationName;
+  /** The platform's operation that is called after the response, where the operation itself calls none or another. */
+  readonly later?: OperationName;
+  /** An `Idempotency-Key` for the example, where the platform would refuse the same request again. */
+  readonly keyExample?: string;
+  /** Whether the response is a page, with a `Link` to other pages. */
+  readonly paged?: boolean;
+  /** Problems besides the common ones and those of the platform's operation. */
+  readonly problems?: readonly ProblemSlug[];
+  /** The statuses of success, the usual one first. */
+  readonly success: readonly [Success, ...Success[]];
+  /** The body is a file. */
+  readonly file?: FileDoc;
+  /** The class of the body. */
+  readonly body?: Type;
+}
+
+type Decorators = MethodDecorator[];
+
+/** The decorators of `@nestjs/swagger` for an operation. */
+export function described(spec: OperationDescription, policy: OperationPolicy): Decorators {
+  const { operationId, scope, idempotency, actsAsUser } = policy;
+  const upstream = spec.upstream && operations[spec.upstream];
+  const shown = spec.later ? operations[spec.later] : upstream;
+  const text = `${spec.description ?? ''}\n\nScope: ${scope === 'none' ? 'none' : `\`${scope}\``}`.trim();
+  return [
+    ApiOperation({
+      operationId,
+      summary: spec.summary,
+      description: text,
+      ...(spec.file && { requestBody: fileBody(operationId, spec.file) }),
+    }),
+    // Either of the two.
+    ApiSecurity(API_KEY),
+    ApiSecurity(BEARER),
+    ...(shown ? [ApiExtension('x-upstream', upstreamRoute(shown))] : []),
+    ...(actsAsUser ? userHeaders : []),
+    ...(idempotency ? [idempotencyParameter(idempotency, spec.keyExample)] : []),
+    ...(spec.body
+      ? [ApiBody({ type: spec.body, required: true, examples: requestExamples(operationId) })]
+      : []),
+    ...successResponses(spec, policy),
+    ...problemResponses(
+      [...problemsOf(spec.upstream), ...(idempotency ? idempotencyProblems : []), ...(spec.problems ?? [])],
+      (status, problems) => idempotencyHeaders(idempotency, status, problems),
+    ),
+  ];
+}
+
+function successResponses(spec: OperationDescription, policy: OperationPolicy): Decorators {
+  const { operationId, handling, idempotency, actsAsUser, locationOf } = policy;
+  if (handling === 'read') {
+    const asksPlatform = spec.upstream !== undefined || actsAsUser === true;
+    return readResponses(spec.success, { asksPlatform, paged: spec.paged ?? false });
+  }
+  return spec.success.map(({ streams, ...success }) =>
+    ApiResponse({
+      ...success,
+      ...(streams && { content: streamContent(operationId, streams) }),
+      headers: {
+        ...idempotencyHeaders(idempotency, success.status),
+        ...(locationOf && success.status !== 200 && LOCATION),
+      },
+    }),
+  );
+}
+
+function upstreamRoute({ name, method, module, path }: UpstreamOperation): object {
+  return { operation: name, method, path: modulePrefix[module] + path };
+}
+
+/** The OpenAPI parts of reads: `ETag` and 304, `Age` and `no-cache` where the platform is called, `Link` of pages. */
+function readResponses(
+  successes: readonly ApiResponseOptions[],
+  { asksPlatform, paged }: { asksPlatform: boolean; paged: boolean },
+): Decorators {
+  const headers = { ...ETAG, ...(asksPlatform && AGE), ...(paged && LINK) };
+  return [
+    ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
+    ...(asksPlatform
+      ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
+      : []),
+    ...successes.map((success) => ApiResponse({ ...success, headers })),
+    ApiResponse({ status: 304, description: 'The content still has the `ETag` in `If-None-Match`', headers }),
+  ];
+}
