@@ -29,7 +29,7 @@ export class JobsService {
   ): Promise<JobPageDto> {
     const granted = caller.grants.enterprises;
     const own = granted.has('*') ? undefined : granted;
-    // The caller guard has refused an enterprise that is not granted.
+    // The tenancy guard has refused an enterprise that is not granted.
     const enterprises = enterpriseGlobalId === undefined ? own : new Set([enterpriseGlobalId]);
     const { jobs, total } = await this.store.list({ enterprises, state }, (page - 1) * pageSize, pageSize);
     return { items: jobs.map(toJob), page, pageSize, total, totalPages: Math.ceil(total / pageSize) };

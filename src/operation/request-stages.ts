@@ -110,7 +110,7 @@ export function beginStages({ headers, span }: FastifyRequest): RequestStages {
   });
 }
 
-export function stagesOf(context: ExecutionContext): RequestStages {
+function stagesOf(context: ExecutionContext): RequestStages {
   return context.switchToHttp().getRequest<FastifyRequest>().stages;
 }
 

@@ -4,6 +4,7 @@ import { type FieldDoc, Identifier } from '../validation/rules.ts';
 /**
  * The meaning of an id in a field of a request (docs/api.md, section 2):
  * - `enterprise`, `channel`: must be granted
+ * - `enterpriseFilter`: filters a list that shows only what is granted; must be granted where it is there
  * - `asset`, `assetNum`, `lentLock`, `member`, `customer`, `channelCustomer`, `order`: looked up in the named enterprise
  * - `newAssetNum`: the same as `assetNum`, or a number that this caller reserved
  * - `lock`: an asset number. Where the enterprise does not have it, it is left out and gets the result `not_found`
@@ -14,6 +15,7 @@ import { type FieldDoc, Identifier } from '../validation/rules.ts';
  */
 export const names = [
   'enterprise',
+  'enterpriseFilter',
   'channel',
   'asset',
   'assetNum',

@@ -146,12 +146,13 @@ async function settleAll<T>(lookups: readonly Promise<T>[]): Promise<T[]> {
 }
 
 function assertGranted({ ids }: EnterpriseScope, { grants }: CallContext['caller']): void {
-  for (const kind of ['enterprise', 'channel'] as const) {
-    const granted = kind === 'enterprise' ? grants.enterprises : grants.channels;
-    for (const { id, place } of ids.get(kind) ?? []) {
+  for (const name of ['enterprise', 'enterpriseFilter', 'channel'] as const) {
+    const [what, granted] =
+      name === 'channel' ? ['channel', grants.channels] : ['enterprise', grants.enterprises];
+    for (const { id, place } of ids.get(name) ?? []) {
       if (isGranted(granted, id)) continue;
       throw new ProblemException('forbidden', {
-        detail: `This ${kind} is not granted to the caller.`,
+        detail: `This ${what} is not granted to the caller.`,
         errors: place && [{ pointer: pointerOf(place), detail: 'is not granted to the caller' }],
       });
     }

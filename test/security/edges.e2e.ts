@@ -19,7 +19,6 @@ const NO_EDGE: Readonly<Record<string, string>> = {
   'src/http/shutdown.ts': 'they end the process, and are what an uncaught fault comes to',
   'src/observability/log.ts': 'the log cannot log its own faults; its writes catch them',
   'src/token/token.manager.ts setTimeout': 'settles a promise and nothing else',
-  'src/session/session.store.ts setTimeout': 'settles a promise and nothing else',
   'src/observability/management.listener.ts once': 'settles the promise of the start',
 };
 

@@ -188,6 +188,19 @@ describe('S1 a field of a request', () => {
     expect(fields().filter(({ name }) => name !== undefined).length).toBeGreaterThan(60);
   });
 
+  it('must be granted, if it is one of an enterprise or of a channel', () => {
+    const granted: Record<string, readonly (string | undefined)[]> = {
+      enterpriseGlobalId: ['enterprise', 'enterpriseFilter'],
+      channelCode: ['channel'],
+    };
+    const ofTenants = fields().filter(({ path }) => path.replace(/.*\./, '') in granted);
+    expect(ofTenants.length).toBeGreaterThan(20);
+    const open = ofTenants.filter(
+      ({ path, name }) => !granted[path.replace(/.*\./, '')]?.includes(name) && name !== 'unbounded',
+    );
+    expect(open.map(({ operation, field }) => `${operation}: ${field}`)).toEqual([]);
+  });
+
   it('declares what it names, if it is an id in a path', () => {
     const missing = routes.flatMap(({ template, operation }) =>
       [...template.matchAll(/\{(\w+)\}/g)]

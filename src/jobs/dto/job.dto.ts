@@ -67,7 +67,7 @@ export class ListJobsQuery extends PageQuery {
 
   @Optional()
   @Identifier({ example: 'ent-harbour', description: 'Only jobs of this enterprise' })
-  @Names('filter')
+  @Names('enterpriseFilter')
   enterpriseGlobalId?: string;
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisCommander } from 'ioredis';
 import { Script } from '../redis-script/redis-script.ts';
 
@@ -59,7 +60,7 @@ export async function underLease<T>(
   const lease = { key, owner: randomBytes(16).toString('hex') };
   while ((await run((client) => TAKE.run<number>(client, [key], [lease.owner, lifeMs]))) !== 1) {
     if (performance.now() >= giveUpAt) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await wait(POLL_MS);
   }
   try {
     return await work(lease);

@@ -23,7 +23,13 @@ import {
   type ResponseHeaders,
 } from './idempotency-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
-import { fileBody, type FileDoc, requestExamples, streamContent, type StreamDoc } from './request-examples.ts';
+import {
+  fileBody,
+  type FileDoc,
+  requestExamples,
+  streamContent,
+  type StreamDoc,
+} from './request-examples.ts';
 
 type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
 

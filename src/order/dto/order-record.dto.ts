@@ -112,7 +112,7 @@ export class ListOrdersQuery extends PageQuery {
 
   @Optional()
   @Identifier({ example: 'ent-harbour', description: 'Only orders that name this enterprise in an item' })
-  @Names('filter')
+  @Names('enterpriseFilter')
   enterpriseGlobalId?: string;
 
   @Optional()
