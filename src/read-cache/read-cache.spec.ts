@@ -225,13 +225,6 @@ describe('with Redis', () => {
     await server.stop();
   });
 
-  async function unreadable(): Promise<number> {
-    const { values } = (await metrics.registry.getSingleMetric('gateway_redis_unreadable_total')?.get()) ?? {
-      values: [],
-    };
-    return values.find(({ labels }) => labels['store'] === 'cache')?.value ?? 0;
-  }
-
   /** The second level of the cache. */
   function storeIn(connection: SharedRedis): Keyv {
     const [shared] = redisStore(connection);
@@ -277,19 +270,6 @@ describe('with Redis', () => {
     for (const each of [cache, cache, other]) await each.read(own, false, load);
     expect(calls()).toBe(2);
     expect(await direct.keys('r3:*')).toEqual(before);
-  });
-
-  it('the store takes what does not open, or is of another type, for missing, and counts it', async () => {
-    const { store } = storeIn(redis);
-    await store.set('one', 'value', 5_000);
-    await direct.copy('one', 'other');
-    await direct.lpush('list', 'value');
-    const before = await unreadable();
-    expect(await store.get('other')).toBeUndefined();
-    expect(await store.get('list')).toBeUndefined();
-    expect(await unreadable()).toBe(before + 2);
-    expect(await store.set('list', 'value', 5_000)).toBe(true);
-    expect(await store.get('list')).toBe('value');
   });
 
   it('a write that Redis did not take is made up for before anything is read again', async () => {
