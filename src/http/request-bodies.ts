@@ -8,7 +8,7 @@ import { ImportConfig } from '../config/app-config.ts';
 import type { RequestFile } from '../operation/request-stages.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { memoryLimit } from './memory.ts';
-import { askForBody, hasBody, MAX_BODY_BYTES } from './server-limits.ts';
+import { askForBody, MAX_BODY_BYTES } from './server-limits.ts';
 import { edge } from '../shared/edge.ts';
 
 const MIB = 1024 * 1024;
@@ -47,9 +47,8 @@ export class RequestBodies {
     metrics.follow('gateway_request_body_bytes', () => [[{}, this.#underWay]]);
   }
 
-  /** Reserves bytes for a body when its headers have arrived. Returns the problem where the body is too long or the budget is used up. */
+  /** Reserves bytes for the body of a request that has one, when its headers have arrived. Returns the problem where the body is too long or the budget is used up. */
   admit(request: FastifyRequest, { name }: Caller): ProblemException | undefined {
-    if (!hasBody(request.raw)) return undefined;
     const isFile = takesFile(request);
     const { maxBytes } = this.imports;
     const length = Number(request.headers['content-length'] ?? (isFile ? maxBytes : READ_AHEAD));

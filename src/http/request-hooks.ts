@@ -166,11 +166,12 @@ export class RequestHooks {
     const { stages, raw, method } = request;
     // Checked here and not on arrival: a connection that the last response keeps open would delay the end of the process.
     if (this.admission.draining) void reply.header('connection', 'close');
-    const isUnread = hasBody(raw) && !raw.readableEnded;
+    const withBody = hasBody(raw);
+    const isUnread = withBody && !raw.readableEnded;
     if (isUnread) void reply.header('connection', 'close');
     if ((isUnread || !raw.complete) && reply.getHeader('connection') === 'close')
       closeAfterResponse(raw, stages.identified === undefined);
-    if (hasBody(raw)) this.bodies.done(request);
+    if (withBody) this.bodies.done(request);
     // Reads have set it themselves; health and the pages of problems set none.
     if (!reply.hasHeader('cache-control') && (stages.reached || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');

@@ -44,11 +44,10 @@ export class OperationInterceptor implements NestInterceptor {
   }
 
   async #handled(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
-    const { authorised, reached } = request.stages;
-    const handling = reached ? authorised?.policy.handling : undefined;
+    const { handling } = request.stages.of('authorised').policy;
     if (handling === 'write') return this.#write(request, reply, handle);
     // Before the cache: it may have responses that this caller may not reach.
-    await reached?.lookUp?.();
+    await request.stages.reached?.lookUp?.();
     if (handling === 'read') return this.#read(request, reply, handle);
     return handling === 'stream' ? stream(request, reply, handle) : handle();
   }

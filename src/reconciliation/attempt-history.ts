@@ -53,7 +53,7 @@ export class AttemptHistory {
       if (this.#here.size > MOST && oldest !== undefined) this.#here.delete(oldest);
       return;
     }
-    const sealed = this.#sealed.seal(key, JSON.stringify(attempt));
+    const sealed = this.#sealed.seal(JSON.stringify(attempt), key);
     await this.redis
       .run(async (client) => {
         await client.hset(key, String(attempt.at), sealed);
@@ -71,7 +71,7 @@ export class AttemptHistory {
       const attempts = await this.redis.run((client) => client.hgetall(key));
       return Object.values(attempts)
         .flatMap((each) => {
-          const text = sealed.open(key, each);
+          const text = sealed.open(each, key);
           return text === undefined ? [] : [JSON.parse(text) as PastAttempt];
         })
         .toSorted((one, other) => one.at - other.at);

@@ -79,7 +79,7 @@ export class SessionStore {
     const [value, leftMs] = await this.redis
       .run((client) => Promise.all([client.get(key).catch(emptyIfForeign), client.pttl(key)]))
       .catch(unavailable);
-    const text = this.#sealed.open(key, value);
+    const text = this.#sealed.open(value, key);
     // The gateway writes no session without an expiry.
     if (text === undefined || value === null || leftMs < 0) return undefined;
     return { record: JSON.parse(text) as SessionRecord, leftMs, sealed: value };
@@ -106,7 +106,7 @@ export class SessionStore {
       held.record = record;
       return true;
     }
-    const sealed = this.#sealed.seal(key, JSON.stringify(record));
+    const sealed = this.#sealed.seal(JSON.stringify(record), key);
     return (await this.#ask((client) => REPLACE.run<number>(client, [key], [read, sealed]))) === 1;
   }
 

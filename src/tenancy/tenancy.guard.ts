@@ -38,6 +38,8 @@ const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonl
     { name: 'order', kind: 'order', problem: 'order-not-found' },
   ];
 
+type Stages = FastifyRequest['stages'];
+
 /** One kind of id of one enterprise, with the locations of its ids in the request. */
 interface Lookup extends Question {
   readonly problem: ProblemSlug | undefined;
@@ -61,39 +63,31 @@ export class TenancyGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const http = context.switchToHttp();
-    const { stages, headers } = http.getRequest<FastifyRequest>();
+    const request = http.getRequest<FastifyRequest>();
+    const { stages } = request;
     const { policy } = stages.of('authorised');
     if (policy.scope === 'public') return true;
-    const { requestId, trace } = stages.arrived;
-    const { caller, generations } = stages.of('identified');
-    const { user } = stages.of('acting');
-    const isRead = policy.handling === 'read';
-    const made = { requestId, trace, caller, user, generations, progress: new Progress() };
-    const call: CallContext = {
-      ...made,
-      fresh: isRead && asksForFresh(headers['cache-control']),
-      // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
-      abandon: isRead && !generations ? hangUp(http.getResponse<FastifyReply>()) : undefined,
-    };
-    const { enterprises, channels } = caller.grants;
-    if (enterprises.has('*') && channels.has('*')) {
-      stages.pass('reached', { call, lookUp: undefined });
-      return true;
-    }
-    const { parameters, body } = stages.of('validated');
+    const call = callOf(request, http.getResponse<FastifyReply>());
+    stages.pass('reached', this.#reached(call, policy, stages.of('validated')));
+    return true;
+  }
+
+  #reached(
+    call: CallContext,
+    policy: OperationPolicy,
+    { parameters, body }: NonNullable<Stages['validated']>,
+  ): NonNullable<Stages['reached']> {
+    const { enterprises, channels } = call.caller.grants;
+    if (enterprises.has('*') && channels.has('*')) return { call, lookUp: undefined };
     const scopes = scopesOf(parameters, body);
-    for (const scope of scopes) assertGranted(scope, caller);
-    if (!isBound(caller.grants)) {
-      stages.pass('reached', { call, lookUp: undefined });
-      return true;
-    }
+    for (const scope of scopes) assertGranted(scope, call.caller);
+    if (!isBound(call.caller.grants)) return { call, lookUp: undefined };
     for (const scope of scopes) assertComplete(scope);
     const lookups = lookupsOf(scopes);
     const reach = new Reach();
     const bound = { ...call, reach };
     const lookUp = lookups.length === 0 ? undefined : () => this.#lookUp(lookups, reach, bound, policy);
-    stages.pass('reached', { call: bound, lookUp });
-    return true;
+    return { call: bound, lookUp };
   }
 
   async #lookUp(
@@ -241,6 +235,24 @@ function problemOf(
 }
 
 const MAX_ERRORS = 100;
+
+/** What the handler gets, before the check of its ids. */
+function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
+  const { requestId, trace } = stages.arrived;
+  const { caller, generations } = stages.of('identified');
+  const isRead = stages.of('authorised').policy.handling === 'read';
+  return {
+    requestId,
+    trace,
+    caller,
+    user: stages.of('acting').user,
+    generations,
+    fresh: isRead && asksForFresh(headers['cache-control']),
+    // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
+    abandon: isRead && !generations ? hangUp(reply) : undefined,
+    progress: new Progress(),
+  };
+}
 
 /** Aborted when the caller hangs up before it has its response. */
 function hangUp({ raw }: FastifyReply): AbortSignal {

@@ -132,7 +132,7 @@ export class RedisLedger implements TokenLedger {
   }
 
   async save(keys: TokenKeys, permit: Permit, token: AccessToken): Promise<Claim & { kind: 'token' }> {
-    const sealed = this.sealed.seal(keys.token, JSON.stringify(token));
+    const sealed = this.sealed.seal(JSON.stringify(token), keys.token);
     const [kind, text = '', endsInMs = 0] = await this.#run<[string, string?, number?]>(SAVE, keys, [
       permit.owner,
       permit.stamp,
@@ -171,7 +171,7 @@ export class RedisLedger implements TokenLedger {
   }
 
   #opened(keys: TokenKeys, stored: string): AccessToken | undefined {
-    const text = this.sealed.open(keys.token, stored.slice(stored.lastIndexOf(':') + 1));
+    const text = this.sealed.open(stored.slice(stored.lastIndexOf(':') + 1), keys.token);
     return text === undefined ? undefined : (JSON.parse(text) as AccessToken);
   }
 

@@ -35,8 +35,8 @@ const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
 
 /**
  * The last check of what a caller may name, on the request as it will be sent. No call goes out for an enterprise or channel that
- * is not the caller's, or for an id that was not looked up, also where a controller or mapper has a fault. The caller guard and the
- * tenancy check before each handler come first.
+ * is not the caller's, or for an id that was not looked up, also where a controller or mapper has a fault. The tenancy guard
+ * comes first.
  */
 export function assertOwnTenants(
   operation: UpstreamOperation,

@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { endings } from '../../../test/support/endings.ts';
 import { startRedis } from '../../../test/support/redis.ts';
-import { Script } from '../redis-script/redis-script.ts';
-import { LEASE, type RunCommand, underLease } from './lease.ts';
+import { type RunCommand, Script } from '../redis-script/redis-script.ts';
+import { LEASE, underLease } from './lease.ts';
 
 const { ended, atEnd } = endings();
 const HOLDS = new Script(`${LEASE} return lease.holds(KEYS[1], ARGV[1]) and 1 or 0`);

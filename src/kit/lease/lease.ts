@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RedisCommander } from 'ioredis';
-import { Script } from '../redis-script/redis-script.ts';
+import { type RunCommand, Script } from '../redis-script/redis-script.ts';
 
 /**
  * Lua functions of a lease, for a script that takes or checks one in the same step as what it protects. A lease is a key with the name of
  * its owner and an end of its life, by Redis' clock. An owner that was suspended may have lost it: so a script that writes what the lease
  * protects asks `lease.holds` first (a fence), and only the owner releases it.
  *
- * A key of another type, or one without an end, is not the gateway's: it holds nobody off for good.
+ * The gateway did not write a key of another type, or one without an end: such a key keeps no owner from the lease.
  */
 export const LEASE = `
 local lease = {}
@@ -39,12 +38,9 @@ export interface Lease {
   readonly owner: string;
 }
 
-/** Runs a command of Redis. */
-export type RunCommand = <T>(command: (client: RedisCommander) => Promise<T>) => Promise<T>;
-
 interface LeaseOptions {
   readonly lifeMs: number;
-  /** By performance.now(): then nobody waits any longer for the lease. */
+  /** When an owner stops waiting for the lease, by performance.now(). */
   readonly giveUpAt: number;
 }
 

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ChainableCommander, Cluster, Redis, RedisCommander } from 'ioredis';
 
+/** Runs a command of Redis. */
+export type RunCommand = <T>(command: (client: RedisCommander) => Promise<T>) => Promise<T>;
+
 /** A Lua script, sent by its hash once Redis knows it, because the text is longer than everything else that is sent. */
 export class Script {
   readonly #hash: string;

@@ -1,8 +1,5 @@
-import type { RedisCommander } from 'ioredis';
+import type { RunCommand } from '../redis-script/redis-script.ts';
 import type { Sealer } from './sealer.ts';
-
-/** Runs a command of Redis. */
-type RunCommand = <T>(command: (client: RedisCommander) => Promise<T>) => Promise<T>;
 
 /**
  * Texts in Redis that only the holders of the encryption keys can read. A value that cannot be opened counts as missing: it was sealed under
@@ -16,12 +13,12 @@ export class SealedStore {
     private readonly unreadable: () => void,
   ) {}
 
-  seal(key: string, text: string): string {
+  seal(text: string, key: string): string {
     return this.sealer.seal(text, key);
   }
 
   /** `value`: as Redis has it; null where it has none. */
-  open(key: string, value: string | null): string | undefined {
+  open(value: string | null, key: string): string | undefined {
     if (value === null) return undefined;
     const text = this.sealer.open(value, key);
     if (text === undefined) this.unreadable();
@@ -29,13 +26,13 @@ export class SealedStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.open(key, await this.run((client) => client.get(key).catch(emptyIfForeign)));
+    return this.open(await this.run((client) => client.get(key).catch(emptyIfForeign)), key);
   }
 
   /** Each text has an end of its life: it is a copy, or a right. */
   async set(key: string, text: string, lifeMs: number): Promise<void> {
     const life = Math.max(1, Math.floor(lifeMs));
-    await this.run((client) => client.set(key, this.seal(key, text), 'PX', life));
+    await this.run((client) => client.set(key, this.seal(text, key), 'PX', life));
   }
 }
 

@@ -9,7 +9,7 @@ export interface QueuedTask<T> {
   readonly data: T;
 }
 
-/** The lease of one replica on a task, which the queue takes and renews; without Redis nobody asks for it. */
+/** The lease of one replica on a task, which the queue takes and renews. A process without Redis does not check it. */
 export interface TaskHold extends Lease {
   /** Aborted when nothing further may be begun: the lock is lost, or the process ends. */
   readonly over: AbortSignal;
