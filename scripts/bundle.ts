@@ -17,7 +17,7 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 );
 
 const { metafile } = await build({
-  entryPoints: { gateway: 'dist/main.js', 'order-store-init': 'dist/order-ledger/order-store-init.js' },
+  entryPoints: { gateway: 'dist/main.js', 'order-store-init': 'dist/order-store/init.js' },
   outdir: 'dist/bundle',
   ...BUNDLE_OPTIONS,
   minifyWhitespace: true,

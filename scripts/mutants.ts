@@ -31,6 +31,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'test/faults/order-store',
     'test/faults/orders',
   ],
+  'order-store': ['test/e2e/order-store-init', 'test/faults/order-store', 'test/faults/redis-access'],
   tenancy: ['test/security/reach', 'test/security/tenancy', 'test/e2e/order-area', 'test/e2e/lookups'],
   upstream: ['test/e2e/upstream-failures', 'test/faults/upstream-content', 'test/e2e/member-lists'],
   token: ['test/faults/token-endpoint', 'test/e2e/sessions'],

@@ -4,16 +4,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { type KeyedWrite, OrderLedger } from './order-ledger.service.ts';
+import { keyName, type LedgerRecord } from './ledger-record.ts';
+import { ObservedOrderLedger } from './observed-order-ledger.ts';
+import { endOf, problemFor } from './write-outcome.ts';
+import { canonical, WriteRecorder } from './write-recorder.ts';
 
 const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
 
 /** The number of upstream calls of the longest write (adding 1,000 members), one after the other. */
-const CALLS = 5;
+const MAX_CALLS = 5;
 
-/** A valid write that names only what the caller may reach. */
-interface AskedWrite {
-  /** Throws where something that the write names does not exist; absent: nothing has to be looked up. */
+/** A valid write that names only ids of its caller. */
+interface AllowedWrite {
+  /** Throws where something that the write names does not exist; undefined: nothing has to be looked up. */
   readonly lookUp: (() => Promise<void>) | undefined;
   readonly run: () => Promise<unknown>;
 }
@@ -22,42 +25,63 @@ interface AskedWrite {
 @Injectable()
 export class KeyedWrites {
   constructor(
-    private readonly ledger: OrderLedger,
+    private readonly ledger: ObservedOrderLedger,
+    private readonly recorder: WriteRecorder,
     private readonly config: UpstreamConfig,
   ) {}
 
-  async answer(request: FastifyRequest, reply: FastifyReply, asked: AskedWrite): Promise<unknown> {
-    const { policy } = request.stages.of('authorised');
-    const { call } = request.stages.of('reached');
+  /** Runs the write, and returns the body of its response. */
+  async run(request: FastifyRequest, reply: FastifyReply, { lookUp, run }: AllowedWrite): Promise<unknown> {
+    const { policy } = request.stages.get('authorised');
+    const { call } = request.stages.get('reached');
     const file = request.stages.parsed?.file;
     const idempotencyKey = policy.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
     if (idempotencyKey === undefined) {
-      await asked.lookUp?.();
-      return asked.run();
+      await lookUp?.();
+      return run();
     }
-    const write: KeyedWrite = {
-      caller: call.caller.name,
-      idempotencyKey,
-      payload: payloadOf(policy.operationId, request, call),
-      deadlineMs: CALLS * this.config.deadlineMs,
-    };
+    const caller = call.caller.name;
+    const name = `write/${keyName(caller, idempotencyKey)}`;
+    const payloadText = canonical(payloadOf(policy.operationId, request, call));
+    const deadlineMs = MAX_CALLS * this.config.deadlineMs;
     // A repeat gets the first response even if the thing that it names is gone by now, so it is not looked up first.
-    const isRepeat = asked.lookUp !== undefined && (await this.ledger.knowsKeyed(write));
-    if (!isRepeat) await asked.lookUp?.();
-    const { answer, replayed } = await this.ledger.keyed(write, async () => {
+    const isRepeat = lookUp !== undefined && (await this.ledger.read(name)) !== undefined;
+    if (!isRepeat) await lookUp?.();
+    const details = { caller };
+    const begun = await this.recorder.begin({ name, idempotencyKey, payloadText, deadlineMs, details });
+    if ('record' in begun) return repeated(begun.record, reply, file);
+    try {
       // Between the two reads the record of the first request may have been deleted.
-      if (isRepeat) await asked.lookUp?.();
-      const body = await asked.run();
-      return { body, status: reply.statusCode, ...(file && { file: file.digest.digest('base64url') }) };
-    });
-    if (replayed && file && answer.file !== undefined && (await digestOf(file)) !== answer.file)
-      throw new ProblemException('idempotency-key-reused');
-    if (replayed) void reply.status(answer.status).header('idempotent-replayed', 'true');
-    return answer.body;
+      if (isRepeat) await lookUp?.();
+      const body = await run();
+      const answer = { status: reply.statusCode, body, file: file?.digest.digest('base64url') };
+      await this.recorder.record(begun, 'succeeded', { caller, answer });
+      return body;
+    } catch (error) {
+      const { state, answer } = endOf(error);
+      // An order that the platform refused keeps its number. A key is free again after every write that changed nothing.
+      const to = state === 'rejected' ? 'not_sent' : state;
+      await this.recorder.record(begun, to, { caller, answer });
+      throw error;
+    }
   }
 }
 
 type RequestFile = NonNullable<FastifyRequest['stages']['parsed']>['file'];
+
+/** Gives the response of the first request. */
+async function repeated(
+  record: LedgerRecord,
+  reply: FastifyReply,
+  file: RequestFile | undefined,
+): Promise<unknown> {
+  const { answer: kept } = record.details;
+  if (record.state !== 'succeeded' || !kept) throw problemFor(record);
+  if (file && kept.file !== undefined && (await digestOf(file)) !== kept.file)
+    throw new ProblemException('idempotency-key-reused');
+  void reply.status(kept.status).header('idempotent-replayed', 'true');
+  return kept.body;
+}
 
 /** Reads the file of a repeated request, which has no other reader. */
 async function digestOf(file: RequestFile): Promise<string> {
@@ -72,7 +96,7 @@ function payloadOf(operation: string, request: FastifyRequest, { user }: CallCon
   const payload = { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
   // A file is read once, by the handler, so its type and length stand for it here; its digest is compared where the response is repeated.
   const file = { kind: stages.parsed?.file.kind, length: stages.parsed?.file.length };
-  return stages.of('authorised').policy.takesFile ? { ...payload, query, file } : payload;
+  return stages.get('authorised').policy.takesFile ? { ...payload, query, file } : payload;
 }
 
 /** The caller's `Idempotency-Key` (docs/api.md, section 4); undefined where it sends none. Throws where its form is wrong. */
@@ -87,7 +111,7 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefin
   return found[1] ?? found[2];
 }
 
-/** For handlers that need the key themselves. */
+/** The `Idempotency-Key`, for handlers that need it themselves. */
 export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext) =>
   idempotencyKeyOf(context.switchToHttp().getRequest<FastifyRequest>().headers),
 );

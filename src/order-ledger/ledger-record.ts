@@ -1,3 +1,4 @@
+import { sha256 } from '../redis/key-names.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
 
@@ -33,10 +34,10 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
   },
 };
 
-/** The end of an order is not known: its record is kept until it is. */
+/** The end of the order is not known: its record is kept until it is. */
 export const unsettled: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
 
-/** Nothing happened upstream: the name is free for any payload. */
+/** The platform did nothing: the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
 
 /** The platform carried out all of the write, or a part. */
@@ -55,32 +56,35 @@ export interface PlacedItem {
   readonly customerId: string | null;
 }
 
-/** The response, for repeated requests. */
-export interface KeptAnswer {
+/** The response that a repeated request gets. */
+export interface KeptResponse {
   readonly status: number;
   readonly body: unknown;
-  /** SHA-256 of the file that was sent. */
+  /** SHA-256 of the file that the request had. */
   readonly file?: string;
 }
 
-/** What is known of a write besides its state. Redis has it encrypted; it contains no secret of the request. */
+/** What is known of a write besides its state. The store has it as sealed JSON; it contains no secret of the request. */
 export interface Details {
   readonly caller: string;
-  readonly order?: {
-    readonly channelCode: string;
-    readonly channelOrderId: string;
-    readonly syncMode: SyncMode;
-    /** Every item that was sent. */
-    readonly ordered: readonly OrderedItem[];
-    /** The placed items, as far as they are known. */
-    readonly items: readonly PlacedItem[];
-    readonly reason: string | null;
-    /** As the operator gave it who settled the order; absent: the order was not settled by one. */
-    readonly settlement?: Settlement;
-    /** What reconciliation needs to find the order; absent where the platform cannot show it. */
-    readonly search?: OrderSearch;
-  };
-  readonly answer?: KeptAnswer;
+  readonly order?: OrderDetails;
+  /** The response, under the name that stored records have for it. */
+  readonly answer?: KeptResponse;
+}
+
+export interface OrderDetails {
+  readonly channelCode: string;
+  readonly channelOrderId: string;
+  readonly syncMode: SyncMode;
+  /** Every item that was sent. */
+  readonly ordered: readonly OrderedItem[];
+  /** The placed items, as far as they are known. */
+  readonly items: readonly PlacedItem[];
+  readonly reason: string | null;
+  /** Absent: no operator has settled the order. */
+  readonly settlement?: Settlement;
+  /** What reconciliation needs to find the order; absent where the platform cannot show it. */
+  readonly search?: OrderSearch;
 }
 
 /** What an operator found out about an order; `items` null: the operator named none. */
@@ -98,8 +102,9 @@ export interface OrderSearch {
   readonly sequences?: readonly number[];
 }
 
-/** A recorded write. Times in ms since 1970, by the order store's clock. */
+/** A recorded write. Times are in ms since 1970, by the order store's clock. */
 export interface LedgerRecord {
+  /** Identifies the write: see {@link orderName} and {@link keyName}. */
   readonly name: string;
   readonly state: State;
   readonly submittedAt: number;
@@ -107,14 +112,38 @@ export interface LedgerRecord {
   readonly details: Details;
 }
 
+const ORDER = 'order/';
+
+/** The name of an order. */
+export function orderName(channelCode: string, channelOrderId: string): string {
+  return `${ORDER}${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
+}
+
+export function isOrder(name: string): boolean {
+  return name.startsWith(ORDER);
+}
+
+/** The name of a caller's `Idempotency-Key`: a second name of an order, and a part of the name of every other write. */
+export function keyName(caller: string, idempotencyKey: string): string {
+  return `${encodeURIComponent(caller)}/${sha256(idempotencyKey).slice(0, 32)}`;
+}
+
+/** The URL where callers read the record of an order; undefined for other writes. */
+export function locationOf({ details: { order } }: LedgerRecord): string | undefined {
+  return (
+    order &&
+    `/v1/license-orders/${encodeURIComponent(order.channelCode)}/${encodeURIComponent(order.channelOrderId)}`
+  );
+}
+
 const DAY_MS = 24 * 3_600_000;
-/** How long a repeated write gets the first response. */
+/** How long a repeated write gets the response of the first. */
 const WRITE_MS = 7 * DAY_MS;
 /** How long the number of an order that was placed or settled is kept. */
 const ORDER_MS = 400 * DAY_MS;
 
-/** How long a record of that state is kept, in ms; undefined: until it is settled. */
-export function keptFor(state: State, { order }: Details): number | undefined {
-  if (order && unsettled.includes(state)) return undefined;
-  return order && ['succeeded', 'not_placed'].includes(state) ? ORDER_MS : WRITE_MS;
+/** How long the record of an order, or of another write, is kept in that state, in ms; undefined: until it is settled. */
+export function keptFor(state: State, ofOrder: boolean): number | undefined {
+  if (ofOrder && unsettled.includes(state)) return undefined;
+  return ofOrder && ['succeeded', 'not_placed'].includes(state) ? ORDER_MS : WRITE_MS;
 }

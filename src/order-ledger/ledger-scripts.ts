@@ -1,6 +1,6 @@
 import { Script } from '../kit/redis-script/redis-script.ts';
 import { released, states } from './ledger-record.ts';
-import { MOST_WRITES } from './order-ledger-store.ts';
+import { MAX_WRITES } from './order-ledger-store.ts';
 
 /*
  * The scripts of the order ledger: each is one atomic step.
@@ -21,7 +21,8 @@ import { MOST_WRITES } from './order-ledger-store.ts';
  * has lost writes: a repeat of one of them would be sent again. The first script that finds this makes the count negative, which stops
  * every gateway, and `lost` keeps both numbers. `seen` is the highest count that any gateway has reported.
  */
-const FIELDS = ['version', 'state', 'submittedAt', 'settledAt', 'details'] as const;
+const FIELDS = `'version', 'state', 'submittedAt', 'settledAt', 'details'`;
+const isReleased = (name: string) => released.map((state) => `${name} == '${state}'`).join(' or ');
 const COMMON = `
 local epoch, record, leases, all, ends = unpack(KEYS, 1, 5)
 if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end
@@ -44,7 +45,7 @@ end
 local index = {}
 for i, state in ipairs({${states.map((state) => `'${state}'`).join(',')}}) do index[state] = KEYS[5 + i] end
 local function fields(key)
-  return redis.call('HMGET', key, ${FIELDS.map((field) => `'${field}'`).join(',')})
+  return redis.call('HMGET', key, ${FIELDS})
 end
 -- Moves an order between the sets of states in each of its indexes: out of \`from\`, into \`to\` where there is one.
 local function relist(key, listed, from, to, score)
@@ -110,14 +111,14 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   end
   local same = 0
   for i = 12, #ARGV do if ARGV[i] == known[4] then same = 1 end end
-  local free = ${released.map((state) => `state == '${state}'`).join(' or ')} or (state == 'rejected' and same == 0)
+  local free = ${isReleased('state')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
   remove(record)
 end
 local where = cjson.decode(listed)
 local order = where.listed and where
 local counted = order and '' or all .. ':writes:' .. where.caller
-if not order and redis.call('ZCARD', counted) >= ${MOST_WRITES} then return {'full'} end
+if not order and redis.call('ZCARD', counted) >= ${MAX_WRITES} then return {'full'} end
 -- The first write is the large one: Redis refuses a script for full memory only before its first write.
 redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[12],
   'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '',
@@ -163,13 +164,13 @@ if details ~= '' then redis.call('HSET', record, 'details', details) end
 put(record, known[2], to, keptMs)
 local moved = fields(record)
 -- A write that is no order and changed nothing leaves no record.
-if (${released.map((state) => `to == '${state}'`).join(' or ')}) and redis.call('HGET', record, 'listed') == '' then remove(record) end
+if (${isReleased('to')}) and redis.call('HGET', record, 'listed') == '' then remove(record) end
 return {'moved', moved}
 `);
 
 /**
  * ARGV: none, or `within` and the enterprises of which each item of the order must name one. Of an order of others nothing leaves Redis, and it
- * takes the steps of one that does not exist: neither answer nor time tells that it is there.
+ * takes the steps of one that does not exist: neither the reply nor its time tells that it is there.
  */
 export const READ = new Script(`${COMMON}
 if ARGV[4] then
@@ -191,7 +192,7 @@ export const READ_MANY = new Script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local found = {}
 for i = 2, #KEYS do
-  local known = redis.call('HMGET', KEYS[i], ${FIELDS.map((field) => `'${field}'`).join(',')})
+  local known = redis.call('HMGET', KEYS[i], ${FIELDS})
   if known[1] then table.insert(found, {KEYS[i], known}) end
 end
 return {'there', found}
@@ -215,7 +216,7 @@ end
 return {'swept', ended, highest}
 `);
 
-/** No further ARGV. */
+/** It has no further ARGV. */
 export const WAITING = new Script(`${COMMON}
 local waiting = {'there'}
 for _, state in ipairs({'in_doubt', 'accepted'}) do

@@ -1,30 +1,28 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { type LedgerRecord, keptFor, released, type State, transitions } from './ledger-record.ts';
+import { keptFor, type LedgerRecord, released, type State, transitions, unsettled } from './ledger-record.ts';
+import { enterprisesOf, isWithin } from './order-index.ts';
 import {
   type Begin,
   type Begun,
-  type OrderLedgerStore,
   type Listing,
-  MOST_WRITES,
+  MAX_WRITES,
   type Move,
   type Moved,
+  type OrderLedgerStore,
   type OrderQuery,
   type WaitingOrders,
 } from './order-ledger-store.ts';
-import { enterprisesOf, isWithin } from './order-index.ts';
 
 interface Kept extends LedgerRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntil: number;
   readonly alias: string | undefined;
-  /** When it may be forgotten; infinite while it is open. */
+  /** When the record may be deleted; infinite while the order is not settled. */
   readonly until: number;
 }
 
-const OPEN: readonly State[] = ['sending', 'in_doubt', 'accepted'];
-
-/** Records are kept for days, so that a minute more does not matter. */
+/** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
 
 /**
@@ -33,17 +31,14 @@ const FORGET_MS = 60_000;
  */
 export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #records = new Map<string, Kept>();
-  /** Those in the states of {@link OPEN}: the sweep reads them twice a second. */
+  /** The records that are not settled: the sweep reads them twice a second. */
   readonly #open = new Map<string, Kept>();
   readonly #aliases = new Map<string, string>();
   /** For each caller, the number of its records that are no orders. */
   readonly #writes = new Map<string, number>();
   #forgottenAt = -Infinity;
 
-  constructor(
-    private readonly now: () => number = monotonicNow,
-    private readonly rules = transitions,
-  ) {}
+  constructor(private readonly now: () => number = monotonicNow) {}
 
   /** Orders that arrive in one turn of the event loop continue together, which takes less of the processor than one after the other. */
   async begin(write: Begin): Promise<Begun> {
@@ -61,8 +56,8 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const kept = this.#find(move.name);
     if (!kept) return Promise.resolve({ kind: 'missing' });
     const isThere = move.from === undefined || move.from === kept.state;
-    const allowed = isThere && (this.rules[move.by][kept.state]?.includes(move.to) ?? false);
-    if (!allowed || (move.owner !== undefined && move.owner !== kept.owner))
+    const isAllowed = isThere && transitions[move.by][kept.state]?.includes(move.to);
+    if (!isAllowed || (move.owner !== undefined && move.owner !== kept.owner))
       return Promise.resolve({ kind: 'refused', record: recordOf(kept) });
     const leftMs = kept.submittedAt + (move.minAgeMs ?? 0) - this.now();
     if (leftMs > 0) return Promise.resolve({ kind: 'early', leftMs });
@@ -90,24 +85,20 @@ export class MemoryOrderLedger implements OrderLedgerStore {
 
   sweep(): Promise<readonly string[]> {
     const ended: string[] = [];
-    for (const { name, state, leaseUntil } of this.#open.values())
-      if (state === 'sending' && leaseUntil <= this.now()) {
-        ended.push(name);
-        this.#find(name);
-      }
+    for (const { name, state } of this.#open.values())
+      if (state === 'sending' && this.#find(name)?.state === 'in_doubt') ended.push(name);
     if (this.now() - this.#forgottenAt >= FORGET_MS) this.#forget();
     return Promise.resolve(ended);
   }
 
-  waiting(): Promise<{ inDoubt: WaitingOrders; accepted: WaitingOrders }> {
-    const now = this.now();
-    const waitingIn = (wanted: State): WaitingOrders => {
+  waiting(): Promise<WaitingOrders> {
+    const ordersIn = (wanted: State) => {
       const ages = [...this.#open.values()]
         .filter(({ state, details }) => state === wanted && details.order)
-        .map(({ submittedAt }) => now - submittedAt);
+        .map(({ submittedAt }) => this.now() - submittedAt);
       return { count: ages.length, oldestMs: Math.max(0, ...ages) };
     };
-    return Promise.resolve({ inDoubt: waitingIn('in_doubt'), accepted: waitingIn('accepted') });
+    return Promise.resolve({ inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted') });
   }
 
   #begin(write: Begin): Begun {
@@ -121,10 +112,10 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const free = !kept || released.includes(kept.state) || (kept.state === 'rejected' && !same);
     if (!free) return { kind: 'there', same, record: recordOf(kept) };
     const writes = this.#writes.get(details.caller) ?? 0;
-    if (!details.order && writes >= MOST_WRITES) return { kind: 'full' };
+    if (!details.order && writes >= MAX_WRITES) return { kind: 'full' };
     if (!details.order) this.#writes.set(details.caller, writes + 1);
     const submittedAt = this.now();
-    // The newest last: list() reverses the order.
+    // The newest record is the last: list() reverses the order.
     this.#records.delete(name);
     this.#keep({
       name,
@@ -166,22 +157,17 @@ export class MemoryOrderLedger implements OrderLedgerStore {
 
   #put(kept: Kept, state: State, details = kept.details): Kept {
     const now = this.now();
-    const keptMs = keptFor(state, details);
+    const keptMs = keptFor(state, details.order !== undefined);
+    const until = keptMs === undefined ? Infinity : now + keptMs;
     const settledAt = state === 'in_doubt' ? null : now;
-    const next = {
-      ...kept,
-      state,
-      details,
-      settledAt,
-      until: keptMs === undefined ? Infinity : now + keptMs,
-    };
+    const next = { ...kept, state, details, settledAt, until };
     this.#keep(next);
     return next;
   }
 
   #keep(kept: Kept): void {
     this.#records.set(kept.name, kept);
-    if (OPEN.includes(kept.state)) this.#open.set(kept.name, kept);
+    if (unsettled.includes(kept.state)) this.#open.set(kept.name, kept);
     else this.#open.delete(kept.name);
   }
 

@@ -4,18 +4,16 @@ import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { knownStore } from '../../test/support/known-store.ts';
 import { ledgerBegin, ledgerOrder } from '../../test/support/ledger-order.ts';
-import { connect, PatientOrderLedgerRedis } from '../../test/support/patient-redis.ts';
+import { connect, PatientOrderStoreRedis } from '../../test/support/patient-redis.ts';
 import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
-import type { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { type Details, type Mover, type State, states, transitions } from './ledger-record.ts';
+import { type Details, type Mover, orderName, type State, states, transitions } from './ledger-record.ts';
 import {
   type Begin,
-  MOST_WRITES,
+  MAX_WRITES,
   type OrderLedgerStore,
   OrderLedgerUnavailable,
-  orderName,
   type OrderQuery,
 } from './order-ledger-store.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
@@ -30,7 +28,7 @@ const EPOCH = 'auto:spec';
 
 let redis: RunningRedis;
 let direct: Redis;
-const connections: OrderLedgerRedis[] = [];
+const connections: PatientOrderStoreRedis[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
@@ -50,7 +48,7 @@ afterAll(async () => {
 
 async function redisLedger(keys = encryptionKeys, known = knownStore(() => EPOCH)) {
   const { orderStore } = settings({ ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: keys });
-  const connection = new PatientOrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
+  const connection = new PatientOrderStoreRedis(orderStore, new RecordedLog().log, new Metrics());
   connections.push(connection);
   await connect(connection);
   return new RedisOrderLedger(connection, 'env', known);
@@ -104,7 +102,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     const write = newOrder();
     const first = await store.begin(write);
     expect(first).toMatchObject({ kind: 'begun' });
-    // The same owner may ask again: the answer may have been lost.
+    // The same owner may ask again: the reply may have been lost.
     expect(await store.begin(write)).toEqual(first);
     const other = await store.begin({ ...write, owner: randomUUID() });
     expect(other).toMatchObject({ kind: 'there', same: true, record: { state: 'sending', settledAt: null } });
@@ -372,7 +370,7 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
 
     it('is refused where its caller has too many of them; orders and other callers are not', async () => {
-      const writes = Array.from({ length: MOST_WRITES }, () => newWrite());
+      const writes = Array.from({ length: MAX_WRITES }, () => newWrite());
       for (let first = 0; first < writes.length; first += 100)
         await Promise.all(writes.slice(first, first + 100).map((write) => store.begin(write)));
       expect(await store.begin(newWrite())).toEqual({ kind: 'full' });

@@ -2,42 +2,41 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
-  /** Identifies the write: an order by channel and number, another write by caller and key. */
   readonly name: string;
   /** 128 random bits that identify the sender: only it may record the outcome. */
   readonly owner: string;
-  /** Of the payload, one for each encryption key. The store keeps the first and recognises any of them. */
+  /** One of the payload for each encryption key. The store keeps the first and recognises any of them. */
   readonly fingerprints: readonly string[];
   /** After this time the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
-  /** A second name of the write: the Idempotency-Key of an order. */
+  /** The name of the write's `Idempotency-Key`, where it has one. */
   readonly alias?: string;
 }
 
 export type Begun =
   | { readonly kind: 'begun'; readonly submittedAt: number }
-  /** It has begun before; `same`: with the same payload. */
+  /** The write has begun before; `same`: with the same payload. */
   | { readonly kind: 'there'; readonly same: boolean; readonly record: LedgerRecord }
   /** The alias belongs to another write. */
   | { readonly kind: 'taken' }
-  /** The caller has {@link MOST_WRITES} records of writes that are no orders. */
+  /** The caller has {@link MAX_WRITES} records of writes that are no orders. */
   | { readonly kind: 'full' };
 
 /** A caller may have this number of records that are no orders: 17 MB at 1.7 KB each. */
-export const MOST_WRITES = 10_000;
+export const MAX_WRITES = 10_000;
 
 export interface Move {
   readonly name: string;
   readonly by: Mover;
-  /** For `owner`. */
+  /** Given where `by` is `owner`. */
   readonly owner?: string;
   readonly to: State;
-  /** Only from this state; absent: from every one that the mover may move. */
+  /** The state that the record must have; absent: any from which the mover may move it. */
   readonly from?: State;
-  /** Replaces the stored details; absent: they stay. */
+  /** They replace the stored details; absent: those stay. */
   readonly details?: Details;
-  /** Refused (`early`) while the write is younger than this. */
+  /** While the write is younger than this, the move is refused (`early`). */
   readonly minAgeMs?: number;
 }
 
@@ -67,10 +66,17 @@ export interface Listing {
   readonly total: number;
 }
 
-/** A number of orders, and the age of the oldest in ms. */
-export interface WaitingOrders {
+interface OrderCount {
   readonly count: number;
+  /** The age of the oldest order. */
   readonly oldestMs: number;
+}
+
+/** The orders whose end is not known though nothing is being sent. */
+export interface WaitingOrders {
+  readonly inDoubt: OrderCount;
+  /** The platform accepted them for later. */
+  readonly accepted: OrderCount;
 }
 
 /**
@@ -80,17 +86,46 @@ export interface WaitingOrders {
 export interface OrderLedgerStore {
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   begin(write: Begin): Promise<Begun>;
-  /** Whether this owner is sending it, and its lease has not ended. */
+  /** Whether this owner is sending the write, and its lease has not ended. */
   holds(name: string, owner: string): Promise<boolean>;
   move(move: Move): Promise<Moved>;
-  /** `within`: only an order each of whose items names one of these enterprises; any other record is as one that does not exist. */
+  /** With `within`, only an order each of whose items names one of these enterprises: any other record is as one that does not exist. */
   read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined>;
   /** Its time does not depend on the number of orders. `abandon` ends it. */
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
   /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   sweep(): Promise<readonly string[]>;
-  /** The orders whose end is not known though nothing is being sent: those in doubt, and those that the platform accepted for later. */
-  waiting(): Promise<{ inDoubt: WaitingOrders; accepted: WaitingOrders }>;
+  waiting(): Promise<WaitingOrders>;
+}
+
+/** What a gateway knows about its order store; every script compares it with the store. The ledger tells what it learns. */
+export interface KnownStore {
+  /** The epoch found at the start, or confirmed by an operator later; undefined: the store cannot be trusted. */
+  readonly epoch: string | undefined;
+  /** The number of writes that have begun in it, at least. */
+  readonly count: number;
+  readonly server: StoreServer;
+  /** This number of writes has begun: from now on a store with a lower count has lost some. */
+  saw(count: number): void;
+  /** It is time for a trial: the next sweep writes, and replicas acknowledge it like an order. */
+  readonly trial: boolean;
+  /** The trial succeeded. */
+  wrote(): void;
+  /** Too few replicas acknowledged a write. */
+  unacknowledged(): void;
+  /** Redis refused a write, with that code. */
+  refused(code: string): void;
+  /** A record exists and cannot be read. */
+  unreadable(name: string, reason: 'sealed' | 'broken'): void;
+}
+
+export interface StoreServer {
+  /** Redis denies a right that a write needs. Records can be read all the same. */
+  readonly lacksRights: boolean;
+  /** It has replicas: a write has begun only when replicas have it too. */
+  readonly replicated: boolean;
+  /** The number of replicas that have to acknowledge a write: all that Redis may promote. */
+  readonly acknowledgements: number;
 }
 
 /** The ledger cannot say whether a write may be sent, so the gateway does not send it. */
@@ -101,15 +136,12 @@ export class OrderLedgerUnavailable extends ProblemException {
     /**
      * `away`: no response; `refused`: Redis denies the gateway a right; `stopped`: the store cannot be trusted; `unacknowledged`: too few
      * replicas have the record; `broken`: a record is damaged; `sealed`: a record is sealed under a key that the gateway does not have;
-     * `abandoned`: its caller hung up.
+     * `abandoned`: the caller hung up.
      */
     readonly reason: 'away' | 'refused' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
-    super('dependency-unavailable', {
-      ...(reason === 'sealed' ? SEALED : { retryAfter: 1 }),
-      cause,
-    });
+    super('dependency-unavailable', { ...(reason === 'sealed' ? SEALED : { retryAfter: 1 }), cause });
   }
 }
 
@@ -119,19 +151,3 @@ const SEALED = {
   detail:
     'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
 };
-
-/** Called between two steps of a read, because its caller may have hung up. */
-export function assertWanted(abandon: AbortSignal | undefined): void {
-  if (abandon?.aborted) throw new OrderLedgerUnavailable('abandoned');
-}
-
-const ORDER = 'order/';
-
-/** The name of an order. */
-export function orderName(channelCode: string, channelOrderId: string): string {
-  return `${ORDER}${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
-}
-
-export function isOrder(name: string): boolean {
-  return name.startsWith(ORDER);
-}

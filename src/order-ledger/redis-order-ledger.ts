@@ -1,112 +1,74 @@
-import { AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
+import { type Acknowledged, AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
 import { refusalOf } from '../redis/redis-error.ts';
 import type { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
   type Details,
-  type LedgerRecord,
+  isOrder,
   keptFor,
+  type LedgerRecord,
   type State,
   states,
   transitions,
 } from './ledger-record.ts';
 import {
-  assertWanted,
   type Begin,
   type Begun,
-  type OrderLedgerStore,
-  OrderLedgerUnavailable,
+  type KnownStore,
   type Listing,
   type Move,
   type Moved,
+  type OrderLedgerStore,
+  OrderLedgerUnavailable,
   type OrderQuery,
   type WaitingOrders,
 } from './order-ledger-store.ts';
 import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, WAITING } from './ledger-scripts.ts';
-import { indexesOf, OrderIndex } from './order-index.ts';
-import { prefixOf, stateKey, storeKeys } from './store-keys.ts';
+import { indexesOf, OrderIndex, type RunStep } from './order-index.ts';
+import { storeKeys } from './store-keys.ts';
 
 const VERSION = '1';
-/** Records that one script reads. To decrypt them takes half a millisecond, and then other requests go on. */
-const READ_AT_ONCE = 20;
+/** The records that one script reads. To decrypt them takes half a millisecond, and then other requests go on. */
+const MAX_READ = 20;
 type Fields = (string | null)[];
-type Execute = (keys: readonly string[], values: readonly (string | number)[]) => Promise<unknown[]>;
 
-/** What a gateway knows about its order store. Every script compares it with the store. */
-export interface KnownStore {
-  /** The epoch found at the start, or confirmed by an operator later; undefined: the store cannot be trusted. */
-  readonly epoch: string | undefined;
-  /** Redis denies a right that a write needs. */
-  readonly lacksRights: boolean;
-  /** The number of writes that have begun in it, at least. */
-  readonly count: number;
-  /** It has replicas: a write has begun only when replicas have it too. */
-  readonly replicated: boolean;
-  /** The number of replicas that have to acknowledge a write: all that Redis may promote. */
-  readonly acknowledgements: number;
-  /** This number of writes has begun: from now on a store with a lower count has lost some. */
-  saw(count: number): void;
-  /** It is time for a trial: the next sweep writes, and replicas acknowledge it like an order. */
-  readonly trial: boolean;
-  /** The trial succeeded. */
-  wrote(): void;
-  /** Too few replicas acknowledged a write. */
-  unacknowledged(): void;
-  /** Redis refused a write, with that code. */
-  refused(code: string): void;
-  /** A record exists and cannot be read. */
-  unreadable(name: string, reason: 'sealed' | 'broken'): void;
-}
-
-/** The order ledger of all replicas: one Lua script a step. */
+/** The order ledger of all replicas of the gateway: each step is one Lua script. */
 export class RedisOrderLedger implements OrderLedgerStore {
-  readonly #commonKeys: readonly string[];
   readonly #prefix: string;
+  readonly #commonKeys: readonly string[];
   readonly #acknowledged: AcknowledgedScripts;
-  readonly #index: OrderIndex;
 
   constructor(
     private readonly redis: SharedRedis,
     environment: string,
     private readonly known: KnownStore,
-    private readonly rules = transitions,
   ) {
-    // The braces put all keys in one slot of a cluster, as a script requires.
-    this.#prefix = prefixOf(environment);
-    const { count, seen, lost } = storeKeys(environment);
-    this.#commonKeys = [
-      `${this.#prefix}leases`,
-      `${this.#prefix}orders`,
-      `${this.#prefix}orders:ends`,
-      ...states.map((state) => stateKey(environment, state)),
-      ...[count, seen, lost],
-    ];
-    this.#acknowledged = new AcknowledgedScripts(redis, () => known.acknowledgements);
-    this.#index = new OrderIndex(this.#key('orders'), (script, keys, values) =>
-      this.#ask(script, [this.#key('epoch'), ...keys], values),
-    );
+    const { prefix, count, seen, lost, ordersIn } = storeKeys(environment);
+    this.#prefix = prefix;
+    const indexes = ['leases', 'orders', 'orders:ends'].map((name) => this.#key(name));
+    this.#commonKeys = [...indexes, ...states.map(ordersIn), count, seen, lost];
+    this.#acknowledged = new AcknowledgedScripts(redis, () => known.server.acknowledgements);
   }
 
   async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
-    if (this.known.lacksRights) throw new OrderLedgerUnavailable('refused');
+    if (this.known.server.lacksRights) throw new OrderLedgerUnavailable('refused');
+    const { order, caller } = details;
     const values = [
       VERSION,
       owner,
       leaseMs,
       this.#sealed(name, details),
-      JSON.stringify(
-        details.order ? indexesOf(details.order) : { caller: encodeURIComponent(details.caller) },
-      ),
+      JSON.stringify(order ? indexesOf(order) : { caller: encodeURIComponent(caller) }),
       alias === undefined ? '' : this.#key(`alias:${alias}`),
-      keptFor('rejected', details) ?? '',
-      keptFor('in_doubt', details) ?? '',
+      keptFor('rejected', isOrder(name)) ?? '',
+      keptFor('in_doubt', isOrder(name)) ?? '',
       ...fingerprints,
     ];
-    const { execute, isAcknowledged } = this.#confirmed(BEGIN);
-    const [kind, ...rest] = await this.#run(BEGIN, name, values, { execute });
+    const { reply, acknowledged } = await this.#run(BEGIN, name, values, { isConfirmed: true });
+    const [kind, ...rest] = reply;
     if (kind === 'begun') {
       // A failover could lose this record, and the order would be sent a second time: so it is not sent now.
-      if (!isAcknowledged()) throw new OrderLedgerUnavailable('unacknowledged');
+      if (!acknowledged) throw new OrderLedgerUnavailable('unacknowledged');
       this.known.saw(Number(rest[1]));
       return { kind, submittedAt: Number(rest[0]) };
     }
@@ -115,30 +77,19 @@ export class RedisOrderLedger implements OrderLedgerStore {
   }
 
   async holds(name: string, owner: string): Promise<boolean> {
-    const [kind] = await this.#run(HOLDS, name, [VERSION, owner]);
-    return kind === 'held';
+    const { reply } = await this.#run(HOLDS, name, [VERSION, owner]);
+    return reply[0] === 'held';
   }
 
   async move({ name, by, owner, to, from: only, details, minAgeMs }: Move): Promise<Moved> {
-    const from = states.filter((state) => (only ?? state) === state && this.rules[by][state]?.includes(to));
+    const from = states.filter((state) => (only ?? state) === state && transitions[by][state]?.includes(to));
+    const sealed = details ? this.#sealed(name, details) : '';
+    const keptMs = keptFor(to, isOrder(name)) ?? '';
+    const values = [VERSION, owner ?? '', to, sealed, keptMs, minAgeMs ?? 0, ...from];
     // The sender's own result is recorded even in a store that has lost other writes.
-    const how = by === 'owner' ? { expected: -1 } : {};
-    const kept = details ?? (await this.#read(name, how))?.details;
-    if (!kept) return { kind: 'missing' };
-    const [kind, ...rest] = await this.#run(
-      MOVE,
-      name,
-      [
-        VERSION,
-        owner ?? '',
-        to,
-        details ? this.#sealed(name, details) : '',
-        keptFor(to, kept) ?? '',
-        minAgeMs ?? 0,
-        ...from,
-      ],
-      how,
-    );
+    const expected = by === 'owner' ? -1 : undefined;
+    const { reply } = await this.#run(MOVE, name, values, { expected });
+    const [kind, ...rest] = reply;
     if (kind === 'missing') return { kind };
     if (kind === 'early') return { kind, leftMs: Number(rest[0]) };
     const fields = rest[0] as Fields;
@@ -147,31 +98,26 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return { kind: 'refused', record: this.#opened(name, fields) };
   }
 
-  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
-    return this.#read(name, { within });
-  }
-
-  async #read(
-    name: string,
-    { within, ...how }: { within?: ReadonlySet<string> | undefined; expected?: number } = {},
-  ): Promise<LedgerRecord | undefined> {
+  async read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
     const granted = within ? ['within', ...[...within].map(encodeURIComponent)] : [];
-    const [kind, fields] = await this.#run(READ, name, granted, how);
-    return kind === 'missing' ? undefined : this.#opened(name, fields as Fields);
+    const { reply } = await this.#run(READ, name, granted);
+    return reply[0] === 'missing' ? undefined : this.#opened(name, reply[1] as Fields);
   }
 
   async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
-    const { keys, total } = await this.#index.page(query, offset, count, abandon);
+    const run: RunStep = async (script, keys, values) => {
+      if (abandon?.aborted) throw new OrderLedgerUnavailable('abandoned');
+      return (await this.#ask(script, [this.#key('epoch'), ...keys], values)).reply;
+    };
+    const { keys, total } = await new OrderIndex(this.#key('orders'), run).page(query, offset, count);
     const records: LedgerRecord[] = [];
-    for (let first = 0; first < keys.length; first += READ_AT_ONCE) {
-      assertWanted(abandon);
-      const part = keys.slice(first, first + READ_AT_ONCE);
-      const [, found] = await this.#ask(READ_MANY, [this.#key('epoch'), ...part], []);
+    for (let first = 0; first < keys.length; first += MAX_READ) {
+      const [, found] = await run(READ_MANY, keys.slice(first, first + MAX_READ), []);
       for (const [key, fields] of found as [string, Fields][]) {
         try {
-          records.push(this.#opened(key.slice(this.#prefix.length), fields));
+          records.push(this.#opened(this.#nameOf(key), fields));
         } catch {
-          // `getOrder` answers 503 for it. Here the page shows the other orders.
+          // The page shows the other orders; `getOrder` responds with 503 to a request for this one.
         }
       }
     }
@@ -179,72 +125,68 @@ export class RedisOrderLedger implements OrderLedgerStore {
   }
 
   async sweep(): Promise<readonly string[]> {
-    const order = { order: {} } as Details;
     const { trial } = this.known;
-    const { execute, isAcknowledged } = this.#confirmed(SWEEP);
-    const [, ended, seen] = await this.#run(
-      SWEEP,
-      '',
-      [keptFor('in_doubt', order) ?? '', keptFor('in_doubt', { caller: '' }) ?? '', trial ? 1 : 0],
-      trial ? { execute } : {},
-    );
-    if (trial && isAcknowledged()) this.known.wrote();
+    const keptMs = [true, false].map((ofOrder) => keptFor('in_doubt', ofOrder) ?? '');
+    const values = [...keptMs, trial ? 1 : 0];
+    const { reply, acknowledged } = await this.#run(SWEEP, '', values, { isConfirmed: trial });
+    const [, ended, seen] = reply;
+    if (trial && acknowledged) this.known.wrote();
     this.known.saw(Number(seen));
-    return (ended as string[]).map((key) => key.slice(this.#prefix.length));
+    return (ended as string[]).map((key) => this.#nameOf(key));
   }
 
-  async waiting(): Promise<{ inDoubt: WaitingOrders; accepted: WaitingOrders }> {
-    const [, ...numbers] = await this.#run(WAITING, '', []);
-    const [doubts = 0, doubtMs = 0, accepted = 0, acceptedMs = 0] = numbers.map(Number);
+  async waiting(): Promise<WaitingOrders> {
+    const { reply } = await this.#run(WAITING, '', []);
+    const [doubts = 0, doubtMs = 0, accepted = 0, acceptedMs = 0] = reply.slice(1).map(Number);
     return {
       inDoubt: { count: doubts, oldestMs: doubtMs },
       accepted: { count: accepted, oldestMs: acceptedMs },
     };
   }
 
-  /** Runs a script and waits for the acknowledgements of replicas; `isAcknowledged` says whether enough have come. */
-  #confirmed(script: Script): { execute: Execute | undefined; isAcknowledged: () => boolean } {
-    if (!this.known.replicated) return { execute: undefined, isAcknowledged: () => true };
-    let isAcknowledged = false;
-    const execute: Execute = async (keys, values) => {
-      const { answer, acknowledged } = await this.#acknowledged.run({ script, keys, values });
-      isAcknowledged = acknowledged;
-      if (!acknowledged) this.known.unacknowledged();
-      return answer;
-    };
-    return { execute, isAcknowledged: () => isAcknowledged };
-  }
-
+  /**
+   * Runs a script on the record of that name. The store must know of `expected` begun writes; `isConfirmed`: replicas have to acknowledge
+   * what the script writes.
+   */
   #run(
     script: Script,
     name: string,
     values: readonly (string | number)[],
-    { expected = this.known.count, execute }: { expected?: number; execute?: Execute | undefined } = {},
-  ): Promise<unknown[]> {
+    { expected = this.known.count, isConfirmed }: { expected?: number; isConfirmed?: boolean } = {},
+  ): Promise<Acknowledged> {
     const keys = [this.#key('epoch'), this.#key(name), ...this.#commonKeys];
-    return this.#ask(script, keys, [expected, ...values], execute);
+    return this.#ask(script, keys, [expected, ...values], isConfirmed);
   }
 
   async #ask(
     script: Script,
     keys: readonly string[],
     values: readonly (string | number)[],
-    execute: Execute = (...all) => this.redis.run((client) => script.run<unknown[]>(client, ...all)),
-  ): Promise<unknown[]> {
-    const { epoch } = this.known;
+    isConfirmed = false,
+  ): Promise<Acknowledged> {
+    const { epoch, server } = this.known;
     if (epoch === undefined) throw new OrderLedgerUnavailable('stopped');
-    let answer: unknown[];
+    const run = { script, keys, values: [epoch, Date.now(), ...values] };
+    let result: Acknowledged;
     try {
-      answer = await execute(keys, [epoch, Date.now(), ...values]);
+      result =
+        isConfirmed && server.replicated
+          ? await this.#acknowledged.run(run)
+          : {
+              reply: await this.redis.run((client) => script.run<unknown[]>(client, keys, run.values)),
+              acknowledged: true,
+            };
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal !== undefined) this.known.refused(refusal);
       // A script that was denied in its midst may have written: repeated by the same owner it would count as begun.
       throw new OrderLedgerUnavailable(refusal === 'NOPERM' ? 'refused' : 'away', error);
     }
-    if (answer[0] === 'stopped') throw new OrderLedgerUnavailable('stopped');
-    if (answer[0] === 'broken') throw this.#unreadable((keys[1] ?? '').slice(this.#prefix.length), 'broken');
-    return answer;
+    if (!result.acknowledged) this.known.unacknowledged();
+    const [kind] = result.reply;
+    if (kind === 'stopped') throw new OrderLedgerUnavailable('stopped');
+    if (kind === 'broken') throw this.#unreadable(this.#nameOf(keys[1] ?? ''), 'broken');
+    return result;
   }
 
   #unreadable(name: string, reason: 'sealed' | 'broken'): OrderLedgerUnavailable {
@@ -256,6 +198,10 @@ export class RedisOrderLedger implements OrderLedgerStore {
     return this.#prefix + name;
   }
 
+  #nameOf(key: string): string {
+    return key.slice(this.#prefix.length);
+  }
+
   #sealed(name: string, details: Details): string {
     return this.redis.sealer?.seal(JSON.stringify(details), this.#key(name)) ?? '';
   }
@@ -265,10 +211,12 @@ export class RedisOrderLedger implements OrderLedgerStore {
     [version, state, submittedAt, settledAt, sealed]: Fields,
     details = this.#detailsIn(name, sealed),
   ): LedgerRecord {
-    const known = version === VERSION && states.includes(state as State) && Number(submittedAt) > 0;
+    const isKnown = version === VERSION && states.includes(state as State) && Number(submittedAt) > 0;
     // Never "missing": a record that cannot be read may be of an order that was sent.
-    if (!known || !details)
-      throw this.#unreadable(name, known && this.#isForeign(sealed) ? 'sealed' : 'broken');
+    if (!isKnown || !details) {
+      const isForeign = isKnown && sealed && this.redis.sealer?.lacksKeyOf(sealed);
+      throw this.#unreadable(name, isForeign ? 'sealed' : 'broken');
+    }
     return {
       name,
       state: state as State,
@@ -276,11 +224,6 @@ export class RedisOrderLedger implements OrderLedgerStore {
       settledAt: settledAt ? Number(settledAt) : null,
       details,
     };
-  }
-
-  /** Sealed under a key that this gateway does not have. */
-  #isForeign(sealed: string | null | undefined): boolean {
-    return Boolean(sealed && this.redis.sealer?.lacksKeyOf(sealed));
   }
 
   #detailsIn(name: string, sealed: string | null | undefined): Details | undefined {

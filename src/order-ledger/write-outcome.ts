@@ -1,35 +1,44 @@
-import { ProblemException } from '../problem/problem.exception.ts';
+import type { Outcome } from '../problem/catalogue.ts';
+import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { LedgerRecord, KeptAnswer, PlacedItem, State } from './ledger-record.ts';
+import {
+  type KeptResponse,
+  type LedgerRecord,
+  locationOf,
+  type PlacedItem,
+  type State,
+} from './ledger-record.ts';
 
-/** The end of a failed write: its state, its answer, and the items that the platform carried out all the same. */
-export interface End {
+interface End {
   readonly state: State;
   readonly problem: ProblemException;
-  readonly answer: KeptAnswer;
+  /** The response for repeated requests: that of the problem. */
+  readonly answer: KeptResponse;
+  /** The items that the platform carried out all the same. */
   readonly items: readonly PlacedItem[];
 }
 
 /**
- * The state after a failure, from the `outcome` of its problem. An error that the gateway does not understand leaves the write in doubt.
- * A refusal of the gateway's own credentials is no answer to the order, so its number stays free.
+ * The end of a write that failed with this error, by the `outcome` of its problem. An error that the gateway does not understand leaves the
+ * write in doubt. A refusal of the gateway's own credentials says nothing about the order, so its number stays free.
  */
 export function endOf(error: unknown): End {
-  const problem = asProblem(error);
-  if (!(problem instanceof ProblemException)) {
-    const unknown = new ProblemException('internal-error', { cause: error });
-    return { state: 'in_doubt', problem: unknown, answer: { status: 500, body: unknown.body }, items: [] };
-  }
-  const answer = { status: problem.getStatus(), body: problem.body };
-  switch (problem.body.outcome) {
-    case 'processed':
-      return { state: 'incomplete', problem, answer, items: itemsOf(error) };
-    case 'unknown':
-      return { state: 'in_doubt', problem, answer, items: [] };
-    case 'not_processed':
-      return { state: isRefusal(error, problem) ? 'rejected' : 'not_sent', problem, answer, items: [] };
-  }
+  const known = asProblem(error);
+  const problem =
+    known instanceof ProblemException ? known : new ProblemException('internal-error', { cause: error });
+  const states: Readonly<Record<Outcome, State>> = {
+    processed: 'incomplete',
+    unknown: 'in_doubt',
+    not_processed: isRefusal(error, problem) ? 'rejected' : 'not_sent',
+  };
+  const state = states[problem.body.outcome];
+  return {
+    state,
+    problem,
+    answer: { status: problem.getStatus(), body: problem.body },
+    items: state === 'incomplete' ? itemsOf(error) : [],
+  };
 }
 
 /** The platform refused the request itself, by a documented code: the same body would get the same refusal. */
@@ -46,9 +55,30 @@ function itemsOf(error: unknown): readonly PlacedItem[] {
   return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
 }
 
-/** Whether the record has exactly these placed items: a number that was freed may belong to another order now. */
-export function agrees({ state, details }: LedgerRecord, items: readonly PlacedItem[]): boolean {
-  if (!['succeeded', 'accepted', 'incomplete'].includes(state)) return false;
-  const known = (details.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
-  return known.length === 0 || items.every(({ licenseOrderId }) => known.includes(licenseOrderId));
+/** What to do about an order in doubt. For other writes the problem's own text says it. */
+const IN_DOUBT =
+  'The order was sent, and whether it was placed is not known. Do not send it under another number, since it may be placed already: ' +
+  'the record at `Location` says what became of it, and the same number is never placed twice.';
+
+/** A record without a response: its lease ended, and the replica that sent the write has not recorded its outcome. */
+const LEASE_ENDED = { code: 'outcome-unknown', status: 502 } as const;
+
+/** The response to a write that failed, now (`replayed` false) or earlier (docs/api.md, section 3). */
+export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
+  const location = locationOf(record);
+  if (record.state === 'sending')
+    return new ProblemException('request-in-progress', { retryAfter: 1, location });
+  const body = (record.details.answer?.body ?? LEASE_ENDED) as ProblemBody;
+  const { code, status, detail, outcome, retryable, upstream, errors } = body;
+  return new ProblemException(code, {
+    status,
+    detail: detail ?? (location && code === 'outcome-unknown' ? IN_DOUBT : undefined),
+    outcome,
+    retryable,
+    upstream,
+    errors,
+    location,
+    replayed,
+    cause,
+  });
 }

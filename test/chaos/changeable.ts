@@ -4,12 +4,12 @@ import { BUNDLE_OPTIONS } from '../../scripts/bundle-options.ts';
 
 /** Modules that deliberate bugs change. */
 const CHANGED = [
-  'jobs/imports.service',
-  'jobs/member-directory',
-  'jobs/redis-job-store',
+  'jobs/member-imports/import-calls',
+  'jobs/member-imports/imports.service',
+  'jobs/store/redis-job-store',
   'order-ledger/ledger-record',
   'order-ledger/redis-order-ledger',
-  'order-ledger/store-memory',
+  'order-store/epoch',
   'redis/acknowledged-scripts',
   'tenancy/tenancy.guard',
   'upstream/upstream.client',

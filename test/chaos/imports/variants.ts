@@ -2,28 +2,28 @@
  * Deliberate bugs of imports, one at a time: the chaos run preloads this file (`--import`) into a built gateway and selects one by
  * CHAOS_VARIANT. A run that passes with one of them proves nothing.
  */
-import type * as Directory from '../../../src/jobs/member-directory.ts';
-import type * as Imports from '../../../src/jobs/imports.service.ts';
-import type * as Store from '../../../src/jobs/redis-job-store.ts';
+import type * as Calls from '../../../src/jobs/member-imports/import-calls.ts';
+import type * as Imports from '../../../src/jobs/member-imports/imports.service.ts';
+import type * as Store from '../../../src/jobs/store/redis-job-store.ts';
 import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
 import type { acts } from './acts.ts';
 
-const SCRIPTS = 'jobs/job-scripts.js';
+const SCRIPTS = 'jobs/store/job-scripts.js';
 
 export const variants = {
   'no-record-before-sending': {
     act: 'killed-before-the-record',
     apply: async () => {
-      const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
+      const { RedisJobStore } = await changed<typeof Store>('jobs/store/redis-job-store');
       around(RedisJobStore.prototype, 'begin', () => Promise.resolve('done'));
     },
   },
   'no-lookup-after-a-lost-response': {
     act: 'lost-responses',
     apply: async () => {
-      const { MemberDirectory } = await changed<typeof Directory>('jobs/member-directory');
-      around(MemberDirectory.prototype, 'of', () => Promise.resolve(new Map()));
+      const { ImportCalls } = await changed<typeof Calls>('jobs/member-imports/import-calls');
+      around(ImportCalls.prototype, 'find', () => Promise.resolve(new Map()));
     },
   },
   'passwords-kept': {
@@ -41,7 +41,7 @@ export const variants = {
   'plan-not-bounded': {
     act: 'bounded-deletes',
     apply: async () => {
-      const { ImportsService } = await changed<typeof Imports>('jobs/imports.service');
+      const { ImportsService } = await changed<typeof Imports>('jobs/member-imports/imports.service');
       around(ImportsService.prototype, 'importMembers', (goOn, [request, query]) =>
         goOn(request, { ...(query as object), maxDeletes: 1_000_000 }),
       );
@@ -50,7 +50,7 @@ export const variants = {
   'plan-bounded-only-when-the-file-arrives': {
     act: 'bounded-deletes',
     apply: async () => {
-      const { RedisJobStore } = await changed<typeof Store>('jobs/redis-job-store');
+      const { RedisJobStore } = await changed<typeof Store>('jobs/store/redis-job-store');
       around(RedisJobStore.prototype, 'create', (goOn, [owner, definition, ...rest]) =>
         goOn(owner, { ...(definition as object), deletes: { most: 1_000_000, keep: [] } }, ...rest),
       );

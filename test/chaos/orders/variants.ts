@@ -7,8 +7,8 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
 import type { RequestStages } from '../../../src/operation/request-stages.ts';
 import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
-import type * as Memory from '../../../src/order-ledger/store-memory.ts';
 import type * as OrderLedger from '../../../src/order-ledger/redis-order-ledger.ts';
+import type * as Epoch from '../../../src/order-store/epoch.ts';
 import type { CallContext } from '../../../src/upstream/call-context.ts';
 import type * as Client from '../../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../../src/upstream/upstream.exchange.ts';
@@ -24,7 +24,7 @@ const SCRIPTS = 'order-ledger/ledger-scripts.js';
 const load = {
   tenancy: () => changed<typeof Tenancy>('tenancy/tenancy.guard'),
   orderLedger: () => changed<typeof OrderLedger>('order-ledger/redis-order-ledger'),
-  memory: () => changed<typeof Memory>('order-ledger/store-memory'),
+  epoch: () => changed<typeof Epoch>('order-store/epoch'),
   acknowledged: () => changed<typeof Acknowledged>('redis/acknowledged-scripts'),
   records: () => changed<typeof LedgerRecordModule>('order-ledger/ledger-record'),
   client: () => changed<typeof Client>('upstream/upstream.client'),
@@ -82,8 +82,8 @@ export const variants = {
   'store-without-persistence': {
     act: 'store-killed',
     apply: async () => {
-      const { StoreMemory } = await load.memory();
-      around(StoreMemory.prototype, 'ofAll', () => Promise.resolve(undefined));
+      const { StoreEpoch } = await load.epoch();
+      around(StoreEpoch.prototype, 'recall', () => Promise.resolve());
     },
   },
   'on-without-the-store': {
@@ -113,8 +113,8 @@ export const variants = {
   'wait-left-out': {
     act: 'split-brain',
     apply: async () => {
-      const { StoreMemory } = await load.memory();
-      around(StoreMemory.prototype, 'ofAll', () => Promise.resolve(undefined));
+      const { StoreEpoch } = await load.epoch();
+      around(StoreEpoch.prototype, 'recall', () => Promise.resolve());
       const { AcknowledgedScripts } = await load.acknowledged();
       around<Promise<object>>(AcknowledgedScripts.prototype, 'run', async (goOn, all) => ({
         ...(await goOn(...all)),

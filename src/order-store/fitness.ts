@@ -1,10 +1,14 @@
+import { createHmac } from 'node:crypto';
 import { ConfigError } from '../config/app-config.ts';
+import { Script } from '../kit/redis-script/redis-script.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
 import type { Log } from '../observability/log.ts';
+import { unsettled } from '../order-ledger/ledger-record.ts';
+import type { StoreServer } from '../order-ledger/order-ledger-store.ts';
 import { refusalOf } from '../redis/redis-error.ts';
 import { orderStoreRights, refusalsOf } from '../redis/rights.ts';
-import type { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { exchangedKeys, readStoreState, type StoreState, unreadableOrders } from './store-settings.ts';
+import type { OrderStoreRedis } from './order-store-redis.ts';
+import { readStoreState, type StoreState } from './settings.ts';
 
 /** Settings change rarely, and reading them transfers some kB. */
 const SETTINGS_MS = 2_000;
@@ -20,6 +24,31 @@ const SETTLING_MS = 15_000;
  */
 const GONE_REPLICA_MS = 15_000;
 
+/** KEYS: sets of records. ARGV: ids of keys. Returns the number of records that are sealed under another key. */
+const SEALED_UNDER_OTHERS = new Script(`
+local known, others = {}, 0
+for _, kid in ipairs(ARGV) do known[kid] = true end
+for _, set in ipairs(KEYS) do
+  for _, record in ipairs(redis.call('ZRANGE', set, 0, -1)) do
+    local details = redis.pcall('HGET', record, 'details')
+    local kid = type(details) == 'string' and string.match(details, '^[^.]*%.([^.]*)%.')
+    if kid and not known[kid] then others = others + 1 end
+  end
+end
+return others`);
+
+/**
+ * KEYS: the check values. ARGV: id and check value of each key. Keeps the values of new ids, and returns the ids under which the store has
+ * another key.
+ */
+const CHECK_KEYS = new Script(`
+local others = {}
+for i = 1, #ARGV, 2 do
+  redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1])
+  if redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1] then table.insert(others, ARGV[i]) end
+end
+return others`);
+
 /** Why no order may be sent, and what an operator has to do. */
 interface Unfit {
   readonly reason: 'rights' | 'settings' | 'keys';
@@ -28,14 +57,13 @@ interface Unfit {
 
 /**
  * Whether the server is fit for orders: its settings keep what is written, the user of Redis has the rights, the gateway has the keys of its
- * records, and how many replicas have to acknowledge a write. Whether it still has what was written is for the store watch.
+ * records, and how many replicas have to acknowledge a write.
  */
-export class StoreFitness {
+export class StoreFitness implements StoreServer {
   /** Settings and keys are right. */
   isFit = false;
-  /** A write begins only with the acknowledgement of a replica. */
+  lacksRights = false;
   replicated = false;
-  /** How many replicas have to acknowledge a write. */
   acknowledgements = 1;
   /** When enough replicas were connected for the last time, and the history of the server then. */
   #enough = { at: -Infinity, history: '' };
@@ -43,19 +71,12 @@ export class StoreFitness {
   #replicas: number | undefined;
   #settingsAt = -Infinity;
   #doubtedAt = -Infinity;
-  /** The rights that an order needs and that the user of Redis lacks. Records can be read all the same. */
-  #missingRights: readonly string[] = [];
 
   constructor(
-    private readonly environment: string,
     private readonly keys: readonly EncryptionKey[],
-    private readonly redis: OrderLedgerRedis,
+    private readonly redis: OrderStoreRedis,
     private readonly log: Log,
   ) {}
-
-  get lacksRights(): boolean {
-    return this.#missingRights.length > 0;
-  }
 
   get isDue(): boolean {
     const now = performance.now();
@@ -63,7 +84,10 @@ export class StoreFitness {
     return !this.isFit || isSettling || now - this.#settingsAt >= SETTINGS_MS;
   }
 
-  /** The server may be another one now. */
+  /**
+   * Called when the store replies again: no order is taken before the next check. It may be another server now, or have gone back and lost
+   * writes that only another gateway began.
+   */
   doubt(): void {
     this.isFit = false;
     this.#doubtedAt = performance.now();
@@ -71,22 +95,23 @@ export class StoreFitness {
 
   /** What prevents orders; undefined where nothing does. Throws {@link ConfigError} where it does not allow the start. Rejects while the store is away. */
   async check(atStart: boolean): Promise<Unfit | undefined> {
-    const found = await this.#stateOf();
-    if (atStart && found && found.refuse.length > 0)
-      throw new ConfigError(found.refuse.map((fault) => `ORDER_REDIS_URL ${fault}`));
-    this.#missingRights = found && found.refuse.length > 0 ? [] : await this.#rightsThatAreMissing();
+    const found = await this.#readState();
+    const faults = [...(found?.refuse ?? [])];
+    if (atStart && faults.length > 0)
+      throw new ConfigError(faults.map((fault) => `ORDER_REDIS_URL ${fault}`));
+    const missing = faults.length > 0 ? [] : await this.#missingRights();
+    this.lacksRights = missing.length > 0;
     this.#settingsAt = performance.now();
     if (!found || this.lacksRights)
       return {
         reason: 'rights',
-        message: `The order store denies ${this.#missingRights.join(' and ')} to the user of ORDER_REDIS_URL: orders are refused until it has these rights`,
+        message: `The order store denies ${missing.join(' and ')} to the user of ORDER_REDIS_URL: orders are refused until it has these rights`,
       };
-    this.#sayWeaknesses(found);
+    this.#logWeaknesses(found);
     this.replicated = found.replicated;
     this.#countReplicas(found);
-    const isAlone = found.replicated && found.replicas === 0;
-    const faults = [...found.refuse, ...(found.weakened === undefined ? [] : [found.weakened])];
-    if (isAlone)
+    if (found.weakened !== undefined) faults.push(found.weakened);
+    if (found.isAlone)
       faults.push(
         'had replicas and has none, so it may be one that was left behind by a failover: connect one, or say with `npm run order-store-init` that there are none any more',
       );
@@ -102,10 +127,10 @@ export class StoreFitness {
     return unfit;
   }
 
-  /** undefined: the user of Redis has no right to read it. */
-  async #stateOf(): Promise<StoreState | undefined> {
+  /** Undefined where the user of Redis has no right to read it. */
+  async #readState(): Promise<StoreState | undefined> {
     try {
-      return await readStoreState(this.redis, this.environment);
+      return await readStoreState(this.redis);
     } catch (error) {
       if (refusalOf(error) !== 'NOPERM') throw error;
       return undefined;
@@ -113,17 +138,17 @@ export class StoreFitness {
   }
 
   /** Not asked of a replica: it refuses every write, and the client then connects again. */
-  async #rightsThatAreMissing(): Promise<readonly string[]> {
-    const rights = orderStoreRights(this.environment);
+  async #missingRights(): Promise<readonly string[]> {
+    const rights = orderStoreRights(this.redis.environment);
     return (await this.redis.run((client) => refusalsOf(client, rights))).missing;
   }
 
-  #countReplicas({ replicas, mostReplicas, history, formerHistory }: StoreState): void {
+  #countReplicas({ replicas, maxReplicas, history, formerHistory }: StoreState): void {
     const at = performance.now();
     const isPromoted = formerHistory === this.#enough.history;
     // It has started again, or this gateway has: a replica that is missing may be on its way to follow it, or to be promoted.
     if (history !== this.#enough.history && !isPromoted) {
-      this.acknowledgements = Math.max(this.acknowledgements, mostReplicas);
+      this.acknowledgements = Math.max(this.acknowledgements, maxReplicas);
       this.#enough = { at, history };
     }
     const isSame = history === this.#enough.history;
@@ -132,7 +157,7 @@ export class StoreFitness {
     this.#enough = { at, history };
   }
 
-  #sayWeaknesses({ warn, replicas, replicated }: StoreState): void {
+  #logWeaknesses({ warn, replicas, replicated }: StoreState): void {
     for (const fault of warn.filter((each) => !this.#warned.includes(each)))
       this.log.warn({ event: 'order-store-weak', fault }, `The order store ${fault}`);
     this.#warned = warn;
@@ -147,20 +172,33 @@ export class StoreFitness {
     );
   }
 
-  /** An order that the gateway cannot decrypt could be neither answered nor settled. */
+  /** An order that the gateway cannot decrypt could be neither shown nor settled (faults O2 and O10). */
   async #checkKeys(atStart: boolean): Promise<Unfit | undefined> {
-    const exchanged = await exchangedKeys(this.redis, this.environment, this.keys);
+    const { keys } = this.redis;
+    const checks = this.keys.flatMap(({ kid, key }) => [kid, checkValue(key)]);
+    const exchanged = await this.redis.run((client) =>
+      CHECK_KEYS.run<string[]>(client, [keys.checks], checks),
+    );
     if (exchanged.length > 0) {
       const fault = `has another key under the id ${exchanged.join(' and ')} than the order store knows: put the old key back, and give the new one another id`;
       if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
       return { reason: 'keys', message: `ENCRYPTION_KEYS ${fault}` };
     }
+    const sets = unsettled.map(keys.ordersIn);
     const kids = this.keys.map(({ kid }) => kid);
-    const count = await unreadableOrders(this.redis, this.environment, kids);
+    const count = await this.redis.run((client) => SEALED_UNDER_OTHERS.run<number>(client, sets, kids));
     if (count === 0) return undefined;
     const fault = `lacks a key under which ${count} orders are sealed that are not settled: add it at the end`;
     if (atStart) throw new ConfigError([`ENCRYPTION_KEYS ${fault}`]);
     this.log.error({ event: 'order-store-keys', count }, `ENCRYPTION_KEYS ${fault}`);
     return undefined;
   }
+}
+
+/** Differs for different keys and reveals nothing of them. */
+function checkValue(key: EncryptionKey['key']): string {
+  return createHmac('sha256', key)
+    .update('gateway order ledger: check value')
+    .digest('base64url')
+    .slice(0, 22);
 }

@@ -2,18 +2,20 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { newEncryptionKey } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
 import { ledgerBegin } from '../../test/support/ledger-order.ts';
-import { connect, PatientOrderLedgerRedis } from '../../test/support/patient-redis.ts';
+import { connect, PatientOrderStoreRedis } from '../../test/support/patient-redis.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { orderName } from '../order-ledger/ledger-record.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
+import { storeKeys } from '../order-ledger/store-keys.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { OrderLedgerKeeper } from './order-ledger-keeper.ts';
-import { orderName } from './order-ledger-store.ts';
-import { StoreMemory } from './store-memory.ts';
-import { StoreWatch } from './store-watch.ts';
-import { storeKeys } from './store-keys.ts';
+import { StoreEpoch } from './epoch.ts';
+import { OrderStoreKeeper } from './keeper.ts';
+import { StoreWatch } from './watch.ts';
 
 jest.setTimeout(120_000);
 
@@ -33,25 +35,27 @@ async function newServer(...args: string[]): Promise<RunningRedis> {
 async function keeperOf(
   { url }: { url: string },
   more: Record<string, string> = {},
-  open: (redis: PatientOrderLedgerRedis) => Promise<unknown> = connect,
+  open: (redis: PatientOrderStoreRedis) => Promise<unknown> = connect,
 ) {
   const config = settings({ ORDER_REDIS_URL: url, ENCRYPTION_KEYS: keys, ...more });
   const recorded = new RecordedLog();
   const metrics = new Metrics();
-  const redis = new PatientOrderLedgerRedis(config.orderStore, recorded.log, metrics);
+  const redis = new PatientOrderStoreRedis(config.orderStore, recorded.log, metrics);
   atEnd(() => redis.onApplicationShutdown());
   await open(redis);
   const shared = new SharedRedis(config.redis, recorded.log, metrics);
   atEnd(() => shared.onApplicationShutdown());
   await shared.onModuleInit();
-  const { orderStore, upstream } = config;
-  const memory = new StoreMemory(orderStore, config.redis, upstream, shared);
-  atEnd(() => memory.onApplicationShutdown());
-  const watch = new StoreWatch(orderStore, upstream, redis, memory, recorded.log);
-  const keeper = new OrderLedgerKeeper(redis, watch, recorded.log, metrics);
+  const { orderStore } = config;
+  const epoch = new StoreEpoch(orderStore, config.redis, redis, shared);
+  atEnd(() => epoch.onApplicationShutdown());
+  const watch = new StoreWatch(orderStore, redis, epoch, recorded.log);
+  const store = new RedisOrderLedger(redis, redis.environment, watch);
+  const ledger = new ObservedOrderLedger(store, recorded.log, metrics);
+  const keeper = new OrderStoreKeeper(redis, watch, ledger, recorded.log, metrics);
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();
-  return { keeper, recorded, redis };
+  return { keeper, ledger, recorded };
 }
 
 /** The same while no server is there. */
@@ -60,8 +64,8 @@ const keeperWithout = (port: number) =>
 
 type Kept = Awaited<ReturnType<typeof keeperOf>>;
 
-const begin = ({ keeper }: Kept, channelOrderId = 'SO-1') =>
-  keeper.store.begin(ledgerBegin(channelOrderId, { owner: 'me' }));
+const begin = ({ ledger }: Kept, channelOrderId = 'SO-1') =>
+  ledger.begin(ledgerBegin(channelOrderId, { owner: 'me' }));
 
 const told = ({ recorded }: Kept) =>
   recorded.lines
@@ -157,15 +161,15 @@ it('O2 keeps a gateway without its key from starting, with the number of them', 
   const server = await newServer();
   const kept = await keeperOf(server);
   for (const number of ['SO-1', 'SO-2', 'SO-3']) await begin(kept, number);
-  await kept.keeper.store.move({ name, by: 'owner', owner: 'me', to: 'in_doubt' });
+  await kept.ledger.move({ name, by: 'owner', owner: 'me', to: 'in_doubt' });
   // What is settled is not needed as much.
   const settled = orderName('crm', 'SO-3');
-  await kept.keeper.store.move({ name: settled, by: 'owner', owner: 'me', to: 'succeeded' });
+  await kept.ledger.move({ name: settled, by: 'owner', owner: 'me', to: 'succeeded' });
 
   const other = newEncryptionKey('k2');
   expect(await refusal(keeperOf(server, { ENCRYPTION_KEYS: other }))).toMatch(
     /^configuration: ENCRYPTION_KEYS lacks .* 2 orders/,
   );
   const rotated = await keeperOf(server, { ENCRYPTION_KEYS: `${other},${keys}` });
-  expect(await rotated.keeper.store.read(name)).toMatchObject({ state: 'in_doubt' });
+  expect(await rotated.ledger.read(name)).toMatchObject({ state: 'in_doubt' });
 });

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
 import { newEncryptionKey } from '../../test/support/canary.ts';
-import { connect, PatientOrderLedgerRedis } from '../../test/support/patient-redis.ts';
+import { connect, PatientOrderStoreRedis } from '../../test/support/patient-redis.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { environmentName } from '../redis/key-names.ts';
-import { StoreFitness } from './store-fitness.ts';
+import { StoreFitness } from './fitness.ts';
 
 jest.setTimeout(120_000);
 
@@ -21,12 +20,11 @@ async function store(...args: readonly string[]) {
   atEnd(() => master.stop());
   const config = settings({ ORDER_REDIS_URL: master.url, ENCRYPTION_KEYS: newEncryptionKey() });
   const { log } = new RecordedLog();
-  const redis = new PatientOrderLedgerRedis(config.orderStore, log, new Metrics());
+  const redis = new PatientOrderStoreRedis(config.orderStore, log, new Metrics());
   atEnd(() => redis.onApplicationShutdown());
   await connect(redis);
   const another = async () => {
-    const environment = environmentName(config.upstream.baseUrl);
-    const fitness = new StoreFitness(environment, config.orderStore.encryptionKeys, redis, log);
+    const fitness = new StoreFitness(config.orderStore.encryptionKeys, redis, log);
     await fitness.check(true);
     return fitness;
   };

@@ -1,16 +1,13 @@
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { ConfigError, loadConfig } from '../config/app-config.ts';
-import { CONFIRMED } from './store-watch.ts';
-import { OrderLedgerRedis } from './order-ledger-redis.ts';
-import { states } from './ledger-record.ts';
-import { confirmEpoch, stateKey, storeKeys } from './store-keys.ts';
-import { forget, readStoreState } from './store-settings.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { environmentName } from '../redis/key-names.ts';
+import { states } from '../order-ledger/ledger-record.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
+import { CONFIRMED, confirmEpoch } from './epoch.ts';
+import { OrderStoreRedis } from './order-store-redis.ts';
+import { readStoreState } from './settings.ts';
 
 /**
  * `npm run order-store-init [-- --yes]`: an operator confirms that the gateway may trust the order store with its present content. It is part of
@@ -24,35 +21,34 @@ class Refused extends Error {}
 async function main(options: readonly string[]): Promise<void> {
   if (options.some((option) => option !== OPTION))
     throw new Refused(`usage: npm run order-store-init [-- ${OPTION}]`);
-  const { orderStore, upstream } = loadConfig(process.env);
+  const { orderStore } = loadConfig(process.env);
   if (!orderStore.url) throw new Refused('ORDER_REDIS_URL and REDIS_URL are empty: there is no order store');
-  const redis = new OrderLedgerRedis(orderStore, createLog('silent'), new Metrics());
+  const redis = new OrderStoreRedis(orderStore, createLog('silent'), new Metrics());
   try {
     await redis.onModuleInit();
     if (redis.status !== 'up')
       throw new Refused(
         'The order store does not answer: see ORDER_REDIS_URL, its password, and the network',
       );
-    await makeReady(redis, environmentName(upstream.baseUrl), options.includes(OPTION));
+    await makeReady(redis, options.includes(OPTION));
   } finally {
     redis.onApplicationShutdown();
   }
 }
 
-async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed: boolean): Promise<void> {
-  const { refuse, warn, weakened, replicas, replicated } = await readStoreState(redis, environment);
-  const isAlone = replicated && replicas === 0;
+async function makeReady(redis: OrderStoreRedis, confirmed: boolean): Promise<void> {
+  const { keys } = redis;
+  const { refuse, warn, weakened, isAlone } = await readStoreState(redis);
   if (refuse.length > 0) throw new Refused(`The order store ${refuse.join(', and ')}`);
   for (const fault of warn) say(`Warning: the order store ${fault}.`);
 
   const counts = await Promise.all(
     states.map(async (state) => {
-      const count = await redis.run((client) => client.zcard(stateKey(environment, state)));
+      const count = await redis.run((client) => client.zcard(keys.ordersIn(state)));
       return [state, count] as const;
     }),
   );
   const there = counts.filter(([, count]) => count > 0);
-  const keys = storeKeys(environment);
   const [epoch, begun] = await redis.run((client) => client.mget(keys.epoch, keys.count));
   const lost = await redis.run((client) => client.hmget(keys.lost, 'seen', 'count'));
   const [seen = 0, found = 0] = lost.map(Number);
@@ -82,21 +78,19 @@ async function makeReady(redis: OrderLedgerRedis, environment: string, confirmed
   );
   if (!confirmed) await confirm();
 
-  if (isAlone) await forget(redis, environment, 'replicas');
-  if (weakened) await forget(redis, environment, 'durability');
+  if (isAlone) await redis.run((client) => client.del(keys.replicas));
+  if (weakened) await redis.run((client) => client.del(keys.durability));
   // The highest known count: every gateway counts on from it.
-  const next = Math.max(Number(begun), found, seen);
-  const made = `${CONFIRMED}${Date.now()}:${randomBytes(16).toString('base64url')}`;
-  await confirmEpoch(redis, environment, { made, from: next });
+  await confirmEpoch(redis, Math.max(Number(begun), found, seen));
   say('Ready. Gateways that run take notice within 5 seconds.');
 }
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY) throw new Refused(`There is no terminal to confirm in: give ${OPTION}`);
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question('Type "yes" to make it ready: ');
+  const typed = await terminal.question('Type "yes" to make it ready: ');
   terminal.close();
-  if (answer.trim() !== 'yes') throw new Refused('Nothing was changed');
+  if (typed.trim() !== 'yes') throw new Refused('Nothing was changed');
 }
 
 function say(line: string): void {

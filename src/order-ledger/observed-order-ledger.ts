@@ -1,0 +1,90 @@
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { inSpan } from '../observability/tracing.ts';
+import { edge } from '../shared/edge.ts';
+import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
+import type {
+  Begin,
+  Begun,
+  Listing,
+  Move,
+  Moved,
+  OrderLedgerStore,
+  OrderQuery,
+  WaitingOrders,
+} from './order-ledger-store.ts';
+
+/** The order ledger that everything uses: it counts, logs and traces the steps of its store, and tells which orders were carried out. */
+export class ObservedOrderLedger implements OrderLedgerStore {
+  readonly #listeners: (() => void)[] = [];
+
+  constructor(
+    private readonly store: OrderLedgerStore,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Calls the listener when an order was, or may have been, carried out after its request ended. */
+  onCarriedOut(listener: () => unknown): void {
+    this.#listeners.push(edge('order carried out', listener));
+  }
+
+  /** An order was carried out, or may have been, outside of its request. */
+  carriedOut(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  begin(write: Begin): Promise<Begun> {
+    return inSpan('ledger begin', {}, async (span) => {
+      const begun = await this.store.begin(write);
+      span?.setAttribute('gateway.ledger.result', begun.kind);
+      return begun;
+    });
+  }
+
+  async move(move: Move): Promise<Moved> {
+    const attributes = { 'gateway.ledger.to': move.to };
+    const moved = await inSpan('ledger move', { attributes }, async (span) => {
+      const result = await this.store.move(move);
+      span?.setAttribute('gateway.ledger.result', result.kind);
+      return result;
+    });
+    if (moved.kind === 'moved') this.#observe(move, moved.record);
+    return moved;
+  }
+
+  async sweep(): Promise<readonly string[]> {
+    const ended = await this.store.sweep();
+    for (const name of ended)
+      this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
+    if (ended.some(isOrder)) this.carriedOut();
+    return ended;
+  }
+
+  holds(name: string, owner: string): Promise<boolean> {
+    return this.store.holds(name, owner);
+  }
+
+  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
+    return this.store.read(name, within);
+  }
+
+  list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
+    return this.store.list(query, offset, count, abandon);
+  }
+
+  waiting(): Promise<WaitingOrders> {
+    return this.store.waiting();
+  }
+
+  #observe({ by }: Move, { name, state, details }: LedgerRecord): void {
+    this.metrics.count('gateway_recorded_writes_total', { state });
+    if (state === 'in_doubt' || state === 'incomplete')
+      this.log.error(
+        { event: 'order-in-doubt', write: name, state },
+        'A write waits for an operator to settle it',
+      );
+    // The owner's own request drops the cached reads.
+    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.carriedOut();
+  }
+}

@@ -1,0 +1,231 @@
+import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { OrderStoreConfig } from '../config/app-config.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { inBackground } from '../shared/edge.ts';
+import { freshBytes } from '../shared/random-bytes.ts';
+import {
+  CARRIED_OUT,
+  type Details,
+  keyName,
+  type LedgerRecord,
+  locationOf,
+  type State,
+} from './ledger-record.ts';
+import { ObservedOrderLedger } from './observed-order-ledger.ts';
+import { type Begin, type Begun, type Move, OrderLedgerUnavailable } from './order-ledger-store.ts';
+
+/** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
+const LEASE_REST_MS = 5_000;
+/** After a failure for one of these reasons, the store may have the record of a write that has not begun. */
+const OPEN: ReadonlySet<string> = new Set(['refused', 'unacknowledged']);
+/** When a caller with too many records may repeat its request: each record ends by itself. */
+const FULL_S = 60;
+/** How long the gateway tries to record a known outcome while the store does not answer. */
+const RECORD_MS = 60_000;
+/** The platform's response to a write must not be lost. "Not sent" and "in doubt" may be: the end of the lease says as much. */
+const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
+
+export interface NewWrite {
+  readonly name: string;
+  readonly idempotencyKey: string | undefined;
+  /** What the caller wants, as canonical JSON: another payload under the same name is refused. */
+  readonly payloadText: string;
+  readonly deadlineMs: number;
+  readonly details: Details;
+}
+
+/** A write that this process has begun: it may send, and has to record the outcome. */
+export interface OwnWrite {
+  readonly name: string;
+  readonly owner: string;
+  readonly submittedAt: number;
+  /** The `performance.now()` at which the store was asked to begin it. */
+  readonly askedAt: number;
+}
+
+/**
+ * Records the beginning of a write, and what became of it. Where the outcome cannot be recorded, or the record says otherwise, the log and
+ * a metric tell the operator.
+ */
+@Injectable()
+export class WriteRecorder implements OnApplicationShutdown {
+  readonly #fingerprintsOf: (text: string) => readonly string[];
+  /** Outcomes that are tried again in the background. */
+  readonly #unrecorded = new Set<Move>();
+
+  constructor(
+    config: OrderStoreConfig,
+    private readonly ledger: ObservedOrderLedger,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {
+    this.#fingerprintsOf = fingerprinter(config.encryptionKeys);
+  }
+
+  /** Begins the write, or returns the record that an earlier request with the same payload made. Throws a problem where neither may be. */
+  async begin(write: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord }> {
+    const { name, idempotencyKey, details } = write;
+    const owner = freshBytes(16).toString('base64url');
+    const begun = await this.#begin({
+      name,
+      owner,
+      fingerprints: this.#fingerprintsOf(write.payloadText),
+      leaseMs: write.deadlineMs + LEASE_REST_MS,
+      details,
+      alias: idempotencyKey === undefined ? undefined : keyName(details.caller, idempotencyKey),
+    });
+    switch (begun.kind) {
+      case 'begun':
+        return { name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt };
+      case 'there':
+        if (begun.same) return { record: begun.record };
+        throw new ProblemException('idempotency-key-reused', { location: locationOf(begun.record) });
+      case 'taken':
+        throw new ProblemException('idempotency-key-reused');
+      case 'full':
+        throw new ProblemException('too-many-requests', {
+          detail: 'Too many writes of this caller are remembered by their Idempotency-Key, each for 7 days.',
+          retryAfter: FULL_S,
+        });
+    }
+  }
+
+  /**
+   * Records the outcome, and returns the record, as this process knows it where the store has not confirmed it yet. Waits for the first
+   * attempt only: where the store does not answer, further attempts run in the background, and the response to the caller is true all the same.
+   */
+  async record({ name, owner, submittedAt }: OwnWrite, to: State, details: Details): Promise<LedgerRecord> {
+    const recorded = await this.#record({ name, by: 'owner', owner, to, details });
+    const settledAt = to === 'in_doubt' ? null : Date.now();
+    return recorded ?? { name, state: to, submittedAt, settledAt, details };
+  }
+
+  /** The log names each outcome that is still not recorded when the process ends, so that an operator can settle the order. */
+  onApplicationShutdown(): void {
+    for (const move of this.#unrecorded) this.#notRecorded(move, 'shutdown');
+  }
+
+  /** The same owner tries twice: the store may have begun the write, and only its reply got lost. */
+  async #begin(begin: Begin): Promise<Begun & { readonly askedAt: number }> {
+    let mayBeRecorded = false;
+    let askedAt = performance.now();
+    try {
+      const begun = await this.ledger.begin(begin).catch((error: unknown) => {
+        if (!(error instanceof OrderLedgerUnavailable && error.reason === 'away')) throw error;
+        mayBeRecorded = true;
+        askedAt = performance.now();
+        return this.ledger.begin(begin);
+      });
+      return { ...begun, askedAt };
+    } catch (error) {
+      const { name, owner } = begin;
+      // This frees its number now, and not only at the end of the lease.
+      if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
+        inBackground('write not sent', () => this.#record({ name, by: 'owner', owner, to: 'not_sent' }));
+      throw error;
+    }
+  }
+
+  async #record(move: Move): Promise<LedgerRecord | undefined> {
+    try {
+      return await this.#move(move);
+    } catch {
+      inBackground('outcome of a write', () => this.#recordInBackground(move));
+      return undefined;
+    }
+  }
+
+  async #recordInBackground(move: Move): Promise<void> {
+    this.#unrecorded.add(move);
+    try {
+      const until = performance.now() + RECORD_MS;
+      for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
+        await sleep(pauseMs, undefined, { ref: false });
+        const done = await this.#move(move).then(
+          () => true,
+          () => false,
+        );
+        if (done) return;
+      }
+      this.#notRecorded(move, 'unavailable');
+    } finally {
+      this.#unrecorded.delete(move);
+    }
+  }
+
+  async #move(move: Move): Promise<LedgerRecord | undefined> {
+    const moved = await this.ledger.move(move);
+    if (moved.kind === 'moved') return moved.record;
+    if (moved.kind === 'refused') this.#compare(move, moved.record);
+    // The store lost the record while the write was running.
+    else if (RESULTS.has(move.to)) this.#notRecorded(move, moved.kind);
+    return undefined;
+  }
+
+  /** The record was settled with another outcome than the platform gave (fault O7): the record stays, and an alarm tells the operator. */
+  #compare(move: Move, record: LedgerRecord): void {
+    const { to, details } = move;
+    const isCarriedOut = CARRIED_OUT.has(record.state);
+    // "Rejected" contradicts no record of an order that was not placed. A number that was freed may have been used again.
+    const agrees = to === 'rejected' ? !isCarriedOut : isCarriedOut && hasItems(record, details);
+    if (!RESULTS.has(to) || agrees) return;
+    this.log.error(
+      { event: 'order-conflict', ...resultFields(move), settled: record.state },
+      'A write was settled with one outcome and had another',
+    );
+    this.metrics.count('gateway_order_results_not_recorded_total', { reason: 'conflict' });
+  }
+
+  #notRecorded(move: Move, reason: 'missing' | 'early' | 'unavailable' | 'shutdown'): void {
+    this.log.error(
+      { event: 'order-result-not-recorded', ...resultFields(move), reason },
+      'The outcome of a write is known and could not be recorded',
+    );
+    this.metrics.count('gateway_order_results_not_recorded_total', { reason });
+  }
+}
+
+/** Whether the record has all items of these details, or knows none: a number that was freed may belong to another order now. */
+function hasItems(record: LedgerRecord, details: Details | undefined): boolean {
+  const known = itemsOf(record.details);
+  return known.length === 0 || itemsOf(details).every((item) => known.includes(item));
+}
+
+function itemsOf(details: Details | undefined): string[] {
+  return (details?.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
+}
+
+function resultFields({ name, to, details }: Move): Record<string, string> {
+  return { write: name, found: to, licenseOrderIds: itemsOf(details).join() };
+}
+
+/**
+ * Returns what makes the fingerprints of a payload, which compare payloads without storing them: HMAC-SHA-256 under every key, the current one
+ * first, so that a payload is recognised after a rotation of keys. A plain hash would let a reader of the store guess the passwords in a
+ * body, so the keys are derived from the encryption keys. Without those (no Redis) the process uses a random key.
+ */
+export function fingerprinter(
+  encryptionKeys: readonly EncryptionKey[],
+): (payloadText: string) => readonly string[] {
+  const derived = encryptionKeys.map(({ kid, key }) => {
+    const bytes = hkdfSync('sha256', key.export(), '', 'gateway guard fingerprint', 32);
+    return { kid, key: createSecretKey(Buffer.from(bytes)) };
+  });
+  const keys = derived.length > 0 ? derived : [{ kid: 'process', key: createSecretKey(randomBytes(32)) }];
+  return (text) =>
+    keys.map(({ kid, key }) => `${kid}:${createHmac('sha256', key).update(text).digest('base64url')}`);
+}
+
+/** JSON with sorted members, and without the values that JSON cannot have. */
+export function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  const members = Object.entries(value as object).filter(([, member]) => member !== undefined);
+  members.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
+}
